@@ -1,0 +1,225 @@
+"""What passed through the proxy (`Exchange`) and where it was kept (`Capture`). No I/O.
+
+All times are whole microseconds since the Unix epoch, UTC (`Micros`): WARC/1.1 dates carry
+microseconds (ISO 28500:2017 section 5.4), and a revisit must repeat its original's date exactly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, BinaryIO, Final, Literal
+
+type Micros = int
+type Truncation = Literal["length", "time", "disconnect", "unspecified"]
+type RecordKind = Literal["response", "revisit", "resource", "metadata", "conversion"]
+
+IDENTICAL_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+"""Revisit profile of WARC/1.1 section 6.7.2."""
+SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+"""Revisit profile of WARC/1.1 section 6.7.3."""
+
+_READ_SIZE: Final = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The bytes that follow a head, exactly as on the wire: in memory, or in a spool file.
+
+    `file` is an open, readable file that holds nothing but the body; whoever made the body closes it.
+    """
+
+    parts: tuple[bytes, ...] = ()
+    file: BinaryIO | None = None
+    length: int = 0
+
+    def chunks(self) -> Iterator[bytes]:
+        """The body's bytes in order, in pieces of a bounded size."""
+        yield from self.parts
+        if self.file is not None:
+            self.file.seek(0)
+            while piece := self.file.read(_READ_SIZE):
+                yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One HTTP message as it crossed the wire: `head` ends with its empty line, transfer coding is kept."""
+
+    head: bytes
+    body: Body = field(default_factory=Body)
+
+    @property
+    def length(self) -> int:
+        """Bytes of head and body together: the Content-Length of the record's block."""
+        return len(self.head) + self.body.length
+
+    def chunks(self) -> Iterator[bytes]:
+        """The whole block, head first."""
+        if self.head:
+            yield self.head
+        yield from self.body.chunks()
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """Raw digests taken while the bytes passed.
+
+    `block_sha1` covers the whole block; the payload digests cover the body with the transfer coding removed
+    and the content coding kept (WARC/1.1 section 5.9). SHA-256 with the length decides dedup; SHA-1 is the label.
+    """
+
+    block_sha1: bytes
+    payload_sha1: bytes
+    payload_sha256: bytes
+    payload_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the bytes came from: the connected address and what TLS agreed on."""
+
+    ip: str | None = None
+    protocols: tuple[str, ...] = ("http/1.1",)
+    """Values of WARC-Protocol, for instance ("http/1.1", "tls/1.3")."""
+    cipher_suite: str | None = None
+    certificate_error: str | None = None
+    """Why the origin's certificate was not trusted; None when it was, or when there was no TLS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """On whose behalf the exchange was made: what the session and the crawler said of it."""
+
+    collection: str
+    job: str | None = None
+    page_id: str | None = None
+    page_url: str | None = None
+    prefix: str | None = None
+    """File name prefix of the WARC; None for the collection's own."""
+    hop_path: str = ""
+    via: str | None = None
+    source: str | None = None
+    """The seed this URL descends from (Heritrix's source tag)."""
+    log_dir: str | None = None
+    """Folder of the job whose crawl.log gets a line; None for none."""
+    dedup: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One request and what came back of it.
+
+    `response` is None when nothing came: then `outcome` is Heritrix's negative code and nothing is kept but a
+    crawl.log line. Otherwise `outcome` is the HTTP status.
+    """
+
+    id: str
+    context: Context
+    method: str
+    url: str
+    started: Micros
+    duration_ms: int
+    outcome: int
+    request: Message | None = None
+    response: Message | None = None
+    digests: Digests | None = None
+    mime: str | None = None
+    """Media type in lower case without parameters, None when the response named none."""
+    incompressible: bool = False
+    """True when the payload is known to be compressed already, so that packing it again is wasted work."""
+    origin: Origin = field(default_factory=Origin)
+    truncated: Truncation | None = None
+    annotations: tuple[str, ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
+    """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """An earlier capture that a revisit points to. `record_id` is the bare UUID."""
+
+    record_id: str
+    url: str
+    date: Micros
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Where one record was kept: a line of the index.
+
+    `offset` and `length` are of the compressed member in `filename` (a bare name, final, without `.open`).
+    `digest` is base32 SHA-1 as in `WARC-Payload-Digest` without its "sha1:" label. `kind` "revisit" has `refers_to`.
+    """
+
+    collection: str
+    key: str
+    date: Micros
+    url: str
+    mime: str
+    status: int | None
+    digest: str | None
+    kind: RecordKind
+    filename: str
+    offset: int
+    length: int
+    record_id: str
+    method: str = "GET"
+    job: str | None = None
+    page_id: str | None = None
+    refers_to: Original | None = None
+    payload_length: int = 0
+    sha256: str | None = None
+    """Hex SHA-256 of the payload; lets the dedup store be rebuilt from disk."""
+    truncated: Truncation | None = None
+
+    @property
+    def timestamp(self) -> str:
+        """The 14-digit date of CDX files."""
+        return timestamp14(self.date)
+
+    @property
+    def cdx_mime(self) -> str:
+        """The media type as CDX files give it: a revisit is `warc/revisit`."""
+        return "warc/revisit" if self.kind == "revisit" else self.mime
+
+
+def now_micros() -> Micros:
+    """The present moment."""
+    stamp = datetime.now(UTC)
+    return int(stamp.timestamp()) * 1_000_000 + stamp.microsecond
+
+
+def iso_date(date: Micros) -> str:
+    """WARC-Date with six decimals, such as 2026-11-21T08:15:00.000123Z."""
+    seconds, micros = divmod(date, 1_000_000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{micros:06d}Z"
+
+
+def timestamp14(date: Micros) -> str:
+    """The 14-digit date of CDX files, such as 20261121081500."""
+    return f"{datetime.fromtimestamp(date // 1_000_000, UTC):%Y%m%d%H%M%S}"
+
+
+def parse_date(text: str) -> Micros:
+    """The moment named by a WARC-Date (any precision of ISO 8601) or by a CDX date of 4 to 17 digits.
+
+    Raises ValueError for anything else.
+    """
+    if text.isdigit() and 4 <= len(text) <= 17:
+        padded = text + "00000101000000000"[len(text) :]
+        stamp = datetime.strptime(padded[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+        return int(stamp.timestamp()) * 1_000_000 + int(padded[14:17]) * 1000
+    whole, _, rest = text.partition(".")
+    digits = rest.rstrip("Zz")
+    if digits and not digits.isdigit():
+        raise ValueError(f"not a WARC date: {text!r}")
+    stamp = datetime.fromisoformat(whole if whole.endswith(("Z", "z")) else whole + "Z")
+    return int(stamp.timestamp()) * 1_000_000 + int((digits + "000000")[:6])
+
+
+def compact_json(value: Any) -> str:
+    """JSON on one line without spaces, non-ASCII kept readable."""
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)

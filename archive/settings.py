@@ -1,0 +1,286 @@
+"""Every knob, one frozen section per room; the only reader of the environment and of ghostfleet.toml.
+
+A setting's value is looked for, last wins: its default here, `ghostfleet.toml` in the home, the file named with
+`--settings`, the environment (`GHOSTFLEET_PROXY__PORT=8000`), the command's flags. An unknown name is an error
+that suggests the nearest one. `docs/settings.md` is the table of all of them, and a test holds it to this file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"
+FILE_NAME: Final = "ghostfleet.toml"
+DEFAULT_HOME: Final = "./ghostfleet-data"
+
+type Deliver = Literal["durable", "written", "at_once"]
+type Mode = Literal["record", "replay"]
+NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+"""What a collection, job or prefix may be called: it becomes part of file names."""
+
+
+class SettingsError(ValueError):
+    """A setting that can't be used; the message names it, its value and the remedy in one line."""
+
+
+class Section(BaseModel):
+    """A group of settings: frozen, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class ArchiveSettings(Section):
+    """How WARC files are written."""
+
+    warc_max_bytes: int = Field(1_000_000_000, ge=1_000, description="size at which a WARC file is closed, in bytes")
+    warc_idle_seconds: float = Field(600, gt=0, description="a WARC file is closed after this time without a record")
+    gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
+    fsync: bool = Field(True, description="make every batch durable; false only where losing the last seconds is fine")
+    min_free_bytes: int = Field(200_000_000, ge=0, description="below this much free disk, new requests get 503")
+    operator: str = Field("", description="who runs this archive, for warcinfo")
+    user_agent: str = Field(
+        "Mozilla/5.0 (compatible; ghostfleet/0.1)", description="User-Agent of plain crawlers, and noted in warcinfo"
+    )
+
+
+class RedisSettings(Section):
+    """The shared memory of the fleet."""
+
+    url: str = Field("", description="Redis, Valkey or Kvrocks to use; empty starts a private one in the home")
+    timeout_seconds: float = Field(5, gt=0, description="longest wait for one answer from Redis")
+
+
+class DatabaseSettings(Section):
+    """The durable index and the admin's tables."""
+
+    url: str = Field("", description="SQLAlchemy URL; empty is SQLite in the home")
+
+
+class DedupSettings(Section):
+    """Have we these bytes?"""
+
+    enabled: bool = Field(True, description="write revisit records for payloads the collection holds already")
+    min_bytes: int = Field(1, ge=1, description="payloads smaller than this are always kept whole")
+    claim_seconds: float = Field(30, gt=0, description="a claim of a writer that died expires after this")
+    wait_seconds: float = Field(5, gt=0, description="how long to wait for another writer's claim before writing whole")
+
+
+class ProxySettings(Section):
+    """The recording proxies."""
+
+    host: str = Field("127.0.0.1", description="address to listen on")
+    port: int = Field(8000, ge=0, le=65535, description="port of the fleet; 0 picks a free one")
+    control_port: int = Field(0, ge=0, le=65535, description="first process's control port; 0 picks a free one")
+    processes: int = Field(1, ge=1, le=64, description="recording processes that share the port")
+    collection: str = Field("default", pattern=NAME_PATTERN, description="collection of traffic without a session")
+    mode: Mode = Field("record", description="mode of traffic without a session: record or replay")
+    deliver: Deliver = Field("durable", description="when the client sees a response's end: durable, written, at_once")
+    allow_private: bool = Field(False, description="fetch from loopback, private and link-local addresses")
+    resolve: dict[str, str] = Field(
+        default_factory=dict, description="name to address, before DNS; *.name matches all below"
+    )
+    upstream_ca: str = Field("", description="PEM file of certificate authorities to trust besides the system's")
+    trust_clients: bool = Field(
+        True, description="obey Warcprox-Meta and control methods on the main port without a password"
+    )
+    password: str = Field("", description="when set, the main port asks for it (Basic, any user name)")
+    connect_seconds: float = Field(20, gt=0, description="longest wait for a connection, TLS included")
+    first_byte_seconds: float = Field(60, gt=0, description="longest wait for the first byte of a response")
+    idle_seconds: float = Field(60, gt=0, description="longest silence within a response")
+    total_seconds: float = Field(1800, gt=0, description="longest exchange; then it ends, WARC-Truncated: time")
+    max_body_bytes: int = Field(0, ge=0, description="largest body kept, then WARC-Truncated: length; 0 is no limit")
+    max_head_bytes: int = Field(4_194_304, ge=1024, description="largest head of a request or response")
+    spool_bytes: int = Field(524_288, ge=0, description="bodies larger than this wait on disk instead of in memory")
+    orphan_seconds: float = Field(120, ge=0, description="how long a fetch goes on after its client left")
+    keep_alive_seconds: float = Field(30, gt=0, description="how long an idle connection to an origin is kept")
+    connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
+    queue_length: int = Field(500, ge=1, description="exchanges waiting to be written before clients must wait")
+    drain_seconds: float = Field(30, ge=0, description="longest wait at SIGTERM for exchanges in flight")
+
+
+class FrontierSettings(Section):
+    """What next, and how politely."""
+
+    delay_factor: float = Field(5.0, ge=0, description="pause after a fetch, as a multiple of its duration")
+    min_delay_seconds: float = Field(3.0, ge=0, description="shortest pause between two visits of one host")
+    max_delay_seconds: float = Field(30.0, ge=0, description="longest pause that the factor may ask for")
+    max_crawl_delay_seconds: float = Field(300.0, ge=0, description="longest Crawl-Delay of robots.txt that is obeyed")
+    robots: Literal["obey", "ignore"] = Field("obey", description="whether robots.txt decides")
+    robots_seconds: float = Field(86_400, gt=0, description="how long a robots.txt is believed")
+    lease_seconds: float = Field(600, gt=0, description="a URL whose worker went silent is handed out again after this")
+    max_retries: int = Field(3, ge=0, description="tries after the first for failures that may pass")
+    retry_seconds: float = Field(30, ge=0, description="pause before the first retry; doubled for each further one")
+    max_retry_seconds: float = Field(3600, ge=0, description="longest pause before a retry")
+
+
+class BrowserSettings(Section):
+    """The visitors."""
+
+    executable: str = Field("", description="Chromium or Chrome to use; empty finds one")
+    workers: int = Field(2, ge=1, le=256, description="visits going on at once")
+    page_seconds: float = Field(90, gt=0, description="longest visit of one page")
+    load_seconds: float = Field(45, gt=0, description="longest wait for a page's load event")
+    settle_seconds: float = Field(0.5, ge=0, description="the network is settled after this long without a request")
+    settle_max_seconds: float = Field(15, gt=0, description="longest wait for the network to settle")
+    scroll_seconds: float = Field(20, ge=0, description="longest time spent scrolling one page")
+    width: int = Field(1280, ge=100, description="width of the window, CSS pixels")
+    height: int = Field(1024, ge=100, description="height of the window, CSS pixels")
+    lang: str = Field("en", description="Accept-Language of ghosts")
+    sandbox: bool = Field(True, description="Chromium's sandbox; switched off only when run as root, with a warning")
+    contexts_per_browser: int = Field(50, ge=1, description="visits after which a browser is replaced by a fresh one")
+    max_page_bytes: int = Field(16_777_216, ge=1024, description="largest document searched for links")
+
+
+class AdminSettings(Section):
+    """The CDX server and the admin's pages."""
+
+    host: str = Field("127.0.0.1", description="address of the index server and the admin")
+    cdx_port: int = Field(0, ge=0, le=65535, description="port of the CDX server; 0 picks a free one")
+
+
+class Settings(Section):
+    """All sections, and where the home is."""
+
+    home: Path = Field(Path(DEFAULT_HOME), description="folder of everything that is kept")
+    archive: ArchiveSettings = ArchiveSettings()
+    redis: RedisSettings = RedisSettings()
+    database: DatabaseSettings = DatabaseSettings()
+    dedup: DedupSettings = DedupSettings()
+    proxy: ProxySettings = ProxySettings()
+    frontier: FrontierSettings = FrontierSettings()
+    browsers: BrowserSettings = BrowserSettings()
+    admin: AdminSettings = AdminSettings()
+
+    @field_validator("home")
+    @classmethod
+    def _absolute(cls, home: Path) -> Path:
+        return home.expanduser().absolute()
+
+    def collection(self, name: str) -> Path:
+        """Folder of one collection."""
+        return self.home / "collections" / name
+
+    def archive_dir(self, name: str) -> Path:
+        """Folder of a collection's WARC files."""
+        return self.collection(name) / "archive"
+
+    def index_dir(self, name: str) -> Path:
+        """Folder of a collection's CDXJ sidecars."""
+        return self.collection(name) / "indexes"
+
+    @property
+    def database_url(self) -> str:
+        """The database as SQLAlchemy names it."""
+        return self.database.url or f"sqlite:///{self.home / 'ghostfleet.db'}"
+
+    def for_child(self) -> dict[str, str]:
+        """Environment of a child process that shall run with exactly these settings."""
+        return {f"{ENVIRONMENT_PREFIX}SETTINGS_JSON": self.model_dump_json()}
+
+
+def load(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Settings:
+    """The settings in force. `overrides` has dotted names (`proxy.port`); None values count as not given.
+
+    Raises SettingsError in one line for an unknown name, a value of the wrong kind or a file that can't be read.
+    """
+    env = os.environ if environment is None else environment
+    if whole := env.get(f"{ENVIRONMENT_PREFIX}SETTINGS_JSON"):
+        return Settings.model_validate_json(whole)
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    home = Path(given.get("home") or env.get(f"{ENVIRONMENT_PREFIX}HOME") or DEFAULT_HOME).expanduser()
+    merged: dict[str, Any] = {"home": home}
+    for path in [home / FILE_NAME, *([file] if file else [])]:
+        if path == file or path.is_file():
+            _merge(merged, _from_file(path), str(path))
+    _merge(merged, _from_environment(env), "the environment")
+    _merge(merged, _nested(given), "the command line")
+    merged["home"] = home
+    try:
+        return Settings.model_validate(merged)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"])
+        raise SettingsError(f"setting {name} = {first['input']!r} can't be used: {first['msg']}") from error
+
+
+def names() -> Iterator[tuple[str, Any, str]]:
+    """Every setting: dotted name, default, meaning."""
+    for section, model in _sections().items():
+        for name, info in model.model_fields.items():
+            yield f"{section}.{name}", info.get_default(call_default_factory=True), info.description or ""
+
+
+def _sections() -> dict[str, type[Section]]:
+    return {
+        name: info.annotation
+        for name, info in Settings.model_fields.items()
+        if isinstance(info.annotation, type) and issubclass(info.annotation, Section)
+    }
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"settings file {path} can't be read: {error}") from error
+
+
+def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in env.items():
+        if name.startswith(ENVIRONMENT_PREFIX) and "__" in name:
+            section, _, key = name[len(ENVIRONMENT_PREFIX) :].lower().partition("__")
+            found.setdefault(section, {})[key] = _plain(section, key, value)
+    return found
+
+
+def _plain(section: str, key: str, value: str) -> Any:
+    """Text from the environment; a table setting is written NAME=ADDRESS, comma separated."""
+    model = _sections().get(section)
+    if model and key in model.model_fields and get_args(model.model_fields[key].annotation)[:1] == (str,):
+        if model.model_fields[key].annotation == dict[str, str]:
+            return dict(pair.partition("=")[::2] for pair in value.split(",") if pair)
+    return value
+
+
+def _nested(dotted: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in dotted.items():
+        section, _, key = name.partition(".")
+        if key:
+            found.setdefault(section, {})[key] = value
+        elif section != "home":
+            found[section] = value
+    return found
+
+
+def _merge(into: dict[str, Any], found: Mapping[str, Any], where: str) -> None:
+    sections = _sections()
+    for section, values in found.items():
+        if section == "home":
+            continue
+        if section not in sections or not isinstance(values, Mapping):
+            raise SettingsError(_unknown(section, where, sections))
+        fields = sections[section].model_fields
+        for key in values:
+            if key not in fields:
+                raise SettingsError(_unknown(f"{section}.{key}", where, (name for name, _, _ in names())))
+        into[section] = {**into.get(section, {}), **values}
+
+
+def _unknown(name: str, where: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"unknown setting {name} in {where}{hint}"
