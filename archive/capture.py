@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, BinaryIO, Final, Literal
 
 type Micros = int
@@ -22,6 +23,7 @@ SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not
 """Revisit profile of WARC/1.1 section 6.7.3."""
 
 _READ_SIZE: Final = 1 << 18
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,12 +197,13 @@ def now_micros() -> Micros:
 def iso_date(date: Micros) -> str:
     """WARC-Date with six decimals, such as 2026-11-21T08:15:00.000123Z."""
     seconds, micros = divmod(date, 1_000_000)
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{micros:06d}Z"
+    return f"{_whole_seconds(seconds)}.{micros:06d}Z"
 
 
 def timestamp14(date: Micros) -> str:
     """The 14-digit date of CDX files, such as 20261121081500."""
-    return f"{datetime.fromtimestamp(date // 1_000_000, UTC):%Y%m%d%H%M%S}"
+    text = _whole_seconds(date // 1_000_000)
+    return f"{text[:4]}{text[5:7]}{text[8:10]}{text[11:13]}{text[14:16]}{text[17:]}"
 
 
 def parse_date(text: str) -> Micros:
@@ -218,6 +221,12 @@ def parse_date(text: str) -> Micros:
         raise ValueError(f"not a WARC date: {text!r}")
     stamp = datetime.fromisoformat(whole if whole.endswith(("Z", "z")) else whole + "Z")
     return int(stamp.timestamp()) * 1_000_000 + int((digits + "000000")[:6])
+
+
+@lru_cache(maxsize=256)
+def _whole_seconds(seconds: int) -> str:
+    """ISO 8601 to the second; remembered, since a busy proxy asks for the same few seconds thousands of times."""
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]
 
 
 def compact_json(value: Any) -> str:

@@ -115,6 +115,9 @@ class FrontierSettings(Section):
     robots: Literal["obey", "ignore"] = Field("obey", description="whether robots.txt decides")
     robots_seconds: float = Field(86_400, gt=0, description="how long a robots.txt is believed")
     lease_seconds: float = Field(600, gt=0, description="a URL whose worker went silent is handed out again after this")
+    per_host: int = Field(1, ge=1, le=64, description="visits of one host that may go on at once")
+    host_failures: int = Field(8, ge=1, description="failures in a row after which a host is set aside")
+    shard: str = Field("main", pattern=NAME_PATTERN, description="jobs of one shard share hosts and one Redis slot")
     max_retries: int = Field(3, ge=0, description="tries after the first for failures that may pass")
     retry_seconds: float = Field(30, ge=0, description="pause before the first retry; doubled for each further one")
     max_retry_seconds: float = Field(3600, ge=0, description="longest pause before a retry")
@@ -134,6 +137,9 @@ class BrowserSettings(Section):
     height: int = Field(1024, ge=100, description="height of the window, CSS pixels")
     lang: str = Field("en", description="Accept-Language of ghosts")
     sandbox: bool = Field(True, description="Chromium's sandbox; switched off only when run as root, with a warning")
+    close_seconds: float = Field(30, gt=0, description="longest wait for a page's last captures to be durable")
+    full_page_height: int = Field(10_000, ge=100, description="height at which full-page screenshots end, CSS pixels")
+    user_agent: str = Field("", description="User-Agent of ghosts; empty is the browser's own, without 'Headless'")
     contexts_per_browser: int = Field(50, ge=1, description="visits after which a browser is replaced by a fresh one")
     max_page_bytes: int = Field(16_777_216, ge=1024, description="largest document searched for links")
 
@@ -198,14 +204,10 @@ def load(
     env = os.environ if environment is None else environment
     if whole := env.get(f"{ENVIRONMENT_PREFIX}SETTINGS_JSON"):
         return Settings.model_validate_json(whole)
-    given = {name: value for name, value in (overrides or {}).items() if value is not None}
-    home = Path(given.get("home") or env.get(f"{ENVIRONMENT_PREFIX}HOME") or DEFAULT_HOME).expanduser()
-    merged: dict[str, Any] = {"home": home}
-    for path in [home / FILE_NAME, *([file] if file else [])]:
-        if path == file or path.is_file():
-            _merge(merged, _from_file(path), str(path))
-    _merge(merged, _from_environment(env), "the environment")
-    _merge(merged, _nested(given), "the command line")
+    home, layers = _layers(overrides, file, env)
+    merged: dict[str, Any] = {}
+    for values, where in layers:
+        _merge(merged, values, where)
     merged["home"] = home
     try:
         return Settings.model_validate(merged)
@@ -215,11 +217,39 @@ def load(
         raise SettingsError(f"setting {name} = {first['input']!r} can't be used: {first['msg']}") from error
 
 
+def sources(
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Where each setting that is not at its default got its value: dotted name to the layer that `load` took it from."""
+    _, layers = _layers(overrides, file, os.environ if environment is None else environment)
+    return {
+        f"{section}.{key}": where
+        for values, where in layers
+        for section, group in values.items()
+        if isinstance(group, Mapping)
+        for key in group
+    }
+
+
 def names() -> Iterator[tuple[str, Any, str]]:
     """Every setting: dotted name, default, meaning."""
     for section, model in _sections().items():
         for name, info in model.model_fields.items():
             yield f"{section}.{name}", info.get_default(call_default_factory=True), info.description or ""
+
+
+def _layers(
+    overrides: Mapping[str, Any] | None, file: Path | None, env: Mapping[str, str]
+) -> tuple[Path, list[tuple[dict[str, Any], str]]]:
+    """The home, and the layers of settings with their names, the last one wins."""
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    home = Path(given.get("home") or env.get(f"{ENVIRONMENT_PREFIX}HOME") or DEFAULT_HOME).expanduser()
+    paths = [path for path in (home / FILE_NAME, file) if path is not None and (path == file or path.is_file())]
+    layers = [(_from_file(path), str(path)) for path in paths]
+    return home, [*layers, (_from_environment(env), "the environment"), (_nested(given), "the command line")]
 
 
 def _sections() -> dict[str, type[Section]]:

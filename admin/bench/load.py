@@ -1,0 +1,209 @@
+"""The load generator: a process that asks a proxy for files over keep-alive connections and notes what it got.
+
+`python -m admin.bench.load` reads orders (`Order`) and answers with results (`Result`), one JSON line each. It
+connects again where a proxy closes after an answer; the time for that belongs to the answer's latency, as for any
+client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import hashlib
+import json
+import resource
+import ssl
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Final
+
+import uvloop
+
+from admin.bench.corpus import Corpus, path
+from admin.bench.process import source_environment
+from admin.bench.wire import LoadError, Wire
+
+SAMPLE: Final = 8
+"""Of one body in this many the digest is checked; of all, the length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to ask for, of whom. `scheme` is http, connect or absolute; `proxy_port` 0 asks the origin itself."""
+
+    scheme: str
+    name: str
+    requests: int
+    connections: int
+    seconds: float
+    proxy_host: str
+    proxy_port: int
+    origin_host: str
+    origin_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came back: wall and CPU seconds of the client, latencies in ms, and the indexes answered in full."""
+
+    seconds: float = 0.0
+    cpu: float = 0.0
+    latencies_ms: list[float] = field(default_factory=list)
+    acknowledged: list[int] = field(default_factory=list)
+    received_bytes: int = 0
+    connects: int = 0
+    errors: dict[str, int] = field(default_factory=dict)
+
+
+class Client:
+    """One of the load's connections, opened again when the proxy closed it. It adds to `result` as it goes."""
+
+    def __init__(self, order: Order, corpus: Corpus, result: Result, tls: ssl.SSLContext) -> None:
+        self._order, self._corpus, self._result, self._tls = order, corpus, result, tls
+        self._wire: Wire | None = None
+        self.received = self.connects = 0
+
+    async def fetch(self, index: int) -> None:
+        """Asks for one file and notes how it went."""
+        began = time.perf_counter()
+        try:
+            body = await self._exchange(index)
+            self._check(index, body)
+        except (LoadError, OSError, TimeoutError) as error:
+            word = str(error) if isinstance(error, LoadError) else type(error).__name__
+            self._result.errors[word] = self._result.errors.get(word, 0) + 1
+            self.close()
+            return
+        self._result.latencies_ms.append(round((time.perf_counter() - began) * 1000, 3))
+        self._result.acknowledged.append(index)
+        self.received += len(body)
+
+    def close(self) -> None:
+        """Lets the connection go."""
+        if self._wire and not self._wire.closed:
+            self._wire.transport.abort()
+        self._wire = None
+
+    async def _exchange(self, index: int) -> bytes:
+        if self._wire is None or self._wire.closed:
+            self._wire = await self._connect()
+        reply = await self._wire.ask(self._request(index))
+        if not reply.stays:
+            self.close()
+        if reply.status != 200:
+            raise LoadError(f"status-{reply.status}")
+        return reply.body
+
+    def _request(self, index: int) -> bytes:
+        order = self._order
+        authority = f"{order.origin_host}:{order.origin_port}"
+        scheme = {"http": "http://", "absolute": "https://", "connect": ""}[order.scheme]
+        front = f"{scheme}{authority}" if scheme and order.proxy_port else ""
+        return (
+            f"GET {front}{path(order.name, index)} HTTP/1.1\r\nHost: {authority}\r\n"
+            "User-Agent: Mozilla/5.0 (bench)\r\nAccept: */*\r\nAccept-Language: en\r\n\r\n"
+        ).encode()
+
+    async def _connect(self) -> Wire:
+        order, loop = self._order, asyncio.get_running_loop()
+        self.connects += 1
+        direct = not order.proxy_port
+        where = (order.origin_host, order.origin_port) if direct else (order.proxy_host, order.proxy_port)
+        _, wire = await loop.create_connection(Wire, *where)
+        if order.scheme == "connect" and not direct:
+            await self._open_tunnel(wire)
+        if order.scheme == "connect" or (direct and order.scheme == "absolute"):
+            secured = await loop.start_tls(
+                wire.transport, wire, self._tls, server_hostname=order.origin_host, ssl_handshake_timeout=30
+            )
+            if secured is None:
+                raise LoadError("closed-in-handshake")
+            wire.transport = secured
+        return wire
+
+    async def _open_tunnel(self, wire: Wire) -> None:
+        authority = f"{self._order.origin_host}:{self._order.origin_port}"
+        request = f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n"
+        reply = await wire.ask(request.encode(), head_only=True)
+        if reply.status != 200:
+            raise LoadError(f"connect-status-{reply.status}")
+
+    def _check(self, index: int, body: bytes) -> None:
+        if len(body) != self._corpus.length(self._order.name, index):
+            raise LoadError("wrong-length")
+        if index % SAMPLE == 0 and hashlib.sha1(body, usedforsecurity=False).digest() != self._corpus.sha1(
+            self._order.name, index
+        ):
+            raise LoadError("wrong-content")
+
+
+async def run(order: Order, corpus: Corpus) -> Result:
+    """Carries out an order: every index once, over `connections` connections, at most `seconds` long."""
+    result, tls = Result(), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+    clients = [Client(order, corpus, result, tls) for _ in range(order.connections)]
+    indexes = iter(range(order.requests))
+    began, cpu = time.perf_counter(), _cpu()
+
+    async def work(client: Client) -> None:
+        for index in indexes:
+            if time.perf_counter() - began > order.seconds:
+                break
+            await client.fetch(index)
+        client.close()
+
+    await asyncio.gather(*map(work, clients))
+    return dataclasses.replace(
+        result,
+        seconds=time.perf_counter() - began,
+        cpu=_cpu() - cpu,
+        received_bytes=sum(client.received for client in clients),
+        connects=sum(client.connects for client in clients),
+    )
+
+
+class LoadProcess:
+    """The load generator running beside us: made once, it carries out any number of orders."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "admin.bench.load"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=source_environment(),
+            text=True,
+        )
+
+    def run(self, order: Order) -> Result:
+        """Carries out one order."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(dataclasses.asdict(order)) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the load generator ended with code {self._process.wait()}")
+        return Result(**json.loads(line))
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._process.communicate()
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Orders from standard input, results to standard output."""
+    corpus = Corpus()
+    for line in sys.stdin:
+        result = uvloop.run(run(Order(**json.loads(line)), corpus))
+        print(json.dumps(dataclasses.asdict(result)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""What a tree of processes spends, read from /proc; and stopping it in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_REDIS_NAMES: Final = ("redis-server", "valkey-server")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """CPU seconds and peak resident bytes of a process tree; Redis is counted apart."""
+
+    cpu: float = 0.0
+    redis_cpu: float = 0.0
+    peak_bytes: int = 0
+    redis_peak_bytes: int = 0
+
+    def since(self, earlier: Spent) -> Spent:
+        """The CPU spent since `earlier`, and the peaks as they are now."""
+        return Spent(self.cpu - earlier.cpu, self.redis_cpu - earlier.redis_cpu, self.peak_bytes, self.redis_peak_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stat:
+    pid: int
+    parent: int
+    name: str
+    cpu: float
+    """Own CPU seconds, with those of children that ended and were waited for."""
+
+
+def spent(root: int, mark: str = "") -> Spent:
+    """What `root` and everything below it has spent since its start.
+
+    A process that left the tree (a daemon) still counts when its command line contains `mark`.
+    """
+    members = tree(root, mark)
+    own = [stat for stat in _stats() if stat.pid in members]
+    redis = [stat for stat in own if stat.name in _REDIS_NAMES]
+    rest = [stat for stat in own if stat.name not in _REDIS_NAMES]
+    return Spent(
+        cpu=sum(stat.cpu for stat in rest),
+        redis_cpu=sum(stat.cpu for stat in redis),
+        peak_bytes=sum(_peak(stat.pid) for stat in rest),
+        redis_peak_bytes=sum(_peak(stat.pid) for stat in redis),
+    )
+
+
+def tree(root: int, mark: str = "") -> set[int]:
+    """The process ids of `root`, of all below it, and of those whose command line contains `mark`."""
+    parents = {stat.pid: stat.parent for stat in _stats()}
+    found = {root} | {pid for pid in parents if mark and pid != os.getpid() and mark in _command(pid)}
+    grown = True
+    while grown:
+        more = {pid for pid, parent in parents.items() if parent in found} - found
+        found |= more
+        grown = bool(more)
+    return found
+
+
+def stop(process: subprocess.Popen[bytes], seconds: float = 60) -> int:
+    """SIGTERM and the exit code; SIGKILL, and an error that says so, when that takes too long."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        return process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise RuntimeError(f"{process.args!r} did not stop within {seconds:.0f} s of SIGTERM") from None
+
+
+def free_port(address: str = "127.0.0.1") -> int:
+    """A port that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def source_environment() -> dict[str, str]:
+    """The environment in which a child finds our packages, wherever it is started."""
+    root = str(Path(__file__).resolve().parents[2])
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def our_command(*arguments: str) -> Sequence[str]:
+    """Our command as a child is started with it."""
+    return [sys.executable, "-c", "import sys; from admin.cli import main; sys.exit(main())", *arguments]
+
+
+def _stats() -> Iterator[_Stat]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "stat").read_text("utf-8", "replace")
+            except OSError:
+                continue  # it ended while we were looking
+            name, _, rest = text.partition("(")[2].rpartition(")")
+            fields = rest.split()
+            ticks = sum(int(field) for field in fields[11:15])
+            yield _Stat(int(entry.name), int(fields[1]), name, ticks / _TICKS)
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _peak(pid: int) -> int:
+    try:
+        status = Path(f"/proc/{pid}/status").read_text("utf-8", "replace")
+    except OSError:
+        return 0
+    lines = (line.split() for line in status.splitlines() if line.startswith("VmHWM:"))
+    return next((int(words[1]) * 1024 for words in lines), 0)

@@ -1,0 +1,182 @@
+"""The fleet on this machine: which children there are, in which order they start, and where they listen.
+
+Redis first, because everybody asks it; then, together, the recording proxies and the indexer with its CDX server;
+workers last. A proxy that died is replaced after the files it left open have been repaired, so that what it had made
+durable is findable and nothing half-written is served.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from admin import homefolder, sockets
+from admin.process import Role, Stage, StartError
+from admin.supervise import Post, Supervisor
+from archive import warcfile
+from archive.settings import Settings
+from dedupdb.claims import Claims, DedupUnavailable
+
+log = logging.getLogger(__name__)
+
+READY_SECONDS: Final = 60.0
+_PROXY_MARGIN_SECONDS: Final = 20.0
+"""Beyond the drain, for the last batch's fsync and the files' final names."""
+_INDEX_SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where a running fleet is spoken to."""
+
+    proxy: str
+    controls: tuple[str, ...]
+    cdx: str
+    redis_url: str
+
+
+class Fleet:
+    """Redis, proxies and indexer as supervised children; workers when asked for.
+
+    `on_restart` is called with a line for each child that died and starts again.
+    """
+
+    def __init__(self, settings: Settings, on_restart: Callable[[str], None] = lambda _: None) -> None:
+        self.settings = settings
+        self.addresses: Addresses | None = None
+        self._on_restart = on_restart
+        self._supervisor: Supervisor | None = None
+        self._listeners: list[socket.socket] = []
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of the children that run now."""
+        return [post.child.pid for post in self._supervisor.posts if post.is_filled] if self._supervisor else []
+
+    @property
+    def restarts(self) -> int:
+        """How many deaths were answered by a new child."""
+        return sum(post.restarts for post in self._supervisor.posts) if self._supervisor else 0
+
+    def start(self) -> Addresses:
+        """Return when every child serves. Raises PortError, HomeError or StartError, with nothing left behind."""
+        homefolder.prepare(self.settings.home)
+        try:
+            return self._start()
+        except BaseException:
+            self.stop(hurry=lambda: True)
+            raise
+
+    def add_worker(self, index: int, arguments: tuple[str, ...], stop_seconds: float) -> Post:
+        """Start one worker process; it visits until the frontier says that the job is finished."""
+        assert self._supervisor is not None
+        role = Role(
+            f"worker-{index}", Stage.WORKERS, ("worker", *arguments), stop_seconds=stop_seconds, ends_by_itself=True
+        )
+        return self._supervisor.start(role)
+
+    def tick(self) -> None:
+        """Look after the children once. Raises GaveUp or StartError when one can't be kept alive."""
+        assert self._supervisor is not None
+        self._supervisor.tick()
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether any worker is at work, or will be again."""
+        return bool(self._supervisor and self._supervisor.remaining(Stage.WORKERS))
+
+    def stop_workers(self, hurry: Callable[[], bool] = lambda: False) -> None:
+        """End the workers: they finish their visits first, unless in a hurry."""
+        assert self._supervisor is not None
+        self._supervisor.stop_stage(Stage.WORKERS, hurry)
+
+    def stop(self, hurry: Callable[[], bool] = lambda: False) -> None:
+        """End everybody in the order that loses nothing, and close the ports. May be called again."""
+        for listener in self._listeners:
+            listener.close()
+        self._listeners = []
+        if self._supervisor:
+            self._supervisor.stop(hurry)
+
+    def _start(self) -> Addresses:
+        proxy, chosen = self.settings.proxy, self.settings.admin
+        main = self._listen(proxy.host, proxy.port, proxy.processes, "--port")
+        controls = [self._control_socket(index) for index in range(proxy.processes)]
+        (cdx,) = self._listen(chosen.host, chosen.cdx_port, 1, "the setting admin.cdx_port")
+        environment = {**os.environ, **self.settings.for_child()}
+        self._supervisor = Supervisor(self.settings.home / "logs", environment, self._on_restart)
+        redis_url = self.settings.redis.url or self._start_redis()
+        self._ping_redis(redis_url)
+        repair_leftovers(self.settings)
+        posts = [self._start_indexer(cdx, redis_url)]
+        posts += [self._start_proxy(i, main[i], controls[i], redis_url) for i in range(proxy.processes)]
+        self._supervisor.wait_ready(posts, READY_SECONDS)
+        where = tuple(sockets.address(control) for control in controls)
+        self.addresses = Addresses(sockets.address(main[0]), where, sockets.address(cdx), redis_url)
+        return self.addresses
+
+    def _listen(self, host: str, port: int, count: int, option: str) -> list[socket.socket]:
+        opened = sockets.listen(host, port, count, option=option)
+        self._listeners += opened
+        return opened
+
+    def _control_socket(self, index: int) -> socket.socket:
+        first = self.settings.proxy.control_port
+        (control,) = self._listen("127.0.0.1", first + index if first else 0, 1, "the setting proxy.control_port")
+        return control
+
+    def _start_redis(self) -> str:
+        assert self._supervisor is not None
+        post = self._supervisor.start(Role("redis-keeper", Stage.REDIS, ("_redis",), owns_group=False))
+        self._supervisor.wait_ready([post], READY_SECONDS)
+        return str((post.child.facts or {})["url"])
+
+    def _ping_redis(self, redis_url: str) -> None:
+        settings = self.settings
+        with Claims(
+            redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=settings.redis.timeout_seconds
+        ) as claims:
+            try:
+                claims.tally("ghostfleet", "ping")
+            except DedupUnavailable as error:
+                raise StartError(f"{error}; start it, correct redis.url, or leave it empty for a private one") from error
+
+    def _start_indexer(self, cdx: socket.socket, redis_url: str) -> Post:
+        assert self._supervisor is not None
+        arguments = ("indexer", "--cdx-fd", str(cdx.fileno()), "--redis-url", redis_url)
+        return self._supervisor.start(
+            Role("indexer-0", Stage.INDEX, arguments, fds=(cdx.fileno(),), stop_seconds=_INDEX_SECONDS)
+        )
+
+    def _start_proxy(self, index: int, main: socket.socket, control: socket.socket, redis_url: str) -> Post:
+        assert self._supervisor is not None
+        fds = (main.fileno(), control.fileno())
+        arguments = ("_proxy-process", "--index", str(index), "--redis-url", redis_url)
+        arguments += ("--listen-fd", str(fds[0]), "--control-fd", str(fds[1]))
+        seconds = self.settings.proxy.drain_seconds + _PROXY_MARGIN_SECONDS
+        role = Role(
+            f"proxy-{index}",
+            Stage.PROXIES,
+            arguments,
+            fds=fds,
+            stop_seconds=seconds,
+            before_restart=lambda: repair_leftovers(self.settings),
+        )
+        return self._supervisor.start(role)
+
+
+def repair_leftovers(settings: Settings) -> None:
+    """Finish the files that dead writers left open, in every collection; a failure is logged, and stops nobody."""
+    for collection in homefolder.collections(settings):
+        try:
+            repaired = warcfile.repair(settings, collection)
+        except OSError:
+            log.exception("collection %s could not be repaired; `ghostfleet repair` tries again", collection)
+            continue
+        for each in repaired:
+            log.warning("repaired %s", each)

@@ -1,0 +1,225 @@
+"""CDXJ: one line per kept record, `<key> <timestamp14> {json}`, with pywb's field names and a few of ours.
+
+Each WARC has its sidecar in the collection's `indexes`, named after it. It holds everything a Capture holds but
+the collection, so that the capture index and the dedup store can be rebuilt from it. pywb's fields are `url`,
+`mime`, `status`, `digest`, `length`, `offset`, `filename`, all of them text. Ours:
+
+| field | when | meaning |
+|---|---|---|
+| id, date | always | bare UUID of the record; its exact date (`timestamp14` knows no microseconds) |
+| method | unless GET | the request's method |
+| kind | neither response nor revisit | resource, metadata, conversion |
+| job, page | when known | the job's name; the page visit's id |
+| size, sha256 | always; not on revisits | length and hex SHA-256 of the payload: what dedup decides by |
+| payload_mime | revisits | the payload's media type, since `mime` is then `warc/revisit` |
+| refers_to, refers_to_url, refers_to_date | revisits | the original |
+| truncated | cut short | WARC-Truncated's reason |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from archive import url as urls
+from archive.capture import Capture, Original, RecordKind, Truncation, iso_date, parse_date, timestamp14
+from archive.message import media_type, parse_fields
+from archive.reader import StoredRecord, bare_id, records
+from archive.record import UNKNOWN_MIME, base32
+from archive.source import OPEN_SUFFIX
+
+SUFFIX: Final = ".cdxj"
+_KINDS: Final[Mapping[str, RecordKind]] = {
+    "response": "response",
+    "revisit": "revisit",
+    "resource": "resource",
+    "metadata": "metadata",
+    "conversion": "conversion",
+}
+_TRUNCATIONS: Final[Mapping[str, Truncation]] = {
+    "length": "length",
+    "time": "time",
+    "disconnect": "disconnect",
+    "unspecified": "unspecified",
+}
+_encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
+
+
+def line(capture: Capture) -> str:
+    """The capture's index line, without a line end; pure ASCII when its URL is."""
+    said: dict[str, Any] = {"url": capture.url, "mime": capture.cdx_mime}
+    if capture.status is not None:
+        said["status"] = str(capture.status)
+    if capture.digest is not None:
+        said["digest"] = capture.digest
+    said |= {
+        "length": str(capture.length),
+        "offset": str(capture.offset),
+        "filename": capture.filename,
+        "id": capture.record_id,
+        "date": iso_date(capture.date),
+        "size": capture.payload_length,
+    }
+    if capture.method != "GET":
+        said["method"] = capture.method
+    if capture.kind not in ("response", "revisit"):
+        said["kind"] = capture.kind
+    if capture.kind == "revisit":
+        said["payload_mime"] = capture.mime
+    if original := capture.refers_to:
+        said |= {
+            "refers_to": original.record_id,
+            "refers_to_url": original.url,
+            "refers_to_date": iso_date(original.date),
+        }
+    for name, value in (
+        ("job", capture.job),
+        ("page", capture.page_id),
+        ("sha256", capture.sha256),
+        ("truncated", capture.truncated),
+    ):
+        if value is not None:
+            said[name] = value
+    return f"{capture.key} {timestamp14(capture.date)} {_encode(said)}"
+
+
+def parse(text: str, collection: str, filename: str | None = None) -> Capture:
+    """The capture that an index line tells of; lines of pywb and cdxj-indexer are understood too.
+
+    `filename` stands in where the line names none. Raises ValueError that quotes the line.
+    """
+    try:
+        key, timestamp, rest = text.rstrip("\r\n").split(" ", 2)
+        return _capture(key, timestamp, json.loads(rest), collection, filename)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"not a CDXJ line ({error!r}): {text[:300]!r}") from error
+
+
+def read(path: Path, collection: str) -> Iterator[Capture]:
+    """The captures of a sidecar; a last line still being written (no line end) is left out.
+
+    Raises ValueError with the file's name and the line's number.
+    """
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, 1):
+            if raw.endswith(b"\n") and not raw.startswith((b"!", b"#")) and raw.strip():
+                try:
+                    yield parse(raw.decode(), collection)
+                except ValueError as error:
+                    raise ValueError(f"{path}:{number}: {error}") from error
+
+
+def captures_of(path: Path, collection: str | None = None) -> Iterator[Capture]:
+    """The captures of a WARC, told from the file alone, in its order: what its sidecar must say.
+
+    Without `collection`, the warcinfo's `isPartOf` names it. Raises WarcError at the first damage.
+    """
+    waiting: Capture | None = None
+    request: StoredRecord | None = None
+    for record in records(path):
+        if record.kind == "warcinfo" and collection is None:
+            collection = _collection_in(record)
+        elif record.kind == "request":
+            request = record
+            if waiting and waiting.record_id in record.concurrent_to:
+                waiting = replace(waiting, method=record.http.method)
+        elif record.kind in _KINDS:
+            if waiting:
+                yield waiting
+            waiting = _stored(record, collection or "")
+            if request and waiting.record_id in request.concurrent_to:
+                waiting = replace(waiting, method=request.http.method)
+    if waiting:
+        yield waiting
+
+
+def write_sorted(path: Path, lines: Iterable[str]) -> None:
+    """Puts a whole sidecar in place, sorted by key: the old one stays until the new one is durable."""
+    fresh = path.with_name(path.name + ".new")
+    with fresh.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{text}\n" for text in sorted(lines))
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+
+
+def _capture(key: str, timestamp: str, said: dict[str, Any], collection: str, filename: str | None) -> Capture:
+    status = str(said.get("status", "-"))
+    digest = said.get("digest")
+    is_revisit = said.get("mime") == "warc/revisit"
+    return Capture(
+        collection=collection,
+        key=key,
+        date=parse_date(said.get("date", timestamp)),
+        url=said["url"],
+        mime=said.get("payload_mime", "unk") if is_revisit else said.get("mime", "unk"),
+        status=int(status) if status.isdecimal() else None,
+        digest=digest.removeprefix("sha1:") if digest else None,
+        kind="revisit" if is_revisit else said.get("kind", "response"),
+        filename=said["filename"] if filename is None else said.get("filename", filename),
+        offset=int(said["offset"]),
+        length=int(said.get("length", 0)),
+        record_id=said.get("id", ""),
+        method=said.get("method", "GET"),
+        job=said.get("job"),
+        page_id=said.get("page"),
+        refers_to=_original(said),
+        payload_length=int(said.get("size", 0)),
+        sha256=said.get("sha256"),
+        truncated=said.get("truncated"),
+    )
+
+
+def _original(said: dict[str, Any]) -> Original | None:
+    if "refers_to_url" not in said or "refers_to_date" not in said:
+        return None
+    return Original(said.get("refers_to", ""), said["refers_to_url"], parse_date(said["refers_to_date"]))
+
+
+def _stored(record: StoredRecord, collection: str) -> Capture:
+    head = record.http if record.is_http else None
+    sha1, sha256, length = hashlib.sha1(usedforsecurity=False), hashlib.sha256(), 0
+    for piece in record.payload():
+        sha1.update(piece)
+        sha256.update(piece)
+        length += len(piece)
+    said = record.fields.get("WARC-Payload-Digest") or ""
+    is_revisit = record.kind == "revisit"
+    mime = head.mime if head else media_type(record.fields.get("Content-Type"))
+    return Capture(
+        collection=collection,
+        key=urls.key(record.url),
+        date=record.date,
+        url=record.url,
+        mime=mime or UNKNOWN_MIME,
+        status=head.status if head else None,
+        digest=said.removeprefix("sha1:") if said.startswith("sha1:") else base32(sha1.digest()),
+        kind=_KINDS[record.kind],
+        filename=record.path.name.removesuffix(OPEN_SUFFIX),
+        offset=record.offset,
+        length=record.finish() - record.offset,
+        record_id=record.record_id,
+        job=record.fields.get("WARC-Job-ID"),
+        page_id=record.fields.get("WARC-Page-ID"),
+        refers_to=_refers_to(record),
+        payload_length=int(record.fields.get("WARC-Payload-Length") or 0) if is_revisit else length,
+        sha256=None if is_revisit else sha256.hexdigest(),
+        truncated=None if is_revisit else _TRUNCATIONS.get(record.fields.get("WARC-Truncated") or ""),
+    )
+
+
+def _refers_to(record: StoredRecord) -> Original | None:
+    url, date = record.fields.get("WARC-Refers-To-Target-URI"), record.fields.get("WARC-Refers-To-Date")
+    if record.kind != "revisit" or not url or not date:
+        return None
+    return Original(bare_id(record.fields.get("WARC-Refers-To") or ""), url, parse_date(date))
+
+
+def _collection_in(warcinfo: StoredRecord) -> str | None:
+    text = b"".join(warcinfo.block()).decode("utf-8", "replace")
+    return parse_fields(text.splitlines()).get("isPartOf")

@@ -1,0 +1,202 @@
+"""crawl.log: one line per URL that was tried or decided, in Heritrix's columns and with its status codes.
+
+Columns, parted by spaces, "-" for what is not known: time of the line (ISO, milliseconds), code, bytes of the body,
+URL, hop path, referring URL, media type, #thread, start (17 digits) + duration in ms, `sha1:` of the payload, source
+tag (the seed), annotations parted by commas, JSON with `contentSize`, `warcFilename`, `warcFileOffset`.
+
+Codes above zero are HTTP's own. Those below are Heritrix's, with Veidemann's additions for what Heritrix can't tell.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from archive.capture import Capture, Exchange, Micros, compact_json, iso_date, parse_date
+from archive.openfile import write_all
+from archive.record import base32
+
+UNTRIED: Final = 0
+DNS_LOOKUP: Final = -1
+"""A `dns:` lookup of its own failed; an http URL whose name is not found has DNS."""
+CONNECT: Final = -2
+LOST: Final = -3
+TIMEOUT: Final = -4
+RUNTIME: Final = -5
+"""An error of ours, for instance a full disk: the URL may well be fine."""
+DNS: Final = -6
+BAD_URL: Final = -7
+RETRIES: Final = -8
+NO_SUCH_NAME: Final = -9
+NO_ADDRESS: Final = -10
+DEFERRED: Final = -50
+ROBOTS_UNREACHABLE: Final = -61
+EMPTY: Final = -404
+SERIOUS: Final = -3000
+CHAFF: Final = -4000
+TOO_MANY_HOPS: Final = -4001
+TOO_MANY_EMBEDS: Final = -4002
+ALREADY_SEEN: Final = -4100
+OUT_OF_SCOPE: Final = -5000
+BLOCKED: Final = -5001
+BLOCKED_BY_RULE: Final = -5002
+QUOTA: Final = -5003
+TIME_LIMIT: Final = -5004
+MIXED_CONTENT: Final = -5010
+CANCELLED: Final = -5011
+DELETED: Final = -6000
+KILLED: Final = -7000
+ROBOTS: Final = -9998
+
+FILE_NAME: Final = "crawl.log"
+REVISIT: Final = "duplicate:digest"
+"""The annotation of an exchange whose payload was held already."""
+_COLUMNS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    """One line's facts. Text that is not known is empty."""
+
+    time: Micros
+    code: int
+    size: int | None
+    url: str
+    hop_path: str = ""
+    via: str = ""
+    mime: str = ""
+    thread: int = 0
+    started: Micros | None = None
+    duration_ms: int = 0
+    digest: str = ""
+    """`sha1:` and base32."""
+    source: str = ""
+    annotations: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """The line without its end. Spaces and control characters within a column are percent-escaped."""
+        columns = (
+            _milliseconds(self.time),
+            f"{self.code:>5}",
+            f"{'-' if self.size is None else self.size:>10}",
+            _column(self.url),
+            _column(self.hop_path),
+            _column(self.via),
+            _column(self.mime),
+            f"#{self.thread:03d}",
+            "-" if self.started is None else f"{_digits17(self.started)}+{self.duration_ms}",
+            _column(self.digest),
+            _column(self.source),
+            ",".join(_column(note).replace(",", "%2C") for note in self.annotations) or "-",
+        )
+        return " ".join(columns) + (f" {compact_json(dict(self.extra))}" if self.extra else "")
+
+
+def line(
+    exchange: Exchange,
+    *,
+    code: int | None = None,
+    annotations: Sequence[str] | None = None,
+    capture: Capture | None = None,
+    thread: int = 0,
+) -> str:
+    """The line of one exchange; `code` and `annotations` stand in for the exchange's own."""
+    response, context, extra = exchange.response, exchange.context, dict[str, Any]()
+    if response is not None:
+        extra["contentSize"] = response.length
+    if capture is not None:
+        extra |= {"warcFilename": capture.filename, "warcFileOffset": capture.offset}
+    return LogLine(
+        time=exchange.started + exchange.duration_ms * 1000,
+        code=exchange.outcome if code is None else code,
+        size=None if response is None else response.body.length,
+        url=exchange.url,
+        hop_path=context.hop_path,
+        via=context.via or "",
+        mime=exchange.mime or "",
+        thread=thread,
+        started=exchange.started,
+        duration_ms=exchange.duration_ms,
+        digest=f"sha1:{base32(exchange.digests.payload_sha1)}" if exchange.digests else "",
+        source=context.source or "",
+        annotations=tuple(exchange.annotations if annotations is None else annotations),
+        extra=extra,
+    ).text()
+
+
+def parse(text: str) -> LogLine:
+    """The facts of a line, ours or Heritrix's. Raises ValueError that quotes it."""
+    columns = text.split(None, _COLUMNS)
+    if len(columns) < _COLUMNS:
+        raise ValueError(f"a crawl.log line has {_COLUMNS} columns, not {len(columns)}: {text[:300]!r}")
+    known = ["" if column == "-" else column for column in columns[:_COLUMNS]]
+    start, _, duration = known[8].partition("+")
+    try:
+        return LogLine(
+            time=parse_date(known[0]),
+            code=int(known[1]),
+            size=int(known[2]) if known[2] else None,
+            url=known[3],
+            hop_path=known[4],
+            via=known[5],
+            mime=known[6],
+            thread=int(known[7].removeprefix("#") or 0),
+            started=parse_date(start) if start else None,
+            duration_ms=int(duration or 0),
+            digest=known[9],
+            source=known[10],
+            annotations=tuple(known[11].split(",")) if known[11] else (),
+            extra=json.loads(columns[12]) if len(columns) > _COLUMNS else {},
+        )
+    except ValueError as error:
+        raise ValueError(f"not a crawl.log line ({error}): {text[:300]!r}") from error
+
+
+class CrawlLog:
+    """A job's crawl.log, to which any number of processes append."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._is_torn = False
+
+    def append(self, lines: Sequence[str]) -> None:
+        """Adds whole lines in one write, so that those of other processes never come in between. Raises OSError.
+
+        After a write that failed half-way the next one starts on a line of its own.
+        """
+        if not lines:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        data = "".join(f"{text}\n" for text in lines).encode("utf-8", "backslashreplace")
+        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            was_torn, self._is_torn = self._is_torn, True
+            write_all(fd, b"\n" + data if was_torn else data)
+            self._is_torn = False
+        finally:
+            os.close(fd)
+
+
+def _column(text: str) -> str:
+    """Text as one column: what would part it, or end the line, becomes a percent-escape of its UTF-8."""
+    if not text:
+        return "-"
+    if text.isprintable() and " " not in text:
+        return text
+    return "".join(
+        char if char.isprintable() and char != " " else quote(char, safe="", errors="backslashreplace") for char in text
+    )
+
+
+def _milliseconds(date: Micros) -> str:
+    return iso_date(date)[:-4] + "Z"
+
+
+def _digits17(date: Micros) -> str:
+    return "".join(char for char in iso_date(date)[:-4] if char.isdigit())

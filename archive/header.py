@@ -1,0 +1,82 @@
+"""The header of a WARC record as text: named fields, refused when a value could start a field of its own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from archive.capture import Micros, iso_date
+
+_TOKEN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~")
+_OWN_FIELDS: Final = frozenset(
+    {
+        "content-length",
+        "content-type",
+        "warc-block-digest",
+        "warc-cipher-suite",
+        "warc-concurrent-to",
+        "warc-date",
+        "warc-ip-address",
+        "warc-job-id",
+        "warc-page-id",
+        "warc-payload-digest",
+        "warc-payload-length",
+        "warc-profile",
+        "warc-protocol",
+        "warc-record-id",
+        "warc-refers-to-date",
+        "warc-refers-to-target-uri",
+        "warc-target-uri",
+        "warc-tls-verification",
+        "warc-truncated",
+        "warc-type",
+        "warc-warcinfo-id",
+    }
+)
+
+
+def whole_header(
+    kind: str, record_id: str, fields: str, block_digest: str, content_type: str, block_length: int
+) -> bytes:
+    """The header from its version to its empty line; `fields` are ready lines, the digest is base32 SHA-1."""
+    return (
+        f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n{fields}"
+        f"WARC-Block-Digest: sha1:{block_digest}\r\n"
+        f"Content-Type: {content_type}\r\nContent-Length: {block_length}\r\n\r\n"
+    ).encode()
+
+
+def field(name: str, value: str) -> str:
+    """One line, nothing checked."""
+    return f"{name}: {value}\r\n"
+
+
+def target_fields(url: str, date: Micros, warcinfo_id: str) -> str:
+    """When, of what, and in which file. Raises ValueError for a URL with a space, which the grammar forbids."""
+    if " " in url:
+        raise ValueError(f"WARC-Target-URI {url!r} holds a space; percent-encode it")
+    return f"WARC-Date: {iso_date(date)}\r\nWARC-Target-URI: {url}\r\nWARC-Warcinfo-ID: <urn:uuid:{warcinfo_id}>\r\n"
+
+
+def extra_fields(fields: Sequence[tuple[str, str]]) -> str:
+    """Fields that others add. Raises ValueError for a bad name or value, and for a field the recorder writes itself."""
+    for name, value in fields:
+        _check_name(name)
+        check_values(value)
+    return "".join(field(name, value) for name, value in fields)
+
+
+def check_values(*values: str) -> None:
+    """Refuses line ends and other control characters: nothing a page sends may start a field. Raises ValueError."""
+    if not "".join(values).isprintable():
+        wrong = next(value for value in values if not value.isprintable())
+        raise ValueError(f"{wrong[:200]!r} can't be a WARC field's value: it holds control characters")
+
+
+@lru_cache(maxsize=256)
+def _check_name(name: str) -> None:
+    if not name or not _TOKEN.issuperset(name.lower()):
+        raise ValueError(f"{name!r} is no name of a WARC field")
+    if name.lower() in _OWN_FIELDS:
+        raise ValueError(f"field {name} is written by the recorder itself and can't be given twice")

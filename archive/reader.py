@@ -1,0 +1,199 @@
+"""Reading WARC files record by record: ours and anybody's, compressed or plain, closed or still being written.
+
+Memory is bounded whatever the file holds. What can't be read raises WarcError with file and offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Final, Self
+
+from archive.capture import Micros, parse_date
+from archive.message import Fields, Head, dechunk, end_of_head, parse_head
+from archive.record import RECORD_END
+from archive.source import READ_SIZE, Source, WarcError, open_either
+
+__all__ = ["StoredRecord", "WarcError", "next_record", "read_record", "records"]
+
+MAX_HEADER: Final = 1 << 20
+MAX_HTTP_HEAD: Final = 1 << 23
+
+
+class StoredRecord:
+    """One record read from a file: its header at once, its block as a stream that can be read once.
+
+    `offset` is where the record's gzip member begins (in a plain file, where the record begins). `in_member` counts
+    the records before it in the same member: 0 in every well-made file.
+    """
+
+    def __init__(self, source: Source, offset: int, header: bytes, in_member: int) -> None:
+        """Raises WarcError for a header that is none, or without a usable Content-Length."""
+        self.path = source.path
+        self.offset = offset
+        self.in_member = in_member
+        head = parse_head(header)
+        self.version = head.start_line
+        self.fields: Fields = head.fields
+        if not self.version.startswith("WARC/") or not end_of_head(header):
+            raise WarcError(self.path, offset, f"no WARC record begins here but {header[:20]!r}")
+        length = self.fields.get("Content-Length") or ""
+        if not (length.isascii() and length.isdigit()):
+            raise WarcError(self.path, offset, f"Content-Length {length!r} is no length")
+        self.block_length = int(length)
+        self._left = self.block_length
+        self._source = source
+        self._file: BinaryIO | None = None
+        self._http: tuple[bytes, Head] | None = None
+        self._next: int | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file when it was opened for this record alone."""
+        if self._file is not None:
+            self._file.close()
+
+    @property
+    def kind(self) -> str:
+        """WARC-Type, "" when it is missing."""
+        return (self.fields.get("WARC-Type") or "").lower()
+
+    @property
+    def record_id(self) -> str:
+        """The bare UUID of WARC-Record-ID; the whole URI when it is another kind of identifier."""
+        return bare_id(self.fields.get("WARC-Record-ID") or "")
+
+    @property
+    def concurrent_to(self) -> list[str]:
+        """Bare ids of the records made by the same event."""
+        return [bare_id(value) for value in self.fields.all("WARC-Concurrent-To")]
+
+    @property
+    def url(self) -> str:
+        """WARC-Target-URI; WARC/1.0 put angle brackets around it."""
+        return (self.fields.get("WARC-Target-URI") or "").removeprefix("<").removesuffix(">")
+
+    @property
+    def date(self) -> Micros:
+        """WARC-Date. Raises WarcError when there is none that can be read."""
+        try:
+            return parse_date(self.fields.get("WARC-Date") or "")
+        except ValueError as error:
+            raise WarcError(self.path, self.offset, f"WARC-Date can't be read: {error}") from error
+
+    @property
+    def is_http(self) -> bool:
+        """Whether the block is an HTTP message."""
+        return (self.fields.get("Content-Type") or "").lower().replace(" ", "").startswith("application/http")
+
+    @property
+    def http(self) -> Head:
+        """The parts of the HTTP head; see `http_head`."""
+        return self._read_head()[1]
+
+    @property
+    def http_head(self) -> bytes:
+        """The HTTP head as it was sent, with its empty line; then the payload follows. All, when there is no such line.
+
+        Raises WarcError for a head that has no end in reach. Ask before reading the payload.
+        """
+        return self._read_head()[0]
+
+    def block(self) -> Iterator[bytes]:
+        """The bytes of the block that were not read yet. Raises WarcError when the file ends before the block."""
+        while self._left:
+            yield self._read()
+
+    def payload(self, *, dechunked: bool = True) -> Iterator[bytes]:
+        """What follows the HTTP head, chunked coding taken off unless asked otherwise; the block of other records."""
+        is_coded = self.is_http and self.http.is_chunked
+        return dechunk(self.block()) if is_coded and dechunked else self.block()
+
+    def finish(self) -> int:
+        """Reads on to the record's end and says where in the file the next one begins. Raises WarcError."""
+        if self._next is None:
+            for _ in self.block():
+                pass
+            end = b""
+            while len(end) < len(RECORD_END) and (piece := self._source.read(len(RECORD_END) - len(end))):
+                end += piece
+            if end != RECORD_END:
+                raise WarcError(self.path, self.offset, f"the record ends with {end!r}, not with two empty lines")
+            self._source.unread(self._source.read())  # verifies the checksum when the member ends here too
+            self._next = self._source.next_offset
+        return self._next
+
+    def _read_head(self) -> tuple[bytes, Head]:
+        if self._http is None:
+            found = bytearray()
+            while self._left and not end_of_head(found):
+                if len(found) > MAX_HTTP_HEAD:
+                    raise WarcError(self.path, self.offset, f"an HTTP head of more than {MAX_HTTP_HEAD} bytes")
+                found += self._read()
+            cut = end_of_head(found) or len(found)
+            self._source.unread(bytes(found[cut:]))
+            self._left += len(found) - cut
+            head = bytes(found[:cut])
+            self._http = head, parse_head(head)
+        return self._http
+
+    def _read(self) -> bytes:
+        piece = self._source.read(min(self._left, READ_SIZE))
+        if not piece:
+            raise WarcError(self.path, self.offset, f"the block lacks {self._left} of {self.block_length} bytes")
+        self._left -= len(piece)
+        return piece
+
+    @classmethod
+    def opened(cls, file: BinaryIO, path: Path, offset: int, length: int | None) -> Self:
+        """The record at an offset of a file that is closed with it."""
+        source = Source(file, path, offset, None if length is None else offset + length)
+        record = cls(source, offset, source.head(MAX_HEADER), 0)
+        record._file = file
+        return record
+
+
+def read_record(path: Path, offset: int, length: int | None = None) -> StoredRecord:
+    """The record at this offset, to be used as a context manager or closed.
+
+    `path` may be the final name while the file is still `.open`, or the other way round. With `length`, the compressed
+    size from the index, nothing beyond is read. Raises FileNotFoundError, and WarcError when no record is there.
+    """
+    file = open_either(path)
+    try:
+        return StoredRecord.opened(file, path, offset, length)
+    except BaseException:
+        file.close()
+        raise
+
+
+def records(path: Path) -> Iterator[StoredRecord]:
+    """Every record of a file in order; what was not read of one is skipped. Raises WarcError at the first damage."""
+    with open_either(path) as file:
+        source = Source(file, path)
+        while True:
+            in_member = 0
+            while record := next_record(source, in_member):
+                yield record
+                record.finish()
+                in_member += 1
+            if not source.next_member():
+                return
+
+
+def next_record(source: Source, in_member: int) -> StoredRecord | None:
+    """The record that comes next in the gzip member or plain file, None at its end. Raises WarcError."""
+    offset = source.offset
+    header = source.head(MAX_HEADER)
+    return StoredRecord(source, offset, header, in_member) if header else None
+
+
+def bare_id(uri: str) -> str:
+    """`<urn:uuid:X>` without its wrapping."""
+    return uri.strip().removeprefix("<").removesuffix(">").removeprefix("urn:uuid:")

@@ -1,0 +1,190 @@
+"""What is left of a writer that died: its `.open` files become whole, published files, or go.
+
+Kept is every whole record set from the file's beginning. What follows the last of them is cut off and kept aside in
+the collection's `quarantine`: a torn record, and a response whose request had not been written yet, since of one
+exchange there must be all or nothing. The index is told anew from the WARC. Each step can be interrupted at any
+point: the file stays `.open` until everything else is durable, and a second repair does the same again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from archive import cdxj
+from archive.openfile import rename_new, sync_folder
+from archive.reader import next_record
+from archive.settings import Settings
+from archive.source import OPEN_SUFFIX, Source, WarcError
+
+log = logging.getLogger(__name__)
+
+_COPY_SIZE = 1 << 20
+
+
+class Outcome(StrEnum):
+    """What became of a file."""
+
+    CLOSED = "closed"
+    REMOVED = "removed"
+    """It held no capture."""
+    INDEXED = "indexed"
+    """A published WARC without sidecar got one."""
+    FAILED = "failed"
+    """It is as it was, for the reason given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """One file that was looked after; `filename` is its final name."""
+
+    filename: str
+    outcome: Outcome
+    records: int = 0
+    cut_bytes: int = 0
+    quarantined: Path | None = None
+    reason: str = ""
+    """Why bytes were cut off, or what failed."""
+
+    def __str__(self) -> str:
+        cut = f", {self.cut_bytes} bytes to {self.quarantined}" if self.quarantined else ""
+        why = f" ({self.reason})" if self.reason else ""
+        return f"{self.filename} {self.outcome}: {self.records} records{cut}{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class WholePart:
+    """How far a file can be trusted: `length` bytes with `records` records, `captures` of them worth keeping it for."""
+
+    length: int
+    records: int
+    captures: int
+    reason: str
+
+
+def repair(settings: Settings, collection: str) -> list[Repaired]:
+    """Looks after every leftover file of a collection and says what was done; files of live writers are let alone.
+
+    A file that can't be repaired is reported as FAILED, and the others are still looked after.
+    """
+    archive, indexes = settings.archive_dir(collection), settings.index_dir(collection)
+    found: list[Repaired] = []
+    for path in sorted(archive.glob(f"*{OPEN_SUFFIX}")):
+        with _locked(path) as file:
+            if file is not None:
+                found.append(_tried(path, partial(_close, path, file, collection, indexes)))
+    for path in sorted([*archive.glob("*.warc.gz"), *archive.glob("*.warc")]):
+        if not (indexes / (path.name + cdxj.SUFFIX)).exists():
+            found.append(_tried(path, partial(_index, path, collection, indexes)))
+    for each in found:
+        log.log(logging.ERROR if each.outcome is Outcome.FAILED else logging.WARNING, "repair: %s", each)
+    return found
+
+
+def whole_part(path: Path) -> WholePart:
+    """Reads a file from its beginning as far as its record sets are whole."""
+    length = records = captures = seen = seen_captures = 0
+    awaited: set[str] = set()
+    with path.open("rb") as file:
+        try:
+            source = Source(file, path)
+            more = True
+            while more and (record := next_record(source, 0)):
+                end = record.finish()
+                seen += 1
+                awaited.discard(record.record_id)
+                if record.kind in ("response", "revisit"):
+                    awaited = set(record.concurrent_to)
+                seen_captures += record.kind not in ("warcinfo", "request")
+                if not awaited:
+                    length, records, captures = end, seen, seen_captures
+                more = source.next_member()
+        except WarcError as error:
+            return WholePart(length, records, captures, error.reason)
+    return WholePart(length, records, captures, "the last response lacks its request" if awaited else "")
+
+
+def _tried(path: Path, step: Callable[[], Repaired]) -> Repaired:
+    try:
+        return step()
+    except (OSError, ValueError) as error:
+        return Repaired(path.name.removesuffix(OPEN_SUFFIX), Outcome.FAILED, reason=str(error))
+
+
+def _close(path: Path, file: BinaryIO, collection: str, indexes: Path) -> Repaired:
+    final = path.with_name(path.name.removesuffix(OPEN_SUFFIX))
+    sidecar = indexes / (final.name + cdxj.SUFFIX)
+    whole, size = whole_part(path), os.fstat(file.fileno()).st_size
+    cut = size - whole.length
+    tail = _quarantine(file, whole.length, path.parent.parent / "quarantine", final.name) if cut else None
+    if not whole.captures:
+        sidecar.unlink(missing_ok=True)
+        path.unlink()
+        sync_folder(path.parent)
+        return Repaired(final.name, Outcome.REMOVED, whole.records, cut, tail, whole.reason)
+    file.truncate(whole.length)
+    os.fsync(file.fileno())
+    _write_sidecar(path, sidecar, collection)
+    rename_new(path, final)
+    sync_folder(path.parent)
+    return Repaired(final.name, Outcome.CLOSED, whole.records, cut, tail, whole.reason)
+
+
+def _index(path: Path, collection: str, indexes: Path) -> Repaired:
+    return Repaired(path.name, Outcome.INDEXED, _write_sidecar(path, indexes / (path.name + cdxj.SUFFIX), collection))
+
+
+def _write_sidecar(path: Path, sidecar: Path, collection: str) -> int:
+    lines = [cdxj.line(capture) for capture in cdxj.captures_of(path, collection)]
+    sidecar.parent.mkdir(parents=True, exist_ok=True)
+    cdxj.write_sorted(sidecar, lines)
+    sync_folder(sidecar.parent)
+    return len(lines)
+
+
+def _quarantine(file: BinaryIO, start: int, folder: Path, name: str) -> Path:
+    """Copies what is to be cut off, durably, before it is cut off."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tail, fresh = folder / f"{name}.tail", folder / f"{name}.tail.new"
+    with fresh.open("wb") as copy:
+        file.seek(start)
+        shutil.copyfileobj(file, copy, _COPY_SIZE)
+        copy.flush()
+        os.fsync(copy.fileno())
+    fresh.replace(tail)
+    sync_folder(folder)
+    return tail
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[BinaryIO | None]:
+    """The file when its writer is dead; None when it lives, or has just closed it."""
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        yield None
+        return
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield None
+            return
+        yield file if _is_same(file, path) else None
+
+
+def _is_same(file: BinaryIO, path: Path) -> bool:
+    """Whether the name still means this file: its writer may have published it between opening and locking."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

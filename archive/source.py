@@ -1,0 +1,143 @@
+"""The bytes of a WARC file from an offset on, gzip members unpacked one by one. Memory is bounded by READ_SIZE."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from archive.message import end_of_head
+
+OPEN_SUFFIX: Final = ".open"
+"""What the name of a WARC ends with while it is being written."""
+READ_SIZE: Final = 1 << 16
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_GZIP_WINDOW: Final = 31
+
+
+class WarcError(ValueError):
+    """A file that is no WARC, or is damaged; the message names file and offset."""
+
+    def __init__(self, path: Path, offset: int, reason: str) -> None:
+        super().__init__(f"{path} at {offset}: {reason}")
+        self.path = path
+        self.offset = offset
+        self.reason = reason
+
+
+class Source:
+    """One reading of a file. In a gzip file, `read` stops at each member's end until `next_member` is asked for.
+
+    The checksum and length at a member's end are verified on the way (RFC 1952 section 2.3.1).
+    """
+
+    def __init__(self, file: BinaryIO, path: Path, offset: int = 0, end: int | None = None) -> None:
+        """`file` is seekable and stays the caller's; nothing at or after `end` is read."""
+        self.path = path
+        self._file = file
+        self._end = end
+        self._raw_end = self._member = offset
+        self._raw = b""
+        self._pushed_back = b""
+        self._unzip: zlib._Decompress | None = None
+        file.seek(offset)
+        self._fill()
+        self.is_gzip = self._raw.startswith(_GZIP_MAGIC)
+        if self.is_gzip:
+            self._unzip = zlib.decompressobj(_GZIP_WINDOW)
+
+    @property
+    def offset(self) -> int:
+        """Where in the file the present gzip member begins; in a plain file, where the next byte is."""
+        return self._member if self.is_gzip else self._raw_end - len(self._raw) - len(self._pushed_back)
+
+    @property
+    def next_offset(self) -> int:
+        """Where the next record begins, asked after the present one was read to its end."""
+        return self._raw_end - len(self._raw) - len(self._pushed_back)
+
+    def read(self, size: int = READ_SIZE) -> bytes:
+        """Up to `size` bytes; b"" only at the end of the member, or of a plain file.
+
+        Raises WarcError for damaged or missing compressed data.
+        """
+        piece, self._pushed_back = self._pushed_back, b""
+        piece = piece or self._more()
+        if len(piece) > size:
+            piece, self._pushed_back = piece[:size], piece[size:]
+        return piece
+
+    def unread(self, data: bytes) -> None:
+        """Puts back what was read too far."""
+        self._pushed_back = data + self._pushed_back
+
+    def head(self, limit: int) -> bytes:
+        """Bytes up to an empty line inclusive; all there are when none comes. Raises WarcError beyond `limit`."""
+        found = bytearray()
+        while not (end := end_of_head(found)) and (piece := self.read()):
+            if len(found) > limit:
+                raise WarcError(self.path, self.offset, f"a head of more than {limit} bytes")
+            found += piece
+        cut = end or len(found)
+        self.unread(bytes(found[cut:]))
+        return bytes(found[:cut])
+
+    def next_member(self) -> bool:
+        """Goes on to the next gzip member, skipping what was not read of this one; False at the end of the file.
+
+        Raises WarcError when something else than a member follows.
+        """
+        while self.read():
+            pass
+        if not self.is_gzip:
+            return False
+        self._member = self._raw_end - len(self._raw)
+        self._fill()
+        if not self._raw:
+            return False
+        if not self._raw.startswith(_GZIP_MAGIC):
+            raise WarcError(self.path, self._member, f"no gzip member begins here but {self._raw[:8]!r}")
+        self._unzip = zlib.decompressobj(_GZIP_WINDOW)
+        return True
+
+    def _more(self) -> bytes:
+        if self._unzip is None:
+            self._fill()
+            piece, self._raw = self._raw, b""
+            return piece
+        piece = b""
+        while not piece and not self._unzip.eof:
+            self._fill()
+            if not self._raw:
+                raise WarcError(self.path, self._member, "the gzip member is cut off")
+            try:
+                piece = self._unzip.decompress(self._raw, READ_SIZE)
+            except zlib.error as error:
+                raise WarcError(self.path, self._member, f"the gzip member is damaged: {error}") from error
+            self._raw = self._unzip.unused_data if self._unzip.eof else self._unzip.unconsumed_tail
+        return piece
+
+    def _fill(self) -> None:
+        """Sees to it that there are two raw bytes at least, when the file has them."""
+        while len(self._raw) < len(_GZIP_MAGIC):
+            size = READ_SIZE if self._end is None else min(READ_SIZE, self._end - self._raw_end)
+            piece = self._file.read(size) if size > 0 else b""
+            if not piece:
+                return
+            self._raw += piece
+            self._raw_end += len(piece)
+
+
+def open_either(path: Path) -> BinaryIO:
+    """The file under its final name or its name while it is written, whichever of the two it has at present.
+
+    Raises FileNotFoundError when it has neither.
+    """
+    final = path.with_name(path.name.removesuffix(OPEN_SUFFIX))
+    other = final if path.name.endswith(OPEN_SUFFIX) else path.with_name(path.name + OPEN_SUFFIX)
+    for name in (path, other):
+        try:
+            return name.open("rb")
+        except FileNotFoundError:
+            continue
+    return path.open("rb")  # it may have been renamed between the two looks

@@ -1,0 +1,277 @@
+"""The writer of WARC files: append record sets, make a batch durable, roll over, go back when something fails.
+
+A batch is everything appended between two `sync` calls. It always lies in one file: a file that has grown too
+large is closed at the end of the batch, never within. Whatever fails, the batch is all there or all gone:
+
+* a write or the sidecar fails: the file is cut back to the last durable byte and used on;
+* the cut or an fsync fails: nobody knows what the disk holds, so the file is never touched again and stays behind
+  as `.open` for `repair`; the next batch opens another.
+
+Not for use by several threads at once: the proxy has one writer thread per process.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import secrets
+import socket
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from importlib import metadata
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from archive.capture import Capture, now_micros
+from archive.gzipmember import packed, packed_stream, stored_stream
+from archive.openfile import OpenFile
+from archive.reader import read_record
+from archive.record import RECORD_END, Record, new_id, warcinfo_record
+from archive.repair import Repaired, repair
+from archive.settings import NAME_PATTERN, Settings
+
+__all__ = ["KeepError", "Repaired", "WarcWriter", "free_bytes", "read_record", "repair"]
+
+log = logging.getLogger(__name__)
+
+_ONE_SHOT_MAX: Final = 1 << 20
+_NAME_TRIES: Final = 5
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
+
+
+class KeepError(Exception):
+    """Records could not be kept: everything since the last `sync` counts as not written."""
+
+
+class WarcWriter:
+    """Writes the WARC files of one collection and prefix, one at a time."""
+
+    def __init__(self, settings: Settings, collection: str, *, prefix: str | None = None, process: str = "0") -> None:
+        """Opens nothing yet. `process` goes into file names, for people.
+
+        Raises ValueError for a collection, prefix or process that can't be part of a file name.
+        """
+        self._prefix = collection if prefix is None else prefix
+        for what, name in (("collection", collection), ("prefix", self._prefix), ("process", process)):
+            if not re.fullmatch(NAME_PATTERN, name):
+                raise ValueError(f"{what} {name!r} can't be part of a file name; allowed is {NAME_PATTERN}")
+        self._settings = settings
+        self._collection = collection
+        self._process = process
+        self._serials = count()
+        self._archive = settings.archive_dir(collection)
+        self._indexes = settings.index_dir(collection)
+        self._file: OpenFile | None = None
+        self._new_captures: list[Capture] = []
+        self._used = time.monotonic()
+        self._warcinfo_id = new_id()
+        self._alarm: KeepError | None = None
+        self._failure: KeepError | None = None
+        self._sets = 0
+
+    @property
+    def warcinfo_id(self) -> str:
+        """What this batch's records are to be built with; it may change at `sync`, `close` or after a KeepError."""
+        return self._warcinfo_id
+
+    @property
+    def filename(self) -> str | None:
+        """Final name of the file being written, None when there is none."""
+        return self._file.name if self._file else None
+
+    def append(self, records: Sequence[Record]) -> list[Capture]:
+        """Adds one record set to the batch and says where its indexed records will be found.
+
+        They count only once `sync` has returned. Raises KeepError, and the whole batch is gone; when record sets
+        were appended to it before, `append` goes on raising until `sync` has said so too. Raises ValueError for
+        records built with another file's `warcinfo_id`; that changes nothing.
+        """
+        if self._failure is not None:
+            raise KeepError(f"the batch is lost already: {self._failure}")
+        if self._alarm is not None:
+            alarm, self._alarm = self._alarm, None
+            raise alarm
+        for record in records:
+            if record.warcinfo_id != self._warcinfo_id:
+                raise ValueError(f"record {record.record_id} names warcinfo {record.warcinfo_id}, not this file's")
+        try:
+            with self._all_or_nothing("append"):
+                file = self._file or self._open()
+                placed = [capture for record in records if (capture := self._write(file, record))]
+        except KeepError as error:
+            self._failure = error if self._sets else None
+            raise
+        self._sets += 1
+        self._new_captures += placed
+        self._used = time.monotonic()
+        return placed
+
+    def sync(self) -> None:
+        """Makes the batch durable, its index lines written; closes the file when it is large enough.
+
+        Raises KeepError, after which the whole batch is gone. When only the closing failed, the batch is kept:
+        then the next `append` raises.
+        """
+        self._sets = 0
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        if self._file is None:
+            return
+        if self._file.size > self._file.durable:
+            with self._all_or_nothing("sync"):
+                self._file.sync(self._new_captures, fsync=self._settings.archive.fsync)
+            self._new_captures = []
+        if self._file.size >= self._settings.archive.warc_max_bytes:
+            try:
+                self._publish(self._file)
+            except KeepError as error:
+                self._alarm = error
+
+    def idle_close(self, now: float | None = None) -> bool:
+        """Closes a file that got no record for `archive.warc_idle_seconds`; `now` is of time.monotonic()."""
+        passed = (time.monotonic() if now is None else now) - self._used
+        if self._file is None or self._new_captures or passed < self._settings.archive.warc_idle_seconds:
+            return False
+        self.close()
+        return True
+
+    def close(self) -> None:
+        """Makes everything durable and gives the file its final name. A later `append` opens another.
+
+        Raises KeepError: for a failing `sync` as there; when only the final name could not be given, everything
+        is kept and `repair` can finish.
+        """
+        self.sync()
+        if self._file is not None:
+            self._publish(self._file)
+
+    def disk_is_low(self) -> bool:
+        """Whether the free space is below `archive.min_free_bytes`."""
+        return free_bytes(self._archive) < self._settings.archive.min_free_bytes
+
+    def _open(self) -> OpenFile:
+        self._archive.mkdir(parents=True, exist_ok=True)
+        self._indexes.mkdir(parents=True, exist_ok=True)
+        self._file = file = self._create()
+        record = warcinfo_record(
+            file.name,
+            self._settings,
+            self._collection,
+            record_id=self._warcinfo_id,
+            date=now_micros(),
+            hostname=_hostname(),
+            software=_software(),
+        )
+        self._write(file, record)
+        log.info("opened %s", file.path)
+        return file
+
+    def _create(self) -> OpenFile:
+        for _ in range(_NAME_TRIES):
+            stamp = datetime.now(UTC)
+            name = (
+                f"{self._prefix}-{stamp:%Y%m%d%H%M%S}{stamp.microsecond // 1000:03d}-{next(self._serials):05d}"
+                f"-{_hostname()}-{self._process}-{secrets.token_hex(4)}.warc.gz"
+            )
+            try:
+                return OpenFile(self._archive, self._indexes, name)
+            except FileExistsError as error:
+                log.warning("another name is needed: %s", error)
+        raise FileExistsError(f"{_NAME_TRIES} new names in {self._archive} were all taken")
+
+    def _write(self, file: OpenFile, record: Record) -> Capture | None:
+        offset, level = file.size, self._settings.archive.gzip_level
+        for piece in _member(record, level):
+            file.write(piece)
+        if record.line is None:
+            return None
+        return replace(record.line, filename=file.name, offset=offset, length=file.size - offset)
+
+    @contextmanager
+    def _all_or_nothing(self, step: str) -> Iterator[None]:
+        """Whatever fails, a closed spool file as much as a full disk, the batch goes and the caller is told."""
+        try:
+            yield
+        except Exception as error:
+            raise KeepError(f"{step} failed, {self._go_back()}: {error}") from error
+
+    def _go_back(self) -> str:
+        """Undoes the batch and says how."""
+        file, lost = self._file, len(self._new_captures)
+        self._new_captures = []
+        if file is None:
+            return "no file could be opened"
+        try:
+            file.roll_back()
+            if file.durable:
+                return f"{file.path} cut back to {file.durable} bytes, {lost} captures of the batch dropped"
+            file.discard()
+            outcome = f"{file.path} removed, {lost} captures of the batch dropped"
+        except OSError as error:
+            file.abandon()
+            outcome = f"{file.path} left for repair ({error}), {lost} captures of the batch dropped"
+        self._forget()
+        return outcome
+
+    def _publish(self, file: OpenFile) -> None:
+        self._forget()
+        try:
+            file.publish(fsync=self._settings.archive.fsync)
+        except OSError as error:
+            file.abandon()
+            raise KeepError(f"{file.path} is whole, but closing it failed: {error}") from error
+        log.info("closed %s, %d bytes", file.final, file.size)
+
+    def _forget(self) -> None:
+        self._file = None
+        self._new_captures = []
+        self._warcinfo_id = new_id()
+
+
+def free_bytes(folder: Path) -> int:
+    """Free space for us where `folder` is or will be made."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
+
+
+def _member(record: Record, level: int) -> Iterable[bytes]:
+    """The pieces of the record's gzip member; compressed bodies are not compressed again."""
+    if record.packed:
+        return stored_stream(record.header + record.block.head, _rest(record, record.block.body.chunks()), level)
+    if record.block_length > _ONE_SHOT_MAX:
+        return packed_stream(_rest(record, record.chunks(), record.header), level)
+    return (packed(b"".join(_rest(record, record.chunks(), record.header)), level),)
+
+
+def _rest(record: Record, chunks: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:
+    """`before`, the chunks that the block ends with, RECORD_END.
+
+    Raises OSError when the chunks are not as long as declared: a spool file that was cut, for instance.
+    """
+    yield before
+    left = record.block_length if before else record.block.body.length
+    for chunk in chunks:
+        left -= len(chunk)
+        yield chunk
+    if left:
+        raise OSError(f"the block of record {record.record_id} lacks {left} of {record.block_length} bytes")
+    yield RECORD_END
+
+
+def _hostname() -> str:
+    return _UNSAFE.sub("", socket.gethostname().partition(".")[0])[:40] or "localhost"
+
+
+def _software() -> str:
+    try:
+        return f"ghostfleet/{metadata.version('ghostfleet')}"
+    except metadata.PackageNotFoundError:
+        return "ghostfleet"

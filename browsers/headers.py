@@ -1,0 +1,80 @@
+"""Links in response headers: Location, Refresh, Link, Content-Location is none. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from browsers.found import Found
+
+REDIRECTS: Final = frozenset((300, 301, 302, 303, 305, 307, 308))
+EMBEDDED_RELATIONS: Final = frozenset(
+    (
+        "stylesheet",
+        "icon",
+        "apple-touch-icon",
+        "apple-touch-icon-precomposed",
+        "apple-touch-startup-image",
+        "fluid-icon",
+        "mask-icon",
+        "image_src",
+        "preload",
+        "modulepreload",
+        "prefetch",
+        "manifest",
+    )
+)
+"""`rel` values whose target belongs to the page; any other is a page to go to."""
+IGNORED_RELATIONS: Final = frozenset(("dns-prefetch", "preconnect", "profile", "pingback"))
+"""`rel` values that name a host, a vocabulary or an interface, and no document."""
+
+_CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]{1,40})", re.I)
+_REFRESH: Final = re.compile(r"^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?(.*)$", re.I | re.S)
+_LINK: Final = re.compile(r"<([^<>]*)>((?:[^,\"<]|\"[^\"]*\")*)")
+_REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.I)
+
+
+def collect(found: Found, status: int, response: Mapping[str, str]) -> None:
+    """Adds the links of a response's headers; `response` has lower-case names."""
+    if status in REDIRECTS:
+        found.add(_as_utf8(response.get("location")), "R", "header:location")
+    if refresh := response.get("refresh"):
+        found.add(refresh_target(refresh), "R", "header:refresh")
+    for target, parameters in _LINK.findall(response.get("link", "")):
+        match = _REL.search(parameters)
+        collect_relation(found, target, (match[1] or match[2]) if match else "", "header:link")
+
+
+def collect_relation(found: Found, target: str | None, relations: str, context: str) -> None:
+    """Adds a typed link (RFC 8288): part of the page, a page of its own, or nothing to fetch."""
+    names = frozenset(relations.lower().split())
+    if names & EMBEDDED_RELATIONS:
+        found.add(target, "E", context)
+    elif not names or names - IGNORED_RELATIONS:
+        found.add(target, "L", context)
+
+
+def refresh_target(value: str) -> str | None:
+    """The URL in a Refresh header or meta element, such as `5; url='/next'`; None when it only reloads."""
+    match = _REFRESH.match(value)
+    text = match[1].strip() if match else ""
+    if text[:1] in ("'", '"'):
+        text = text[1:].partition(text[0])[0]
+    return text or None
+
+
+def charset(content_type: str) -> str | None:
+    """The charset parameter of a Content-Type, None without one."""
+    match = _CHARSET.search(content_type)
+    return match[1] if match else None
+
+
+def _as_utf8(location: str | None) -> str | None:
+    """HTTP libraries read header bytes as Latin-1; browsers read a Location as UTF-8."""
+    if location is None or location.isascii():
+        return location
+    try:
+        return location.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return location

@@ -1,0 +1,80 @@
+"""What an answer of the proxy means for the URL: the site's status, the site's failure, or our own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from browsers.visit import FleetUnavailable
+
+ERROR_HEADER: Final = "ghostfleet-error"
+"""Header by which the proxy says that an answer is its own: `<Heritrix code> <word>`; code 0 is our own trouble."""
+_PROXY_STATUSES: Final = frozenset((403, 502, 503, 504))
+_LONGEST_RETRY_AFTER: Final = 31 * 86_400.0
+
+CONNECT_FAILED: Final = -2
+"""Heritrix: no connection could be made."""
+CONNECTION_LOST: Final = -3
+"""Heritrix: the connection broke before the answer was whole."""
+TIMED_OUT: Final = -4
+"""Heritrix: no answer within the time allowed."""
+UNEXPECTED: Final = -5
+"""Heritrix: something unforeseen; the log says what."""
+UNFETCHABLE: Final = -7
+"""Heritrix: the URL is of a kind that can't be fetched, or its answer can't be read."""
+ROBOTS_EXCLUDED: Final = -9998
+"""Heritrix: robots.txt rules it out."""
+
+_WORDS: Final = {-1: "dns", -2: "refused", -3: "lost", -4: "timeout", -5: "unexpected", -6: "dns", -7: "unfetchable"}
+
+
+def word(code: int) -> str:
+    """The word for a negative code, as the proxy's error header uses it."""
+    return _WORDS.get(code, "failed")
+
+
+def proxy_error(status: int, headers: Mapping[str, str]) -> tuple[int, str] | None:
+    """(code, word) when the proxy itself made this answer since the site gave none; None for a site's own answer.
+
+    `headers` is looked up case-sensitively in lower case unless the mapping knows better. Raises FleetUnavailable
+    when the proxy says that it can't keep anything at present.
+    """
+    text = headers.get(ERROR_HEADER) if status in _PROXY_STATUSES else None
+    if text is None:
+        return None
+    number, _, reason = text.strip().partition(" ")
+    try:
+        code = int(number)
+    except ValueError:
+        return UNEXPECTED, text.strip()[:40] or "unexpected"
+    if code >= 0:
+        raise FleetUnavailable(reason or "unavailable", retry_after(headers))
+    return code, reason or word(code)
+
+
+def worst_error(errors: Mapping[str, int]) -> tuple[int, str] | None:
+    """(code, word) of a session's most frequent failure, for a page that showed no answer at all."""
+    codes = [(count, int(code)) for code, count in errors.items() if int(code) < 0]
+    if not codes:
+        return None
+    code = max(codes)[1]
+    return code, word(code)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Seconds named by Retry-After (RFC 9110 section 10.2.3), a number or a date; None without a usable one."""
+    text = headers.get("retry-after", "").strip()
+    if not text:
+        return None
+    if text.isascii() and text.isdigit():
+        return min(float(text[:12]), _LONGEST_RETRY_AFTER)
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    seconds = (moment - (now or datetime.now(UTC))).total_seconds()
+    return min(max(seconds, 0.0), _LONGEST_RETRY_AFTER)

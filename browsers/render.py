@@ -1,0 +1,91 @@
+"""What is taken from a page once it stands: pictures, its text, its final DOM, its links.
+
+Each step is bounded and may fail by itself: a page whose screenshot fails still gives its links.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Final
+
+from PIL import Image
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import FloatRect, Frame, Page
+
+from browsers.found import MAX_LINKS
+
+THUMBNAIL_WIDTH: Final = 640
+MAX_FRAMES: Final = 50
+"""Frames searched for links."""
+MAX_TEXT: Final = 2_000_000
+"""Characters of a page's text."""
+
+_TEXT_SCRIPT: Final = "most => (document.body ? document.body.innerText : '').slice(0, most)"
+_HEIGHT_SCRIPT: Final = """
+() => Math.max(document.documentElement.scrollHeight, document.body ? document.body.scrollHeight : 0)
+"""
+_LINKS_SCRIPT: Final = """
+most => {
+  const found = new Map();
+  const search = root => {
+    for (const element of root.querySelectorAll('*')) {
+      if (found.size >= most) return;
+      if (element.shadowRoot) search(element.shadowRoot);
+      const name = element.localName;
+      if (name !== 'a' && name !== 'area') continue;
+      const reference = element.getAttribute('href') ?? element.getAttribute('xlink:href');
+      if (!reference) continue;
+      try {
+        const url = new URL(reference, element.baseURI).href;
+        if (url.startsWith('http') && !found.has(url)) found.set(url, name + '/@href');
+      } catch { /* no URL */ }
+    }
+  };
+  search(document);
+  return [...found];
+}
+"""
+
+
+async def window_picture(page: Page, timeout_seconds: float) -> bytes:
+    """PNG of what the window shows. Raises PlaywrightError."""
+    return await page.screenshot(type="png", scale="css", timeout=timeout_seconds * 1000)
+
+
+async def whole_picture(page: Page, width: int, most_height: int, timeout_seconds: float) -> bytes:
+    """PNG of the whole page down to `most_height` CSS pixels. Raises PlaywrightError."""
+    height = int(await page.evaluate(_HEIGHT_SCRIPT))
+    if height <= most_height:
+        return await page.screenshot(type="png", scale="css", full_page=True, timeout=timeout_seconds * 1000)
+    clip = FloatRect(x=0, y=0, width=width, height=most_height)
+    return await page.screenshot(type="png", scale="css", full_page=True, clip=clip, timeout=timeout_seconds * 1000)
+
+
+async def page_text(page: Page) -> str:
+    """The text that a reader sees, lines as laid out. Raises PlaywrightError."""
+    return str(await page.evaluate(_TEXT_SCRIPT, MAX_TEXT))
+
+
+async def frame_links(page: Page) -> list[tuple[str, str]]:
+    """(absolute URL, context) of each link in the final DOM of every frame, shadow roots included."""
+    found: list[tuple[str, str]] = []
+    for frame in page.frames[:MAX_FRAMES]:
+        found += await _links_in(frame)
+    return found
+
+
+def thumbnail(png: bytes) -> bytes:
+    """JPEG of the picture, 640 pixels wide."""
+    with Image.open(io.BytesIO(png)) as picture:
+        height = max(1, round(picture.height * THUMBNAIL_WIDTH / picture.width))
+        small = picture.convert("RGB").resize((THUMBNAIL_WIDTH, height), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    small.save(out, "JPEG", quality=80)
+    return out.getvalue()
+
+
+async def _links_in(frame: Frame) -> list[tuple[str, str]]:
+    try:
+        return [(str(url), str(context)) for url, context in await frame.evaluate(_LINKS_SCRIPT, MAX_LINKS)]
+    except PlaywrightError:  # the frame went away meanwhile, or may not run scripts
+        return []

@@ -1,0 +1,137 @@
+"""What a page asked for, as its browser saw it: counts requests in flight and remembers each answer in brief.
+
+It only listens. Interception (`route`, credentials, extra headers) would switch the browser's cache off and make
+CORS ask first; whose traffic it is, the proxy knows by the port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from playwright.async_api import BrowserContext, Frame, Request, Response
+from playwright.async_api import Error as PlaywrightError
+
+from browsers.links import media_type
+from browsers.outcome import proxy_error
+from browsers.visit import FleetUnavailable
+
+MAX_REMEMBERED: Final = 5000
+"""URLs in a page's account; what comes after is counted and not listed."""
+_ENDLESS: Final = frozenset(("eventsource", "websocket"))
+"""Kinds of requests that are not waited for: they stay open on purpose."""
+_TICK: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One URL of a page: `status` 0 when it had no answer, and then `error` says why."""
+
+    status: int
+    mime: str
+    kind: str
+    error: str | None = None
+    is_whole: bool = False
+    """The answer was the site's and arrived whole: it is in the archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class MainAnswer:
+    """The answer to a navigation of the main frame."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+
+
+class Traffic:
+    """Listens to one context from before its first request."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.asked: dict[str, Asked] = {}
+        self.requests = 0
+        self.main: MainAnswer | None = None
+        """The newest answer to a main-frame navigation that was no redirect."""
+        self.trouble: FleetUnavailable | None = None
+        """Set when the proxy said of any request that it can't keep anything at present."""
+        self._main_frame: Frame | None = None
+        self._open: set[Request] = set()
+        self._changed = time.monotonic()
+        context.on("request", self._on_request)
+        context.on("response", self._on_response)
+        context.on("requestfinished", self._on_finished)
+        context.on("requestfailed", self._on_failed)
+
+    def watch(self, frame: Frame) -> None:
+        """The page's main frame: its navigations set `main`."""
+        self._main_frame = frame
+
+    async def settled(self, quiet_seconds: float, most_seconds: float) -> bool:
+        """Waits until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first."""
+        deadline = time.monotonic() + most_seconds
+        while True:
+            now = time.monotonic()
+            quiet_since = now - self._changed
+            if not self._open and quiet_since >= quiet_seconds:
+                return True
+            if now >= deadline:
+                return False
+            left = quiet_seconds - quiet_since if not self._open else _TICK
+            await asyncio.sleep(min(max(left, 0.005), deadline - now))
+
+    def _on_request(self, request: Request) -> None:
+        self.requests += 1
+        if request.resource_type not in _ENDLESS and request.url.startswith("http"):
+            self._open.add(request)
+            self._changed = time.monotonic()
+
+    def _on_response(self, response: Response) -> None:
+        request = response.request
+        headers = response.headers
+        error = self._proxy_said(response.status, headers)
+        self._remember(
+            request.url,
+            Asked(response.status, media_type(headers.get("content-type", "")), request.resource_type, error),
+        )
+        is_redirect = response.status in range(300, 400) and "location" in headers
+        if not is_redirect and self._is_main(request):
+            self.main = MainAnswer(request.url, response.status, headers)
+
+    def _on_finished(self, request: Request) -> None:
+        self._closed(request)
+        asked = self.asked.get(request.url)
+        if asked is not None and asked.error is None and request.method == "GET":
+            self.asked[request.url] = Asked(asked.status, asked.mime, asked.kind, None, is_whole=True)
+
+    def _on_failed(self, request: Request) -> None:
+        self._closed(request)
+        asked = self.asked.get(request.url)
+        status, mime = (asked.status, asked.mime) if asked else (0, "")
+        self._remember(request.url, Asked(status, mime, request.resource_type, request.failure or "failed"))
+
+    def _closed(self, request: Request) -> None:
+        self._open.discard(request)
+        self._changed = time.monotonic()
+
+    def _remember(self, url: str, asked: Asked) -> None:
+        if url.startswith("http") and (url in self.asked or len(self.asked) < MAX_REMEMBERED):
+            self.asked[url] = asked
+
+    def _proxy_said(self, status: int, headers: Mapping[str, str]) -> str | None:
+        try:
+            failure = proxy_error(status, headers)
+        except FleetUnavailable as trouble:
+            self.trouble = trouble
+            return trouble.reason
+        return failure[1] if failure else None
+
+    def _is_main(self, request: Request) -> bool:
+        if not request.is_navigation_request():
+            return False
+        try:
+            return request.frame is self._main_frame or request.frame == self._main_frame
+        except PlaywrightError:  # a request of a service worker, or of a frame that is gone, has none
+            return False

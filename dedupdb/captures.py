@@ -1,0 +1,228 @@
+"""Where is each capture? The durable index, in SQLite or PostgreSQL: history that outlives every crawl.
+
+Its rows come from the indexer and from nowhere else, and can all be had again from the disk. A query is read in
+pages, so that neither a long answer nor a slow reader holds memory, a transaction or a connection.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import batched, chain, islice
+from types import TracebackType
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select, tuple_
+
+from archive import url as urls
+from archive.capture import Capture, Micros, RecordKind
+from dedupdb.query import KeyRange, Query
+from dedupdb.schema import (
+    CAPTURES,
+    POSITIONS,
+    CapturesError,
+    insert_for,
+    open_engine,
+    reading,
+    to_capture,
+    to_row,
+    writing,
+)
+from dedupdb.walk import Walk, closest_first, paged
+
+__all__ = ["Captures", "CapturesError", "Position", "SearchTimeout"]
+
+SEARCH_SECONDS: Final = 30.0
+_BATCH: Final = 1000
+_C: Final = CAPTURES.c
+
+
+class SearchTimeout(Exception):
+    """A query looked at captures for its whole time; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a source was read. What `mark` means is the reader's business."""
+
+    source: str
+    mark: str
+
+
+class Captures:
+    """The index of all collections. Safe to share between threads, and between processes by URL."""
+
+    def __init__(self, database_url: str) -> None:
+        """Opens the database, making the tables where there are none. Raises CapturesError."""
+        self._engine = open_engine(database_url)
+        self._insert = insert_for(self._engine)
+
+    def add(self, captures: Iterable[Capture], *, position: Position | None = None) -> int:
+        """Take captures in, and note how far their source was read; all of it or nothing. How many were new.
+
+        A capture whose (collection, filename, offset) is known is left as it is. Raises ValueError for one whose
+        SHA-256 is not hexadecimal.
+        """
+        added = 0
+        with writing(self._engine) as connection:
+            statement = self._insert(CAPTURES).on_conflict_do_nothing(
+                index_elements=["collection", "filename", "offset"]
+            )
+            for batch in batched(captures, _BATCH):
+                added += connection.execute(statement, [to_row(capture) for capture in batch]).rowcount
+            if position is not None:
+                self._note(connection, position)
+        return added
+
+    def positions(self, prefix: str) -> dict[str, str]:
+        """Marks of the sources whose name starts so."""
+        query = select(POSITIONS).where(POSITIONS.c.source.startswith(prefix, autoescape=True))
+        with reading(self._engine) as connection:
+            return {row.source: row.mark for row in connection.execute(query)}
+
+    def prune(self, collection: str, filename: str, offsets: Collection[int]) -> int:
+        """Drop captures of a file other than those at the offsets. How many there were."""
+        mine = and_(_C.collection == collection, _C.filename == filename)
+        with writing(self._engine) as connection:
+            known = connection.scalars(select(_C.offset).where(mine)).all()
+            strays = set(known) - set(offsets)
+            for batch in batched(strays, _BATCH):
+                connection.execute(delete(CAPTURES).where(mine, _C.offset.in_(batch)))
+        return len(strays)
+
+    def drop(self, collection: str, sources: str) -> int:
+        """Drop a collection's captures, and the positions of the sources whose name starts so. How many captures.
+
+        Positions go first: whoever is stopped half way finds everything to be read again.
+        """
+        dropped = 0
+        with writing(self._engine) as connection:
+            connection.execute(delete(POSITIONS).where(POSITIONS.c.source.startswith(sources, autoescape=True)))
+        some = select(_C.id).where(_C.collection == collection).limit(_BATCH)
+        while True:
+            with writing(self._engine) as connection:
+                count = connection.execute(delete(CAPTURES).where(_C.id.in_(some))).rowcount
+            dropped += count
+            if count < _BATCH:
+                return dropped
+
+    def search(self, query: Query, *, seconds: float = SEARCH_SECONDS) -> Iterator[Capture]:
+        """The captures that the query asks for, in its order, read as they are taken.
+
+        Raises SearchTimeout when looking for them, the caller's own time not counted, took longer than `seconds`.
+        """
+        found = self._accepted(query, seconds)
+        if query.limit is None:
+            return found
+        if query.limit >= 0:
+            return islice(found, query.limit)
+        return reversed(list(islice(found, -query.limit)))
+
+    def nearest(
+        self,
+        collection: str,
+        url: str,
+        date: Micros | None,
+        *,
+        kinds: Sequence[RecordKind] = ("response", "revisit"),
+        methods: Sequence[str] = ("GET",),
+        limit: int = 20,
+    ) -> list[Capture]:
+        """Captures with the URL's key, best first: those of exactly this URL, then the others, each by distance.
+
+        Without a date, the newest is nearest. No methods means any method.
+        """
+        wanted = [_C.kind.in_(kinds)] + ([_C.method.in_(methods)] if methods else [])
+        rows: list[Row[Any]] = []
+        for same_url in (_C.url == url, _C.url != url):
+            if len(rows) < limit:
+                walk = Walk(collection, KeyRange(urls.key(url)), conditions=(*wanted, same_url))
+                rows += islice(closest_first(self._engine, walk, date), limit - len(rows))
+        return [to_capture(row) for row in rows]
+
+    def by_record(self, collection: str, record_id: str) -> Capture | None:
+        """The capture kept in the record, None when the index has none."""
+        query = select(CAPTURES).where(_C.collection == collection, _C.record_id == record_id).limit(1)
+        with reading(self._engine) as connection:
+            row = connection.execute(query).first()
+        return to_capture(row) if row else None
+
+    def originals(self, collection: str) -> Iterator[Capture]:
+        """Of all complete responses with status 2xx but 206, the earliest one of each payload.
+
+        Those are what a revisit may refer to; ordered by SHA-256.
+        """
+        complete = and_(_C.kind == "response", _C.status.between(200, 299), _C.status != 206, _C.truncated.is_(None))
+        order = (_C.sha256, _C.payload_length, _C.date, _C.id)
+
+        def page(after: Row[Any] | None, size: int) -> Select[Any]:
+            begin: ColumnElement[bool] = _C.sha256.is_not(None)
+            if after is not None:
+                begin = tuple_(*order) > tuple_(*(getattr(after, column.name) for column in order))
+            query = select(CAPTURES).where(_C.collection == collection, begin, complete)
+            return query.order_by(*order).limit(size)
+
+        last: tuple[bytes, int] | None = None
+        for row in paged(self._engine, page):
+            payload = (row.sha256, row.payload_length)
+            if payload != last:
+                last = payload
+                yield to_capture(row)
+
+    def collections(self) -> list[str]:
+        """Names of the collections that have captures, sorted."""
+        names: list[str] = []
+        with reading(self._engine) as connection:
+            # One step along the index per name; DISTINCT would read all of it.
+            while name := connection.scalar(
+                select(func.min(_C.collection)).where(_C.collection > (names[-1] if names else ""))
+            ):
+                names.append(name)
+        return names
+
+    def has(self, collection: str) -> bool:
+        """Whether the collection has captures."""
+        with reading(self._engine) as connection:
+            return connection.scalar(select(_C.id).where(_C.collection == collection).limit(1)) is not None
+
+    def count(self, collection: str) -> int:
+        """How many captures the collection has; reads them all."""
+        with reading(self._engine) as connection:
+            return connection.scalar(select(func.count()).where(_C.collection == collection)) or 0
+
+    def close(self) -> None:
+        """Close all connections; a later call opens new ones."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Captures:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _note(self, connection: Connection, position: Position) -> None:
+        fresh = self._insert(POSITIONS).values(source=position.source, mark=position.mark)
+        connection.execute(fresh.on_conflict_do_update(index_elements=["source"], set_={"mark": position.mark}))
+
+    def _accepted(self, query: Query, seconds: float) -> Iterator[Capture]:
+        spent, since = 0.0, time.monotonic()
+        for row in self._rows(query):
+            capture = to_capture(row)
+            spent, since = spent + time.monotonic() - since, time.monotonic()
+            if spent > seconds:
+                raise SearchTimeout(f"looked for {seconds:.0f} s; ask for fewer URLs or a shorter time, or filter less")
+            if query.accepts(capture):
+                yield capture
+                since = time.monotonic()
+
+    def _rows(self, query: Query) -> Iterator[Row[Any]]:
+        walks = [Walk(query.collection, keys, query.since, query.until) for keys in query.ranges]
+        if query.sort == "closest":
+            return closest_first(self._engine, walks[0], query.closest)
+        # The last ones are the first ones of the reverse order; `search` turns them round again.
+        if (query.sort == "reverse") is not (query.limit is not None and query.limit < 0):
+            walks = [replace(walk, backward=True) for walk in reversed(walks)]
+        return chain.from_iterable(walk.rows(self._engine) for walk in walks)

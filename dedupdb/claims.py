@@ -1,0 +1,219 @@
+"""Have we these bytes? The answer for the whole fleet at once, kept in Redis (or Valkey, or Kvrocks).
+
+Bytes are the same when SHA-256 and length agree, within one collection and one bucket of it. A writer asks with
+`claim` before it keeps a payload and answers with `settle` after; in between, nobody else is granted those bytes, and
+if the writer dies its claim expires. An original becomes known only after it is durable, and is never replaced.
+
+Keys, all of one collection in one hash slot:
+
+- `gf:{collection}:o:<bucket>:<2 bytes>` known originals: a hash for every first two bytes of the SHA-256, so that
+  Redis can keep it as one packed list (`hash-max-listpack-value 1024`, `hash-max-listpack-entries 512`). Field: the
+  other 30 bytes, then the length, big-endian without leading zeros. Value: see `packing`.
+- `gf:{collection}:c:<bucket>:<32 bytes><length>` a live claim: its writer's 16 random bytes; expires.
+- `gf:{collection}:t:<job>` counters of a job, by name; and under `NUL writer` each writer's last serial, so that an
+  increment sent twice counts once.
+- `gf:captures` the stream of new captures, see `stream`.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import batched
+from typing import Any, Final
+
+from archive.capture import Capture, Original
+from dedupdb.packing import pack_length, pack_original, unpack_original
+from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
+from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entry
+
+__all__ = ["Claims", "DedupUnavailable", "Verdict", "Want"]
+
+logger = logging.getLogger(__name__)
+
+type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
+"""Increments by (collection, job), then by the counter's name."""
+
+_CLAIM: Final = Script.load("claim.lua")
+_COMMIT: Final = Script.load("commit.lua")
+_RELEASE: Final = Script.load("release.lua")
+_TALLY: Final = Script.load("tally.lua")
+_BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """Bytes that a writer is about to keep. `sha256` is raw; payloads in different buckets never meet."""
+
+    collection: str
+    sha256: bytes
+    length: int
+    bucket: str = ""
+
+    @property
+    def keys(self) -> tuple[bytes, bytes]:
+        """The hash that may know the original, and the key of a claim."""
+        head, bucket = f"gf:{{{self.collection}}}:".encode(), self.bucket.encode()
+        return (
+            b"%so:%s:%s" % (head, bucket, self.sha256[:2]),
+            b"%sc:%s:%s%s" % (head, bucket, self.sha256, pack_length(self.length)),
+        )
+
+    @property
+    def field(self) -> bytes:
+        """The bytes' name within the hash."""
+        return self.sha256[2:] + pack_length(self.length)
+
+
+class Verdict(Enum):
+    """Whose turn it is to keep bytes that no original has yet."""
+
+    GRANTED = "granted"
+    """Ours: keep them whole, then commit or release."""
+    HELD = "held"
+    """Another claim is alive: wait and ask again, or keep them whole without committing."""
+
+
+class Claims:
+    """One writer's view of what the fleet has. Safe to share between threads; every call is one round trip."""
+
+    def __init__(self, redis_url: str, *, claim_seconds: float, timeout_seconds: float) -> None:
+        self._link = RedisLink(redis_url, timeout_seconds=timeout_seconds)
+        self._writer = secrets.token_bytes(16)
+        self._claim_ms = max(1, round(claim_seconds * 1000))
+        self._ledger = _Ledger(self._writer)
+
+    def claim(self, wants: Sequence[Want]) -> list[Original | Verdict]:
+        """For each want its original, or a claim on it, or HELD.
+
+        The second of two equal wants gets HELD, for the first one's claim is alive; so does a want whose claim this
+        very writer holds already. Raises DedupUnavailable: then keep everything whole.
+        """
+        groups = _by_collection(wants)
+        answers: list[Original | Verdict] = [Verdict.HELD] * len(wants)
+        replies = self._link.run([self._claim_command([wants[place] for place in group]) for group in groups])
+        for group, reply in zip(groups, replies, strict=True):
+            for place, answer in zip(group, reply, strict=True):
+                answers[place] = _answer(answer)
+        return answers
+
+    def settle(
+        self,
+        kept: Sequence[tuple[Want, Original]],
+        released: Sequence[Want],
+        captures: Sequence[Capture],
+        tallies: Tallies,
+    ) -> None:
+        """Make what is durable known, give up the claims on what is not, announce captures, count.
+
+        Raises DedupUnavailable, and nothing needs to be repeated after it: claims expire, the indexer finds captures
+        in the sidecars, and the tallies are remembered and sent with the next `settle` (do not pass them again).
+        """
+        commands = [
+            *self._commits(kept),
+            *self._releases(released),
+            *(_announce(capture) for capture in captures),
+        ]
+        with self._ledger.lock:
+            self._ledger.add(tallies)
+            self._link.run([*commands, *self._ledger.commands()])
+            self._ledger.forget()
+
+    def restore(self, known: Iterable[tuple[Want, Original]]) -> int:
+        """Make originals known again, after a loss; the first of equal ones wins. How many were not known."""
+        restored = 0
+        for batch in batched(known, _BATCH):
+            restored += sum(self._link.run(self._commits(batch), patient=True))
+        return restored
+
+    def forget(self, collection: str) -> int:
+        """Forget a collection's originals; counters and live claims stay. How many hashes were dropped."""
+        return self._link.drop_matching(f"gf:{{{collection}}}:o:*".encode())
+
+    def tally(self, collection: str, job: str) -> dict[str, int]:
+        """A job's counters so far. Raises DedupUnavailable."""
+        (reply,) = self._link.run([Command("HGETALL", (_tally_key(collection, job),))])
+        pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True)
+        return {name.decode(): int(count) for name, count in pairs if not name.startswith(b"\0")}
+
+    def close(self) -> None:
+        """Let the connections go; claims still held expire."""
+        self._link.close()
+
+    def __enter__(self) -> Claims:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _claim_command(self, wants: Sequence[Want]) -> Command:
+        keys = [key for want in wants for key in want.keys]
+        return _CLAIM.command(keys, [self._writer, self._claim_ms, *(want.field for want in wants)])
+
+    def _commits(self, kept: Sequence[tuple[Want, Original]]) -> list[Command]:
+        commands = []
+        for group in _by_collection([want for want, _ in kept]):
+            pairs = [kept[place] for place in group]
+            keys = [key for want, _ in pairs for key in want.keys]
+            facts = [part for want, original in pairs for part in (want.field, pack_original(original))]
+            commands.append(_COMMIT.command(keys, [self._writer, *facts]))
+        return commands
+
+    def _releases(self, released: Sequence[Want]) -> list[Command]:
+        return [
+            _RELEASE.command([released[place].keys[1] for place in group], [self._writer])
+            for group in _by_collection(released)
+        ]
+
+
+class _Ledger:
+    """Increments that Redis has not acknowledged yet. Those tried keep their serial, so that they count once."""
+
+    def __init__(self, writer: bytes) -> None:
+        self.lock = threading.Lock()
+        self._field = b"\0" + writer
+        self._serial = 0
+        self._owed: dict[tuple[str, str], Counter[str]] = {}
+        self._tried: list[Command] = []
+
+    def add(self, tallies: Tallies) -> None:
+        for job, increments in tallies.items():
+            self._owed.setdefault(job, Counter()).update(increments)
+
+    def commands(self) -> list[Command]:
+        for job, increments in self._owed.items():
+            self._serial += 1
+            facts = [part for pair in increments.items() for part in pair]
+            self._tried.append(_TALLY.command([_tally_key(*job)], [self._field, self._serial, *facts]))
+        self._owed = {}
+        return self._tried
+
+    def forget(self) -> None:
+        self._tried = []
+
+
+def _answer(reply: Any) -> Original | Verdict:
+    if isinstance(reply, bytes):
+        return unpack_original(reply)
+    return Verdict.GRANTED if reply == 1 else Verdict.HELD
+
+
+def _announce(capture: Capture) -> Command:
+    return Command("XADD", (STREAM, "MAXLEN", "~", MAX_ENTRIES, "*", FIELD, to_entry(capture)))
+
+
+def _tally_key(collection: str, job: str) -> str:
+    return f"gf:{{{collection}}}:t:{job}"
+
+
+def _by_collection(wants: Sequence[Want]) -> list[list[int]]:
+    """Places of the wants, those of one collection together: a script may touch one hash slot only."""
+    groups: dict[str, list[int]] = {}
+    for place, want in enumerate(wants):
+        groups.setdefault(want.collection, []).append(place)
+    return list(groups.values())

@@ -1,0 +1,179 @@
+"""Filters of a CDX query: `[!][=|~]field:expression`, as pywb has them.
+
+Without a sign the field contains the expression, `=` means it equals it, `~` that the regular expression matches
+from the field's start, and `!` before all that, that it does not. An absent field is "-".
+
+Python's regular expressions can take for ever, so those that might are refused: see `worst_steps`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from archive.capture import Capture
+
+MAX_PATTERN: Final = 200
+MAX_STEPS: Final = 100_000_000
+MATCHED_LENGTH: Final = 2048
+"""A regular expression sees this many characters of a field."""
+
+FIELDS: Final[dict[str, Callable[[Capture], str]]] = {
+    "urlkey": lambda capture: capture.key,
+    "timestamp": lambda capture: capture.timestamp,
+    "url": lambda capture: capture.url,
+    "mime": lambda capture: capture.cdx_mime,
+    "status": lambda capture: _text(capture.status),
+    "digest": lambda capture: _text(capture.digest),
+    "length": lambda capture: str(capture.length),
+    "offset": lambda capture: str(capture.offset),
+    "filename": lambda capture: capture.filename,
+    "method": lambda capture: capture.method,
+    "kind": lambda capture: capture.kind,
+    "job": lambda capture: _text(capture.job),
+    "page": lambda capture: _text(capture.page_id),
+    "id": lambda capture: capture.record_id,
+    "size": lambda capture: str(capture.payload_length),
+    "sha256": lambda capture: _text(capture.sha256),
+    "truncated": lambda capture: _text(capture.truncated),
+}
+"""What a query may filter by and ask for, by name; each gives text, "-" for nothing."""
+
+ALIASES: Final = {
+    "original": "url",
+    "mimetype": "mime",
+    "statuscode": "status",
+    "key": "urlkey",
+    "surt": "urlkey",
+    "file": "filename",
+    "record_id": "id",
+}
+"""Names that other CDX servers use for the same fields."""
+
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?i\)|\(\?:|\{\d+\}|\{\d*,\d*\}|.", re.DOTALL)
+_FORBIDDEN: Final = re.compile(r"\\[1-9]|\(\?(?!:|i\))")
+
+
+class FilterError(ValueError):
+    """A filter that can't be used; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One condition on a capture."""
+
+    value_of: Callable[[Capture], str]
+    holds: Callable[[str], bool]
+    negated: bool
+
+    def accepts(self, capture: Capture) -> bool:
+        """Whether the capture fulfils the condition."""
+        return self.holds(self.value_of(capture)) is not self.negated
+
+
+def parse(text: str) -> Filter:
+    """The filter that a query's text describes. Raises FilterError."""
+    rest = text.removeprefix("!")
+    sign = rest[:1] if rest[:1] in ("=", "~") else ""
+    name, colon, expression = rest[len(sign) :].partition(":")
+    if not colon:
+        raise FilterError(f"{text[:80]!r} has no colon; write [!][=|~]field:expression")
+    return Filter(FIELDS[field_name(name)], _condition(sign, expression), text.startswith("!"))
+
+
+def field_name(name: str) -> str:
+    """Our name of a field. Raises FilterError for an unknown one."""
+    known = ALIASES.get(name.lower(), name.lower())
+    if known not in FIELDS:
+        raise FilterError(f"there is no field {name[:40]!r}; there are {', '.join(FIELDS)}")
+    return known
+
+
+def worst_steps(pattern: str) -> int:
+    """About how many steps the regular expression may need on one field, found without running it.
+
+    Each repetition without a fixed count may try every length of the text; each `?` and each alternative doubles
+    or multiplies the ways. Repetitions of groups that themselves hold a repetition or an alternative grow faster
+    than that, so they are refused, as are back-references and look-around. Raises FilterError for those.
+    """
+    if _FORBIDDEN.search(pattern):
+        raise FilterError("back-references, look-around and inline flags other than (?i) are not supported")
+    levels = [_Level()]
+    closed: _Level | None = None
+    for token in _TOKEN.findall(pattern.removesuffix("$").removesuffix(".*")):
+        level = levels[-1]
+        if token in ("(", "(?:"):
+            levels.append(_Level())
+        elif token == ")" and len(levels) > 1:
+            closed = levels.pop()
+            levels[-1].take(closed)
+            continue
+        elif token == "|":
+            level.alternatives += 1
+        elif ways := _ways(token):
+            if closed is not None and closed.branches:
+                raise FilterError("a repeated group may not hold a repetition or an alternative itself")
+            level.steps *= ways
+            level.repeats = True
+        closed = None
+    return math.prod(level.alternatives * level.steps for level in levels)
+
+
+@dataclass(slots=True)
+class _Level:
+    """A group of a regular expression, as far as it was read."""
+
+    alternatives: int = 1
+    steps: int = 1
+    repeats: bool = False
+
+    @property
+    def branches(self) -> bool:
+        """Whether its content can match in more ways than one, or more often than once."""
+        return self.repeats or self.alternatives > 1
+
+    def take(self, inner: _Level) -> None:
+        """Count a group that was closed within this one."""
+        self.steps *= inner.alternatives * inner.steps
+        self.repeats |= inner.branches
+
+
+def _ways(token: str) -> int:
+    """In how many ways a quantifier may match; 0 for what is no quantifier."""
+    if token in ("*", "+"):
+        return MATCHED_LENGTH
+    if token == "?":
+        return 2
+    if token[0] != "{" or len(token) == 1:
+        return 0
+    low, comma, high = token[1:-1].partition(",")
+    if not comma:
+        return 1
+    return max(1, int(high) - int(low or 0) + 1) if high else MATCHED_LENGTH
+
+
+def _condition(sign: str, expression: str) -> Callable[[str], bool]:
+    if sign == "=":
+        return lambda value: value == expression
+    if sign == "":
+        return lambda value: expression in value
+    matches = _regular_expression(expression).match
+    return lambda value: matches(value[:MATCHED_LENGTH]) is not None
+
+
+def _regular_expression(pattern: str) -> re.Pattern[str]:
+    if len(pattern) > MAX_PATTERN:
+        raise FilterError(f"the regular expression has {len(pattern)} characters, more than {MAX_PATTERN}")
+    if worst_steps(pattern) > MAX_STEPS:
+        raise FilterError(f"the regular expression {pattern!r} may take too long; split it into several filters")
+    try:
+        return re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise FilterError(f"{pattern!r} is no regular expression: {error}") from error
+
+
+def _text(value: object) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,200 @@
+"""A question to the capture index: which URLs, when, in which order, how many. Pure: asks nothing.
+
+The words are those of pywb's CDX server; `parse` reads them from a query string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal, cast, get_args
+
+from archive import url as urls
+from archive.capture import Capture, Micros, parse_date
+from dedupdb import filters
+from dedupdb.filters import Filter, FilterError
+
+type Match = Literal["exact", "prefix", "host", "domain"]
+type Sort = Literal["default", "reverse", "closest"]
+
+MATCHES: Final[tuple[str, ...]] = get_args(Match.__value__)
+SORTS: Final[tuple[str, ...]] = get_args(Sort.__value__)
+MAX_LAST: Final = 10_000
+"""Most captures that a negative limit may ask for: they are held in memory, to be turned round."""
+MAX_FILTERS: Final = 20
+
+
+class QueryError(ValueError):
+    """A parameter that can't be used. `parameter` names it; the message is one line."""
+
+    def __init__(self, parameter: str, reason: str) -> None:
+        super().__init__(f"parameter {parameter}: {reason}")
+        self.parameter = parameter
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """Keys from `low` on and below `high`; with `high` None just the key `low`."""
+
+    low: str
+    high: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Captures of a collection whose keys lie in `ranges`, which are in order and do not overlap.
+
+    `since` and `until` are both included. A negative limit asks for the last ones, in the same order as the rest.
+    Without `closest`, the sort "closest" means the newest first.
+    """
+
+    collection: str
+    ranges: tuple[KeyRange, ...]
+    since: Micros | None = None
+    until: Micros | None = None
+    limit: int | None = None
+    sort: Sort = "default"
+    closest: Micros | None = None
+    filters: tuple[Filter, ...] = ()
+
+    def accepts(self, capture: Capture) -> bool:
+        """Whether a capture with a fitting key has a fitting date and passes all filters."""
+        if self.since is not None and capture.date < self.since:
+            return False
+        if self.until is not None and capture.date > self.until:
+            return False
+        return all(condition.accepts(capture) for condition in self.filters)
+
+
+def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str] = ()) -> Query:
+    """The query that `url`, `matchType`, `from`, `to`, `limit`, `sort`, `closest` and the filters describe.
+
+    A parameter that is empty counts as not given. Raises QueryError.
+    """
+    given = {name: value for name, value in single.items() if value}
+    match, ranges = _what(given.get("url", ""), given.get("matchType"))
+    sort = _one_of("sort", given.get("sort", "default"), SORTS)
+    if sort == "closest" and match != "exact":
+        raise QueryError("sort", f"closest needs matchType=exact, not {match}")
+    query = Query(
+        collection,
+        ranges,
+        since=_moment("from", given["from"]) if "from" in given else None,
+        until=_moment("to", given["to"], last=True) if "to" in given else None,
+        limit=_limit(given.get("limit"), sort),
+        sort=cast(Sort, sort),
+        closest=_moment("closest", given["closest"]) if given.get("closest", "now") != "now" else None,
+        filters=_filters(filter_texts),
+    )
+    if query.since is not None and query.until is not None and query.since > query.until:
+        raise QueryError("from", f"{given['from']!r} is later than to={given['to']!r}")
+    return query
+
+
+def key_ranges(url: str, match: Match) -> tuple[KeyRange, ...]:
+    """Where the keys of those URLs lie, in order. Raises UrlError when `url` is none.
+
+    exact: this key. prefix: keys that begin with it. host: this host, on any port unless the URL names one.
+    domain: the host and every name below it.
+    """
+    key = urls.key(url)
+    if match == "exact":
+        return (KeyRange(key),)
+    if match == "prefix":
+        return (_starting(key),)
+    host, parenthesis, _ = key.partition(")")
+    if not parenthesis:
+        raise urls.UrlError(f"{url[:200]!r} has no host")
+    ends = [")"] if ":" in host.rpartition("]")[2] else [")", ":"]
+    if match == "domain" and not host.replace(".", "").isdigit() and not host.startswith("["):
+        # In the order of the bytes: ")" and "," and ":" enclose no letter that a host name may have.
+        ends = [")", ",", ":"] if len(ends) == 2 else ends
+    return tuple(_starting(host + end) for end in ends)
+
+
+def end_of(digits: str) -> Micros:
+    """The last microsecond of a moment given in 4 to 14 digits: `to=2025` includes New Year's Eve."""
+    start = datetime.fromtimestamp(parse_date(digits) // 1_000_000, UTC)
+    if len(digits) == 4:
+        after = start.replace(year=start.year + 1)
+    elif len(digits) == 6:
+        after = (start + timedelta(days=31)).replace(day=1)
+    else:
+        after = start + {8: timedelta(days=1), 10: timedelta(hours=1), 12: timedelta(minutes=1)}.get(
+            len(digits), timedelta(seconds=1)
+        )
+    return int(after.timestamp()) * 1_000_000 - 1
+
+
+def _what(url: str, match_type: str | None) -> tuple[Match, tuple[KeyRange, ...]]:
+    if not url:
+        raise QueryError("url", "is missing; give a URL, *.host or url/*")
+    if "\0" in url:
+        raise QueryError("url", "has a NUL character")
+    bare, meant = _wildcard(url)
+    match = _one_of("matchType", match_type or meant, MATCHES)
+    try:
+        return cast(Match, match), key_ranges(_absolute(bare), cast(Match, match))
+    except urls.UrlError as error:
+        raise QueryError("url", str(error)) from error
+
+
+def _wildcard(url: str) -> tuple[str, Match]:
+    """`*.host` asks for a domain and `url*` for a prefix; `*` anywhere else is part of the URL."""
+    if url.startswith("*."):
+        return url[2:], "domain"
+    if url.endswith("*") and len(url) > 1:
+        return url[:-1], "prefix"
+    return url, "exact"
+
+
+def _absolute(url: str) -> str:
+    """As the index knows it; without a scheme, http is meant, and `urn:…` and the like stay."""
+    if url.lower().startswith(("http://", "https://")):
+        return urls.canonical(url)
+    if url.startswith(("urn:", "dns:", "metadata:", "screenshot:", "data:")) and len(url) <= urls.MAX_LENGTH:
+        return url
+    return urls.canonical(f"http://{url}")
+
+
+def _starting(prefix: str) -> KeyRange:
+    return KeyRange(prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
+
+
+def _one_of(parameter: str, value: str, allowed: Sequence[str]) -> str:
+    if value not in allowed:
+        raise QueryError(parameter, f"{value[:40]!r} is none of {', '.join(allowed)}")
+    return value
+
+
+def _moment(parameter: str, digits: str, *, last: bool = False) -> Micros:
+    try:
+        if not (digits.isascii() and digits.isdigit() and len(digits) in (4, 6, 8, 10, 12, 14)):
+            raise ValueError
+        return end_of(digits) if last else parse_date(digits)
+    except (ValueError, OverflowError) as error:
+        reason = f"{digits[:40]!r} is no date; write 4, 6, 8, 10, 12 or 14 digits, such as 20260131"
+        raise QueryError(parameter, reason) from error
+
+
+def _limit(text: str | None, sort: str) -> int | None:
+    if text is None:
+        return None
+    if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 19:
+        raise QueryError("limit", f"{text[:40]!r} is no whole number")
+    limit = int(text)
+    if limit < -MAX_LAST:
+        raise QueryError("limit", f"{limit} asks for more than the last {MAX_LAST}; use sort=reverse and stop reading")
+    if limit < 0 and sort == "closest":
+        raise QueryError("limit", "can't be negative with sort=closest")
+    return limit
+
+
+def _filters(texts: Sequence[str]) -> tuple[Filter, ...]:
+    if len(texts) > MAX_FILTERS:
+        raise QueryError("filter", f"is given {len(texts)} times, more than {MAX_FILTERS}")
+    try:
+        return tuple(filters.parse(text) for text in texts)
+    except FilterError as error:
+        raise QueryError("filter", str(error)) from error

@@ -1,0 +1,145 @@
+"""The link to Redis: any batch in one round trip, and no waiting on a Redis that does not answer.
+
+After a failure the link rests for a second, or four times as long as the failed call took, whichever is more (a
+circuit breaker): every call in that time fails at once, so that a silent Redis costs a writer at most a fifth of
+its time. A connection that broke since its last use, as after a restart of Redis, is replaced and used at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final, NamedTuple
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+logger = logging.getLogger(__name__)
+
+type Argument = bytes | str | int
+
+_PAUSE_SECONDS: Final = 1.0
+_PAUSE_FACTOR: Final = 4.0
+_SCAN_COUNT: Final = 1000
+
+
+class DedupUnavailable(Exception):
+    """Redis can't be reached, did not answer in time or refused; the message says which, in one line."""
+
+
+class Command(NamedTuple):
+    """One Redis command: its name and arguments, and the script it runs if it runs one."""
+
+    name: str
+    arguments: tuple[Argument, ...]
+    script: Script | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A Lua script, known to Redis by the SHA-1 of its text."""
+
+    text: str
+    sha1: str
+
+    @classmethod
+    def load(cls, name: str) -> Script:
+        """The script in a file of this folder."""
+        text = files("dedupdb").joinpath(name).read_text("utf-8")
+        return cls(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+    def command(self, keys: Sequence[Argument], arguments: Sequence[Argument]) -> Command:
+        """A run of the script."""
+        return Command("EVALSHA", (self.sha1, len(keys), *keys, *arguments), self)
+
+
+class RedisLink:
+    """A pool of connections to one Redis, behind a circuit breaker. Safe to share between threads."""
+
+    def __init__(self, url: str, *, timeout_seconds: float) -> None:
+        self._client: redis.Redis = redis.Redis.from_url(
+            url,
+            protocol=2,
+            socket_timeout=timeout_seconds,
+            socket_connect_timeout=timeout_seconds,
+            retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
+        )
+        self._address = url.rpartition("@")[2]
+        self._rests_until = 0.0
+
+    @property
+    def client(self) -> redis.Redis:
+        """The client itself, for calls that may wait; use it inside `guarded`."""
+        return self._client
+
+    def run(self, commands: Sequence[Command], *, patient: bool = False) -> list[Any]:
+        """The replies to all commands, sent at once and not as a transaction.
+
+        A script that Redis does not know is sent along in a second trip. `patient` ignores the breaker. Raises
+        DedupUnavailable if any command failed; others of the batch may have been carried out.
+        """
+        if not commands:
+            return []
+        with self.guarded(patient=patient):
+            replies = self._send(commands)
+            unknown = [
+                place for place, reply in enumerate(replies) if isinstance(reply, redis.exceptions.NoScriptError)
+            ]
+            if unknown:
+                again = self._send_with_scripts([commands[place] for place in unknown])
+                for place, reply in zip(unknown, again, strict=True):
+                    replies[place] = reply
+            for reply in replies:
+                if isinstance(reply, redis.RedisError):
+                    raise reply
+            return replies
+
+    def drop_matching(self, pattern: bytes) -> int:
+        """Unlink every key that fits the glob; how many there were."""
+        with self.guarded(patient=True):
+            dropped, pending = 0, []
+            for key in self._client.scan_iter(match=pattern, count=_SCAN_COUNT):
+                pending.append(key)
+                if len(pending) == _SCAN_COUNT:
+                    dropped += int(self._client.unlink(*pending))
+                    pending = []
+            return dropped + (int(self._client.unlink(*pending)) if pending else 0)
+
+    @contextmanager
+    def guarded(self, *, patient: bool = False) -> Iterator[None]:
+        """Translates Redis's errors, and refuses at once shortly after one (unless `patient`)."""
+        started = time.monotonic()
+        if started < self._rests_until and not patient:
+            left = self._rests_until - started
+            raise DedupUnavailable(f"Redis at {self._address} failed a moment ago; asked again in {left:.1f} s")
+        try:
+            yield
+        except (redis.RedisError, OSError) as error:
+            took = time.monotonic() - started
+            self._rests_until = time.monotonic() + max(_PAUSE_SECONDS, _PAUSE_FACTOR * took)
+            reason = " ".join(str(error).split())
+            raise DedupUnavailable(f"Redis at {self._address}: {type(error).__name__}: {reason}") from error
+
+    def close(self) -> None:
+        """Close all connections; a later call opens new ones."""
+        self._client.close()
+
+    def _send(self, commands: Sequence[Command]) -> list[Any]:
+        pipeline: Any = self._client.pipeline(transaction=False)
+        with pipeline:
+            for command in commands:
+                pipeline.execute_command(command.name, *command.arguments)
+            replies: list[Any] = pipeline.execute(raise_on_error=False)
+            return replies
+
+    def _send_with_scripts(self, commands: Sequence[Command]) -> list[Any]:
+        scripts = {command.script for command in commands if command.script is not None}
+        loads = [Command("SCRIPT LOAD", (script.text,)) for script in scripts]
+        logger.info("Redis at %s forgot %d of our scripts; sent again", self._address, len(scripts))
+        return self._send([*loads, *commands])[len(loads) :]

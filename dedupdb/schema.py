@@ -1,0 +1,190 @@
+"""The tables of the capture index, how a Capture lies in them, and how their database is opened.
+
+`captures` has a row for every indexed record; which record that is, (collection, filename, offset) says. `positions`
+says how far each source was read, and is written in the same transaction as the rows that were read from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Engine,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Row,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+    text,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from archive.capture import Capture, Original
+
+METADATA: Final = MetaData()
+# Keys sort by bytes, as CDX files do; that is SQLite's own order, and PostgreSQL's only in the "C" collation.
+_KEY: Final = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+_ID: Final = BigInteger().with_variant(Integer(), "sqlite")
+
+CAPTURES: Final = Table(
+    "captures",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("collection", _KEY, nullable=False),
+    Column("key", _KEY, nullable=False),
+    Column("date", BigInteger, nullable=False, comment="microseconds since 1970, UTC"),
+    Column("url", Text, nullable=False),
+    Column("mime", Text, nullable=False),
+    Column("status", Integer),
+    Column("digest", Text, comment="SHA-1 of the payload, base32"),
+    Column("kind", Text, nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("offset", BigInteger, nullable=False),
+    Column("length", BigInteger, nullable=False),
+    Column("record_id", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("job", Text),
+    Column("page_id", Text),
+    Column("refers_to_id", Text),
+    Column("refers_to_url", Text),
+    Column("refers_to_date", BigInteger),
+    Column("payload_length", BigInteger, nullable=False),
+    Column("sha256", LargeBinary, comment="SHA-256 of the payload, 32 raw bytes"),
+    Column("truncated", Text),
+    UniqueConstraint("collection", "filename", "offset", name="captures_place"),
+    Index("captures_key", "collection", "key", "date"),
+    Index("captures_sha256", "collection", "sha256", "payload_length", "date"),
+    Index("captures_record", "collection", "record_id"),
+)
+
+POSITIONS: Final = Table(
+    "positions",
+    METADATA,
+    Column("source", _KEY, primary_key=True),
+    Column("mark", Text, nullable=False),
+)
+
+_SAME_NAMES: Final = (
+    *("collection", "key", "date", "url", "mime", "status", "digest", "kind", "filename", "offset", "length"),
+    *("record_id", "method", "job", "page_id", "payload_length", "truncated"),
+)
+_BUSY_SECONDS: Final = 60
+_SCHEMA_LOCK: Final = 0x67686F7374
+"""PostgreSQL advisory lock under which the tables are made."""
+
+
+class CapturesError(Exception):
+    """The database of the index can't be used; the message names it and the reason, in one line."""
+
+
+def open_engine(url: str) -> Engine:
+    """An engine for the database with our tables in it. Safe when several processes do it at once.
+
+    Raises CapturesError.
+    """
+    try:
+        engine = _engine(url)
+    except (SQLAlchemyError, ImportError) as error:
+        address = url.rpartition("@")[2]
+        raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}") from error
+    try:
+        with writing(engine) as connection:
+            _create_tables(connection)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Connection]:
+    """A connection to look things up with. Raises CapturesError for what the database reports."""
+    with _translated(engine), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Connection]:
+    """A transaction, all of it or nothing. Raises CapturesError for what the database reports."""
+    with _translated(engine), engine.begin() as connection:
+        yield connection
+
+
+@contextmanager
+def _translated(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise CapturesError(f"the capture index at {engine.url.render_as_string()}: {_first_line(error)}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _engine(url: str) -> Engine:
+    is_sqlite = url.startswith("sqlite")
+    engine = create_engine(
+        url, connect_args={"timeout": _BUSY_SECONDS} if is_sqlite else {}, pool_pre_ping=not is_sqlite
+    )
+    if is_sqlite:
+        event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def insert_for(engine: Engine) -> Callable[[Table], Any]:
+    """The INSERT of the engine's dialect, which knows ON CONFLICT."""
+    return postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
+
+
+def to_row(capture: Capture) -> dict[str, Any]:
+    """The row of a capture. Raises ValueError when its SHA-256 is not hexadecimal."""
+    row = {name: getattr(capture, name) for name in _SAME_NAMES}
+    original = capture.refers_to
+    row["refers_to_id"] = original.record_id if original else None
+    row["refers_to_url"] = original.url if original else None
+    row["refers_to_date"] = original.date if original else None
+    row["sha256"] = bytes.fromhex(capture.sha256) if capture.sha256 else None
+    return row
+
+
+def to_capture(row: Row[Any]) -> Capture:
+    """The capture of a row."""
+    facts = {name: getattr(row, name) for name in _SAME_NAMES}
+    if row.refers_to_url is not None:
+        facts["refers_to"] = Original(row.refers_to_id, row.refers_to_url, row.refers_to_date)
+    return Capture(**facts, sha256=row.sha256.hex() if row.sha256 else None)
+
+
+def _create_tables(connection: Connection) -> None:
+    _one_at_a_time(connection)
+    for table in METADATA.sorted_tables:
+        connection.execute(CreateTable(table, if_not_exists=True))
+        for index in sorted(table.indexes, key=lambda index: str(index.name)):
+            connection.execute(CreateIndex(index, if_not_exists=True))
+
+
+def _one_at_a_time(connection: Connection) -> None:
+    """IF NOT EXISTS alone fails in PostgreSQL when two do it at once; SQLite lets one write at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _SCHEMA_LOCK})
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    """Write-ahead log: readers never wait. The last commits may go with the power; their sidecars bring them back."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute("PRAGMA synchronous=NORMAL")
+    cursor.close()

@@ -1,0 +1,48 @@
+"""The stream on which writers announce captures, and what one entry of it looks like.
+
+`gf:captures` is one Redis stream for the whole fleet. An entry has one field, `c`: a JSON object with the fields of
+`archive.capture.Capture` by their own names, those that equal their default left out; `refers_to` is the array
+[record_id, url, date]. It is cut to about MAX_ENTRIES, and an indexer drops what it has taken in: the stream is
+news, the sidecars beside the WARC files are the record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, Final
+
+from archive.capture import Capture, Original, compact_json
+
+STREAM: Final = "gf:captures"
+FIELD: Final = b"c"
+MAX_ENTRIES: Final = 1_000_000
+
+_DEFAULTS: Final = {field.name: field.default for field in fields(Capture)}
+_REQUIRED: Final = frozenset(name for name, default in _DEFAULTS.items() if default is MISSING)
+
+
+def to_entry(capture: Capture) -> bytes:
+    """The value of an entry's one field."""
+    facts: dict[str, Any] = {}
+    for name, default in _DEFAULTS.items():
+        value = getattr(capture, name)
+        if value is not default and value != default:
+            facts[name] = value
+    if capture.refers_to is not None:
+        facts["refers_to"] = [capture.refers_to.record_id, capture.refers_to.url, capture.refers_to.date]
+    return compact_json(facts).encode()
+
+
+def from_entry(entry: Mapping[bytes, bytes]) -> Capture:
+    """The capture that an entry announces. Raises ValueError for what is none."""
+    try:
+        facts = json.loads(entry[FIELD])
+        if not isinstance(facts, dict) or not facts.keys() >= _REQUIRED:
+            raise ValueError("facts are missing")
+        if facts.get("refers_to") is not None:
+            facts["refers_to"] = Original(*facts["refers_to"])
+        return Capture(**facts)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"stream {STREAM}: {str(entry)[:200]} is no capture: {error}") from error

@@ -1,0 +1,92 @@
+"""Walks through the capture index in the order of key and date, a page of rows at a time.
+
+Each page begins where the last one ended ("keyset paging"), so a walk of any length costs the index one descent per
+page, holds no more than a page, and keeps neither transaction nor connection between pages.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Engine, Row, Select, select, tuple_
+
+from archive.capture import Micros
+from dedupdb.query import KeyRange
+from dedupdb.schema import CAPTURES, reading
+
+_FIRST_PAGE: Final = 50
+_LAST_PAGE: Final = 1000
+_C: Final = CAPTURES.c
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """Which rows, and in which direction. `since` and `until` are included, and count for a single key only:
+
+    over many keys the database would have to look at all of them to find one in time, without ever coming back.
+    """
+
+    collection: str
+    keys: KeyRange
+    since: Micros | None = None
+    until: Micros | None = None
+    conditions: tuple[ColumnElement[bool], ...] = ()
+    backward: bool = False
+
+    def page(self, after: Row[Any] | None, size: int) -> Select[Any]:
+        """The next rows after `after`, the first ones for None."""
+        columns = (_C.date, _C.id) if self.keys.high is None else (_C.key, _C.date, _C.id)
+        order = [column.desc() for column in columns] if self.backward else list(columns)
+        query = select(CAPTURES).where(_C.collection == self.collection, *self.conditions)
+        if self.keys.high is None:
+            query = query.where(_C.key == self.keys.low)
+        # Where the page begins replaces the walk's own bound: with both, SQLite might start from the wrong one.
+        begins: list[ColumnElement[bool]] = self._first(backward=self.backward)
+        if after is not None:
+            edge = tuple_(*(getattr(after, column.name) for column in columns))
+            begins = [tuple_(*columns) < edge if self.backward else tuple_(*columns) > edge]
+        query = query.where(*begins, *self._first(backward=not self.backward))
+        return query.order_by(*order).limit(size)
+
+    def _first(self, *, backward: bool) -> list[ColumnElement[bool]]:
+        """The bound at one end, in the columns that the walk is ordered by."""
+        if self.keys.high is not None:
+            return [_C.key < self.keys.high] if backward else [_C.key >= self.keys.low]
+        if backward:
+            return [] if self.until is None else [_C.date <= self.until]
+        return [] if self.since is None else [_C.date >= self.since]
+
+    def rows(self, engine: Engine) -> Iterator[Row[Any]]:
+        """All rows of the walk in its order."""
+        return paged(engine, self.page)
+
+
+def paged(engine: Engine, page: Callable[[Row[Any] | None, int], Select[Any]]) -> Iterator[Row[Any]]:
+    """The rows of page after page, each asked for with the row before it and its size, until one is not full."""
+    last, size = None, _FIRST_PAGE
+    while True:
+        with reading(engine) as connection:
+            rows = connection.execute(page(last, size)).all()
+        yield from rows
+        if len(rows) < size:
+            return
+        last, size = rows[-1], min(size * 4, _LAST_PAGE)
+
+
+def closest_first(engine: Engine, walk: Walk, date: Micros | None) -> Iterator[Row[Any]]:
+    """The rows of one key by their distance from the date, the earlier of two equally near first.
+
+    Without a date, newest first.
+    """
+    if date is None:
+        return replace(walk, backward=True).rows(engine)
+    before = replace(walk, until=_least(walk.until, date), backward=True)
+    after = replace(walk, since=max(walk.since or 0, date + 1))
+    return heapq.merge(before.rows(engine), after.rows(engine), key=lambda row: abs(row.date - date))
+
+
+def _least(until: Micros | None, date: Micros) -> Micros:
+    return date if until is None else min(until, date)

@@ -1,0 +1,80 @@
+"""A queued URL as it is kept in Redis: a line each for host and place, then JSON, as short as it can be."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from archive.capture import compact_json
+from archive.url import host_of
+from frontier.lease import Lease
+from frontier.scope import Candidate, Priority
+
+_SEED: Final = 1
+_FIELDS: Final = 7
+
+
+def pack(candidate: Candidate) -> str:
+    """The JSON of a candidate's record; empty fields at its end are left out."""
+    fields = [
+        candidate.url,
+        int(candidate.priority),
+        candidate.depth,
+        candidate.hop_path,
+        candidate.via or "",
+        candidate.source or "",
+        _SEED if candidate.is_seed else 0,
+    ]
+    while not fields[-1]:
+        fields.pop()
+    return compact_json(fields)
+
+
+def unpack(record: bytes) -> Candidate | None:
+    """The candidate in a whole record; None when it is damaged."""
+    try:
+        values = json.loads(record.split(b"\n", 2)[2])
+        url, priority, depth, hop_path, via, source, flags = (*values, *_EMPTY[len(values) :])
+        return Candidate(
+            url=str(url),
+            hop_path=str(hop_path),
+            via=str(via) or None,
+            source=str(source) or None,
+            depth=int(depth),
+            is_seed=bool(flags & _SEED),
+            priority=Priority(priority),
+        )
+    except (IndexError, TypeError, ValueError):
+        return None
+
+
+_EMPTY: Final = ("", int(Priority.STANDARD), 0, "", "", "", 0)
+
+
+def place(candidate: Candidate) -> int:
+    """The part of a place in the queue that comes before the sequence number: by priority, then by depth."""
+    return int(candidate.priority) * 256 + min(candidate.depth, 255)
+
+
+def leased(candidate: Candidate, *, id: str, token: str, worker: str, tries: int, failures: int, seconds: float) -> Lease:
+    """The lease of a candidate."""
+    return Lease(
+        id=id,
+        token=token,
+        worker=worker,
+        url=candidate.url,
+        hop_path=candidate.hop_path,
+        via=candidate.via,
+        source=candidate.source,
+        depth=candidate.depth,
+        is_seed=candidate.is_seed,
+        priority=candidate.priority,
+        attempt=tries + 1,
+        host_failures=failures,
+        seconds=seconds,
+    )
+
+
+def host_key(candidate: Candidate) -> str:
+    """The host in whose queue it stands."""
+    return host_of(candidate.url)

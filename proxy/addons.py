@@ -1,0 +1,144 @@
+"""The addons in running order. Read this first.
+
+Addons decide about connections; what happens to each exchange on them is the relay layer's business
+(`proxy.relay`), since a hook per exchange would cost more than the exchange. Each addon holds one concern:
+
+1. `Relay` puts our relay layer where mitmproxy would put its HTTP layer.
+2. `TlsConfig` (mitmproxy's) makes the certificate a client is shown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from mitmproxy import certs
+from mitmproxy.addons import tlsconfig
+from mitmproxy.master import Master
+from mitmproxy.options import Options
+from mitmproxy.proxy import events, layer
+from mitmproxy.proxy.layers import ClientTLSLayer
+
+from proxy.connection import ClientConnection
+from proxy.relay import Desk, RelayLayer, Tunnel
+
+_TLS_RECORD: Final = b"\x16\x03"
+_CERTIFICATES: Final = 5_000
+"""Leaf certificates kept: mitmproxy's 100 would make a crawl of many hosts sign all day."""
+_CA_YEARS: Final = 10
+
+OPTIONS: Final[Mapping[str, Any]] = {
+    "http2": False,  # the relay speaks HTTP/1 with clients
+    "upstream_cert": False,  # the client's certificate is made from the name it asked for
+}
+
+
+class Relay:
+    """Puts our layers on a client's connection: TLS where the client speaks it, the relay everywhere else."""
+
+    def __init__(self, connections: Mapping[str, ClientConnection], desk: Desk, max_head_bytes: int) -> None:
+        self._connections = connections
+        self._desk = desk
+        self._max_head_bytes = max_head_bytes
+
+    def next_layer(self, nextlayer: layer.NextLayer) -> None:
+        """mitmproxy's hook: what comes next on this connection?"""
+        if nextlayer.layer is not None:
+            return
+        context = nextlayer.context
+        data = b"".join(event.data for event in nextlayer.events if isinstance(event, events.DataReceived))
+        relays = [found for found in context.layers if isinstance(found, RelayLayer)]
+        tunnel = relays[-1].tunnel if relays else None
+        if tunnel is not None and not isinstance(context.layers[-1], ClientTLSLayer):
+            if data[:2] == _TLS_RECORD[: len(data[:2])]:
+                if len(data) >= len(_TLS_RECORD):
+                    nextlayer.layer = ClientTLSLayer(context)
+                return
+            tunnel = Tunnel(tunnel.authority, tunnel.session, tunnel.trusted, tls=False)
+        connection = self._connections[context.client.id]
+        nextlayer.layer = RelayLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+
+
+def start_master(relay: Relay, ca_folder: Path, loop: asyncio.AbstractEventLoop) -> Master:
+    """mitmproxy's master with our addons only: its options, certificates and hooks, no flows."""
+    ensure_ca(ca_folder)
+    master = Master(Options(), event_loop=loop)
+    tls = tlsconfig.TlsConfig()
+    master.addons.add(relay, tls)  # type: ignore[no-untyped-call]
+    master.options.update(confdir=str(ca_folder), **OPTIONS)  # type: ignore[no-untyped-call]
+    tls.certstore.STORE_CAP = _CERTIFICATES
+    return master
+
+
+def ensure_ca(folder: Path) -> Path:
+    """The public certificate (`ca.pem`) of this home's own authority, made on first use.
+
+    The key is P-256: signing a certificate or shaking hands costs a sixth of what RSA costs. Folder 0700, key 0600.
+    Safe when several processes start at once.
+    """
+    public, secret = folder / "ca.pem", folder / "mitmproxy-ca.pem"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not secret.exists():
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = _ca_certificate(key)
+        pem = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        )
+        _write_once(secret, pem + certificate.public_bytes(serialization.Encoding.PEM))
+    certificates = x509.load_pem_x509_certificates(secret.read_bytes())
+    _write_once(public, certificates[0].public_bytes(serialization.Encoding.PEM), mode=0o644)
+    dhparam = folder / "mitmproxy-dhparam.pem"
+    _write_once(dhparam, certs.DEFAULT_DHPARAM)
+    return public
+
+
+def _write_once(path: Path, data: bytes, *, mode: int = 0o600) -> None:
+    """Put the file in place whole, unless another process was first."""
+    if path.exists():
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def _ca_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:
+    now = datetime.datetime.now(datetime.UTC)
+    name = x509.Name(
+        [
+            x509.NameAttribute(NameOID.COMMON_NAME, "ghostfleet"),
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, "ghostfleet"),
+        ]
+    )
+    usage = x509.KeyUsage(
+        digital_signature=False, content_commitment=False, key_encipherment=False, data_encipherment=False,
+        key_agreement=False, key_cert_sign=True, crl_sign=True, encipher_only=False, decipher_only=False,
+    )  # fmt: skip
+    return (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=2))
+        .not_valid_after(now + datetime.timedelta(days=365 * _CA_YEARS))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )

@@ -1,0 +1,49 @@
+"""Byte ranges of requests and partial responses (RFC 9110 section 14). Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_RANGE: Final = re.compile(rb"\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*", re.IGNORECASE)
+_CONTENT_RANGE: Final = re.compile(rb"\s*bytes\s+(\d+)-(\d+)/(\d+)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteRange:
+    """One range of a Range header: `first` None means the last `last` bytes; `last` None means to the end."""
+
+    first: int | None
+    last: int | None
+
+    def within(self, total: int) -> tuple[int, int] | None:
+        """Start and stop (exclusive) in a representation of that many bytes; None when it lies outside."""
+        if self.first is None:
+            start, stop = max(0, total - (self.last or 0)), total
+        else:
+            start, stop = self.first, total if self.last is None else min(self.last + 1, total)
+        return (start, stop) if start < stop else None
+
+
+@dataclass(frozen=True, slots=True)
+class ContentRange:
+    """What part of a representation a 206 holds."""
+
+    first: int
+    last: int
+    total: int
+
+
+def parse_range(value: bytes | None) -> ByteRange | None:
+    """The single range asked for; None for no Range header, several ranges or another unit: then all is sent."""
+    match = _RANGE.fullmatch(value) if value else None
+    if not match or not (match[1] or match[2]):
+        return None
+    return ByteRange(int(match[1]) if match[1] else None, int(match[2]) if match[2] else None)
+
+
+def parse_content_range(value: bytes | None) -> ContentRange | None:
+    """The range a 206 says it holds; None when it doesn't say."""
+    match = _CONTENT_RANGE.fullmatch(value) if value else None
+    return ContentRange(int(match[1]), int(match[2]), int(match[3])) if match else None

@@ -1,0 +1,162 @@
+"""One client connection: drives mitmproxy's layers from an asyncio protocol, hooks inline.
+
+mitmproxy's own handler runs a task, a lock and a walk over all addons for every hook; a relay has no use for that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Final, Protocol, cast
+
+from mitmproxy import connection as mitm
+from mitmproxy.addonmanager import AddonManager
+from mitmproxy.options import Options
+from mitmproxy.proxy import commands, events, layers, server_hooks
+from mitmproxy.proxy.context import Context as LayerContext
+from mitmproxy.proxy.layers.tls import TlsFailedClientHook
+
+from proxy.gate import Gate, Refused, Session
+from proxy.relay import Stream
+
+log = logging.getLogger(__name__)
+
+_HIGH_WATER: Final = 1 << 19
+
+
+class House(Protocol):
+    """What all connections of a process share."""
+
+    options: Options
+    addons: AddonManager
+    gate: Gate
+    connections: dict[str, ClientConnection]
+    """By the id of mitmproxy's client object."""
+    max_head_bytes: int
+    loop: asyncio.AbstractEventLoop
+
+
+class ClientConnection(asyncio.Protocol):
+    """A client of the listener that belongs to `listener`, or of the main port when that is None."""
+
+    def __init__(self, house: House, listener: Session | None = None) -> None:
+        self.house = house
+        self.listener = listener
+        self.stream: Stream | None = None
+        """The exchange under way."""
+        self.is_full = False
+        self.last_heard = house.loop.time()
+        self._transport: asyncio.Transport | None = None
+        self._layer: layers.modes.HttpProxy | None = None
+        self._client: mitm.Client | None = None
+        self._events: deque[events.Event] = deque()
+        self._is_running = False
+        self._is_paused = False
+
+    # -- asyncio.Protocol -----------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=_HIGH_WATER)
+        self._client = mitm.Client(
+            peername=transport.get_extra_info("peername"),
+            sockname=transport.get_extra_info("sockname"),
+            state=mitm.ConnectionState.OPEN,
+        )
+        context = LayerContext(self._client, self.house.options)
+        self._layer = layers.modes.HttpProxy(context)
+        self.house.connections[self._client.id] = self
+        self.run(events.Start())
+
+    def data_received(self, data: bytes) -> None:
+        assert self._client is not None
+        self.last_heard = self.house.loop.time()
+        self.run(events.DataReceived(self._client, data))
+
+    def eof_received(self) -> bool:
+        """A client that closes its sending side has left: HTTP clients that still listen keep it open."""
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        assert self._client is not None
+        self._transport = None
+        self.house.connections.pop(self._client.id, None)
+        self._client.state = mitm.ConnectionState.CLOSED
+        self.run(events.ConnectionClosed(self._client))
+
+    def pause_writing(self) -> None:
+        self.is_full = True
+
+    def resume_writing(self) -> None:
+        self.is_full = False
+        if self.stream is not None and self.stream.exchange is not None:
+            self.stream.exchange.client_writable()
+
+    # -- for the layers -------------------------------------------------------------------------------------------
+
+    def run(self, event: events.Event) -> None:
+        """Feed the layers one event and carry out what they command, also when called from within."""
+        self._events.append(event)
+        if self._is_running or self._layer is None:
+            return
+        self._is_running = True
+        try:
+            while self._events:
+                for command in self._layer.handle_event(self._events.popleft()):
+                    self._execute(command)
+        except Exception:
+            # A fault of ours must not leave the client waiting, nor let bytes pass unrecorded.
+            log.exception("relaying failed; the connection is cut")
+            self._layer = None
+            self.abort()
+        finally:
+            self._is_running = False
+
+    def refused(self, refused: Refused) -> None:
+        """Count a request that was turned away."""
+        self.house.gate.counts["refused"] += 1
+        log.info("refused %d: %s", refused.status, refused)
+
+    def pause_reading(self) -> None:
+        """Let the client wait with what it has to say."""
+        if self._transport is not None and not self._is_paused:
+            self._is_paused = True
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Listen again."""
+        if self._transport is not None and self._is_paused:
+            self._is_paused = False
+            self._transport.resume_reading()
+
+    def abort(self) -> None:
+        """Break the connection so that the client can't take what it has for a whole response."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def close(self) -> None:
+        """Close after what was written has been sent."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def _execute(self, command: commands.Command) -> None:
+        if isinstance(command, commands.SendData):
+            if self._transport is not None:
+                self._transport.write(command.data)
+        elif isinstance(command, commands.CloseConnection):
+            self.close()
+        elif isinstance(command, commands.StartHook):
+            self._hook(command)
+        elif isinstance(command, commands.OpenConnection):
+            self._events.append(events.OpenConnectionCompleted(command, "only the relay opens connections"))
+        elif isinstance(command, commands.Log):
+            log.log(command.level, "%s", command.message)
+
+    def _hook(self, hook: commands.StartHook) -> None:
+        if isinstance(hook, TlsFailedClientHook):
+            self.house.gate.counts["client_tls_failed"] += 1
+        if not isinstance(hook, server_hooks.ServerDisconnectedHook):
+            self.house.addons.trigger(hook)
+        if hook.blocking:
+            self._events.append(events.HookCompleted(hook, None))

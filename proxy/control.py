@@ -1,0 +1,193 @@
+"""The control port: sessions are made, watched and closed here, and derived records handed in.
+
+JSON over HTTP (tornado's server), on loopback, every request with `Authorization: Bearer <token>`; the token lies in
+the home, readable by its owner only. Pages can't reach this port through the proxy: it is never a target.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import logging
+import socket
+from typing import Any, Final, Protocol
+
+from prometheus_client import CollectorRegistry, generate_latest
+from tornado.httpserver import HTTPServer
+from tornado.web import Application, HTTPError, RequestHandler
+
+from archive.capture import Body
+from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of
+from proxy.keep import Derived, Kept, Lost
+from proxy.meta import METRICS_TYPE
+from proxy.recorder import Recorder
+from proxy.writerecord import derived
+
+log = logging.getLogger(__name__)
+
+_MAX_RECORD: Final = 256 * 1024 * 1024
+_CLOSE_SECONDS: Final = 60.0
+
+
+class Controlled(Protocol):
+    """What the control port acts upon."""
+
+    gate: Gate
+    recorder: Recorder
+    registry: CollectorRegistry
+
+    def status(self) -> dict[str, Any]:
+        """The numbers of `/status`."""
+
+    async def open_session(self, spec: SessionSpec, *, listen: bool) -> tuple[Session, str, int]:
+        """A new session, and the address of the proxy port that serves it."""
+
+    async def close_session(self, session: Session) -> None:
+        """Close its port, forget it."""
+
+
+def start_control(controlled: Controlled, token: str, listener: socket.socket) -> HTTPServer:
+    """Serve the control port on a bound socket."""
+    arguments = {"controlled": controlled, "token": token}
+    application = Application(
+        [
+            (r"/sessions", Sessions, arguments),
+            (r"/sessions/([0-9a-f]{32})", OneSession, arguments),
+            (r"/sessions/([0-9a-f]{32})/records", Records, arguments),
+            (r"/status", StatusPage, arguments),
+            (r"/metrics", Metrics, arguments),
+        ],
+        log_function=lambda handler: None,
+    )
+    server = HTTPServer(application, max_buffer_size=_MAX_RECORD, max_body_size=_MAX_RECORD)
+    listener.listen(128)
+    server.add_socket(listener)
+    return server
+
+
+class _Handler(RequestHandler):
+    """Checks the token; answers errors as JSON."""
+
+    def initialize(self, controlled: Controlled, token: str) -> None:
+        self.controlled = controlled
+        self._token = token
+
+    def prepare(self) -> None:
+        given = self.request.headers.get("Authorization", "")
+        if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
+            raise HTTPError(401, reason="the bearer token of this home's control.token is needed")
+
+    def session(self, name: str) -> Session:
+        """The session of that id. Raises 404."""
+        session = self.controlled.gate.sessions.get(name)
+        if session is None:
+            raise HTTPError(404, reason="no such session")
+        return session
+
+    def answer(self, status: int, body: object) -> None:
+        """One JSON answer."""
+        self.set_status(status)
+        self.set_header("Content-Type", "application/json")
+        self.finish(json.dumps(body) + "\n")
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Errors in the same form, with what to do about them."""
+        self.answer(status_code, {"error": self._reason})
+
+    def refuse(self, refused: Refused) -> None:
+        """An answer that names the field that can't be used."""
+        self.answer(refused.status, {"error": str(refused)})
+
+
+class Sessions(_Handler):
+    """POST makes a session, GET lists them."""
+
+    async def post(self) -> None:
+        try:
+            body = json.loads(self.request.body or b"{}")
+            if not isinstance(body, dict):
+                raise Refused(400, "the body must be a JSON object")
+            spec = SessionSpec.from_json(body)
+        except json.JSONDecodeError as error:
+            self.refuse(Refused(400, f"the body is no JSON: {error}"))
+            return
+        except Refused as refused:
+            self.refuse(refused)
+            return
+        session, host, port = await self.controlled.open_session(spec, listen=body.get("listen") is True)
+        self.answer(201, {"id": session.id, "token": session.token, "host": host, "port": port})
+
+    def get(self) -> None:
+        sessions = self.controlled.gate.sessions.values()
+        self.answer(200, {session.id: session.report() for session in sessions})
+
+
+class OneSession(_Handler):
+    """GET reports on a session, DELETE closes it once everything of it is kept."""
+
+    def get(self, name: str) -> None:
+        self.answer(200, self.session(name).report())
+
+    async def delete(self, name: str) -> None:
+        session = self.session(name)
+        if session.in_flight:
+            idle = asyncio.Event()
+            session.when_idle.append(idle.set)
+            try:
+                await asyncio.wait_for(idle.wait(), _CLOSE_SECONDS)
+            except TimeoutError:
+                log.warning("session %s closed with %d exchanges in flight", name, session.in_flight)
+        await self.controlled.close_session(session)
+        self.answer(200, session.report())
+
+
+class Records(_Handler):
+    """POST hands in a record of the page; answered once it is durable."""
+
+    async def post(self, name: str) -> None:
+        session, headers = self.session(name), self.request.headers
+        tie = headers.get("WARC-Concurrent-To")
+        try:
+            item = derived(
+                headers.get("WARC-Type"),
+                headers.get("WARC-Target-URI", ""),
+                headers.get("Content-Type"),
+                Body((self.request.body,), None, len(self.request.body)),
+                context_of(session, Meta(), session.spec.page_url or "", None),
+                session.page_record if tie == "page" else tie,
+            )
+        except Refused as refused:
+            self.refuse(refused)
+            return
+        outcome = await self._keep(session, item)
+        if isinstance(outcome, Lost) or outcome.capture is None:
+            reason = outcome.reason if isinstance(outcome, Lost) else "nothing was written"
+            self.answer(503, {"error": f"the record was not kept: {reason}"})
+            return
+        capture = outcome.capture
+        self.answer(201, {"record_id": capture.record_id, "filename": capture.filename, "offset": capture.offset})
+
+    async def _keep(self, session: Session, item: Derived) -> Kept | Lost:
+        answer: asyncio.Future[Kept | Lost] = asyncio.get_running_loop().create_future()
+        session.began()
+        try:
+            self.controlled.recorder.submit(item, answer.set_result)
+            return await answer
+        finally:
+            session.ended()
+
+
+class StatusPage(_Handler):
+    """The numbers of this process."""
+
+    def get(self) -> None:
+        self.answer(200, self.controlled.status())
+
+
+class Metrics(_Handler):
+    """The same for Prometheus."""
+
+    def get(self) -> None:
+        self.set_header("Content-Type", METRICS_TYPE)
+        self.finish(generate_latest(self.controlled.registry))

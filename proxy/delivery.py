@@ -1,0 +1,135 @@
+"""The response as one client gets it: relayed as it comes, its end held back until it is known to be kept."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from proxy import heads
+from proxy.http1 import Framing, RequestHead, ResponseHead
+
+_REASONS: Final = {
+    400: "Bad Request",
+    403: "Forbidden",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
+
+
+class Client(Protocol):
+    """The client's side of one exchange."""
+
+    @property
+    def is_full(self) -> bool:
+        """The client reads more slowly than the origin sends."""
+
+    def send(self, data: bytes) -> None:
+        """Bytes for the client."""
+
+    def finish(self, *, keep_alive: bool) -> None:
+        """The response is whole."""
+
+    def abort(self) -> None:
+        """The response will never be whole: the connection must break visibly."""
+
+    def upgraded(self) -> None:
+        """The origin switched protocols: the client's bytes belong to it from now on."""
+
+    def take_more(self) -> None:
+        """There is room again for what the client sends."""
+
+
+class Delivery:
+    """Hands one response to a client. Once the client has left, everything here does nothing."""
+
+    def __init__(self, client: Client, request: RequestHead) -> None:
+        self._client: Client | None = client
+        self._request = request
+        self._held = b""
+        self._shape = Framing.LENGTH
+        self._stays = False
+        self._sent = False
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the client is still there."""
+        return self._client is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the origin should pause for the client's sake."""
+        return self._client is not None and self._client.is_full
+
+    @property
+    def wants_payload(self) -> bool:
+        """Whether the client must get the body without its chunks: it speaks HTTP/1.0, which has none."""
+        return self._shape is Framing.CHUNKED and self._request.minor == 0
+
+    def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
+        """The head for this client, to be passed on or held with the body's first bytes.
+
+        A body that ends with its connection is sent in chunks to an HTTP/1.1 client: so its end is a visible one,
+        and the client's connection stays.
+        """
+        is_old = self._request.minor == 0
+        self._shape = framing
+        self._stays = stays and not (is_old and framing in (Framing.CLOSE, Framing.CHUNKED))
+        return heads.client_head(head, framing, close=not self._stays, old_client=is_old)
+
+    def shaped(self, piece: bytes) -> bytes:
+        """Bytes of the body in this client's framing."""
+        return heads.chunk(piece) if self._shape is Framing.CLOSE and self._request.minor == 1 else piece
+
+    def pass_on(self, data: bytes) -> None:
+        """Bytes that needn't wait."""
+        if data and self._client is not None:
+            self._sent = True
+            self._client.send(data)
+
+    def hold(self, data: bytes) -> None:
+        """The response's last bytes."""
+        self._held = data + heads.LAST_CHUNK if self._shape is Framing.CLOSE and self._request.minor == 1 else data
+
+    def let_go(self) -> None:
+        """The response is kept: the client may see its end."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.send(self._held)
+            client.finish(keep_alive=self._stays)
+
+    def cut(self) -> None:
+        """Break off: what the client got is known to be short, or could not be kept."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.abort()
+
+    def refuse(self, status: int, code: int, word: str, text: str) -> None:
+        """An answer of our own, or a break when the origin's has begun already."""
+        if self._sent:
+            self.cut()
+            return
+        client, self._client = self._client, None
+        if client is not None:
+            extra = f"Ghostfleet-Error: {code} {word}\r\n" + ("Retry-After: 5\r\n" if status == 503 else "")
+            client.send(heads.plain_answer(status, _REASONS.get(status, "Bad Gateway"), text, extra=extra))
+            client.finish(keep_alive=False)
+
+    def interim(self, head: ResponseHead) -> None:
+        """A 100 Continue, for a client that waits for one (RFC 9110 section 10.1.1)."""
+        if self._client is not None and self._request.get(b"expect") is not None:
+            self._client.send(heads.client_head(head, Framing.NONE, close=False, old_client=False))
+
+    def switch(self, head: ResponseHead) -> None:
+        """The origin speaks another protocol from here on."""
+        self.pass_on(head.raw)
+        if self._client is not None:
+            self._client.upgraded()
+
+    def take_more(self) -> None:
+        """Let the client go on sending."""
+        if self._client is not None:
+            self._client.take_more()
+
+    def leave(self) -> None:
+        """The client is gone."""
+        self._client = None

@@ -1,0 +1,125 @@
+"""Takes requests in: whose they are, where they go, and who answers them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+from archive.url import DEFAULT_PORTS, UrlError, ascii_host
+from proxy import heads
+from proxy.delivery import Client
+from proxy.fetch import Fetch, Order, Services
+from proxy.gate import Gate, Refused, Session, context_of
+from proxy.http1 import BadMessage, RequestHead, request_framing
+from proxy.meta import Endpoints
+from proxy.relay import Exchanging, Tunnel
+from proxy.replayer import Replayer
+from proxy.upstream import Destination
+from proxy.writerecord import WriteRecord
+
+_ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]+)([^#]*)", re.IGNORECASE)
+_CONTROL_METHODS: Final = frozenset(("WARCPROX_WRITE_RECORD", "PUTMETA"))
+_SAFE: Final = "!$&'()*+,;=:@/?%-._~[]|^`{}\"\\<>"
+
+
+class Target:
+    """What a request asks for: its URL, and where and how to ask the origin for it."""
+
+    __slots__ = ("destination", "host", "path", "url")
+
+    def __init__(self, scheme: str, authority: str, path: str) -> None:
+        destination, self.host, prefix = _origin(scheme, authority)
+        self.destination = destination
+        self.path = path if path.startswith("/") else "/" + path
+        self.url = prefix + (self.path if self.path.isascii() else quote(self.path, safe=_SAFE, encoding="latin-1"))
+
+
+@lru_cache(maxsize=8192)
+def _origin(scheme: str, authority: str) -> tuple[Destination, str, str]:
+    name = authority.rpartition("@")[2]
+    host, port = _host_and_port(name, DEFAULT_PORTS[scheme])
+    shown = host if port == DEFAULT_PORTS[scheme] else f"{host}:{port}"
+    return Destination(host, port, scheme == "https"), shown, f"{scheme}://{shown}"
+
+
+def _host_and_port(authority: str, default: int) -> tuple[str, int]:
+    head, colon, tail = authority.rpartition(":")
+    host, digits = (head, tail) if colon and not tail.endswith("]") else (authority, "")
+    if digits and not (digits.isdigit() and 0 < int(digits) < 65536):
+        raise BadMessage(f"bad port in {authority[:100]!r}")
+    try:
+        return ascii_host(host.strip("[]")), int(digits or default)
+    except UrlError as error:
+        raise BadMessage(str(error)) from error
+
+
+def target_of(head: RequestHead, tunnel: Tunnel | None) -> Target | None:
+    """The request's target, or None when it is for the proxy itself. Raises BadMessage."""
+    absolute = _ABSOLUTE.fullmatch(head.target.partition("#")[0])
+    if tunnel is not None:
+        path = absolute[3] if absolute else head.target
+        if head.target == "*":
+            path = "*"
+        return Target("https" if tunnel.tls else "http", tunnel.authority, path)
+    if absolute:
+        return Target(absolute[1].lower(), absolute[2], absolute[3])
+    if head.target.startswith("/"):
+        return None
+    raise BadMessage(f"the proxy takes http:// and https:// URLs, not {head.target[:100]!r}")
+
+
+class Desk:
+    """Starts what answers a request: a fetch, a replay, or one of the proxy's own endpoints."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        services: Services,
+        replayer: Replayer,
+        endpoints: Endpoints,
+    ) -> None:
+        self._gate = gate
+        self._services = services
+        self._replayer = replayer
+        self._endpoints = endpoints
+
+    def connect(self, head: RequestHead, listener: Session | None) -> Tunnel:
+        """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
+        session, trusted = self._gate.who(head, listener)
+        host, port = _host_and_port(head.target, 443)
+        return Tunnel(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", session, trusted, tls=True)
+
+    def begin(self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client) -> Exchanging:
+        """Start the exchange. Raises Refused or BadMessage."""
+        framing, length = request_framing(head)
+        target = target_of(head, tunnel)
+        if target is None:
+            return self._endpoints.begin(head, client)
+        session, trusted = (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener)
+        meta = self._gate.meta(head, trusted=trusted)
+        if session.spec.mode == "replay":
+            return self._replayer.begin(head, framing, length, target.url, session, client)
+        self._gate.check_open()
+        referrer = head.get(b"referer")
+        context = context_of(session, meta, target.url, referrer.decode("latin-1") if referrer else None)
+        if head.method in _CONTROL_METHODS:
+            if not trusted:
+                self._gate.counts["control_refused"] += 1
+                raise Refused(403, f"{head.method} needs a session's password or a trusted listener", "control")
+            return WriteRecord(head, framing, length, target.url, context, session, client, self._services)
+        is_upgrade = head.get(b"upgrade") is not None and head.method == "GET"
+        order = Order(
+            session=session,
+            context=context,
+            head=head,
+            url=target.url,
+            destination=target.destination,
+            origin_head=heads.origin_head(head, target.path, target.host, upgrade=is_upgrade),
+            framing=framing,
+            length=length,
+        )
+        fetch = Fetch(order, client, self._services)
+        fetch.start()
+        return fetch

@@ -1,0 +1,451 @@
+"""One exchange with an origin, from the request's first byte to "it is kept".
+
+The response is relayed as it comes, but its last bytes are held until the recorder says that the records are
+durable. A client that leaves does not end the fetch. Everything here runs on the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+import uuid
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Final
+
+from archive import crawl_log
+from archive.capture import Context, Exchange, Origin, Truncation, now_micros
+from archive.record import is_incompressible
+from archive.settings import ProxySettings
+from proxy.addresses import AddressRefused, NameNotFound
+from proxy.delivery import Client, Delivery
+from proxy.gate import Gate, Session
+from proxy.http1 import (
+    BadMessage,
+    BodyReader,
+    Framing,
+    RequestHead,
+    ResponseHead,
+    find_head_end,
+    parse_response,
+    response_framing,
+)
+from proxy.keep import Kept, Lost
+from proxy.recorder import Recorder
+from proxy.spool import Spool
+from proxy.upstream import Destination, Pool, Upstream
+
+log = logging.getLogger(__name__)
+
+_BACK_PRESSURE_SECONDS: Final = 0.05
+IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+"""Methods that may be sent again when a kept connection turned out to be dead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a client asks for."""
+
+    session: Session
+    context: Context
+    head: RequestHead
+    url: str
+    destination: Destination
+    origin_head: bytes
+    framing: Framing
+    length: int
+
+
+@dataclass(slots=True)
+class Services:
+    """What every fetch of a process shares."""
+
+    settings: ProxySettings
+    loop: asyncio.AbstractEventLoop
+    gate: Gate
+    pool: Pool
+    recorder: Recorder
+    spool_folder: Path
+    active: set[Fetch]
+    tasks: set[asyncio.Task[None]]
+
+
+class Stage(Enum):
+    """How far an exchange has come."""
+
+    CONNECTING = "connecting"
+    HEAD = "head"
+    BODY = "body"
+    UPGRADED = "upgraded"
+    KEEPING = "keeping"
+    OVER = "over"
+
+
+class Fetch:
+    """Fetches one order for a client, who may leave before the end."""
+
+    def __init__(self, order: Order, client: Client, services: Services) -> None:
+        settings = services.settings
+        self.order = order
+        self.stage = Stage.CONNECTING
+        self._delivery = Delivery(client, order.head)
+        self._services = services
+        self._settings = settings
+        self._upstream: Upstream | None = None
+        self._origin = Origin()
+        self._reused = False
+        self._request = Spool(settings.spool_bytes, services.spool_folder)
+        self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
+        self._response = Spool(settings.spool_bytes, services.spool_folder)
+        self._buffer = b""
+        self._head: ResponseHead | None = None
+        self._reader = BodyReader(Framing.NONE, 0, self._response.add_payload)
+        self._doubt = ""
+        self.started = now_micros()
+        self._began = services.loop.time()
+        self._deadline = self._began + settings.connect_seconds
+        self._total_deadline = self._began + settings.total_seconds
+
+    # -- from the client ------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Send the request, over a kept connection if there is one; wait while the writer is behind."""
+        self._services.active.add(self)
+        self.order.session.began()
+        self._request.start(self.order.origin_head)
+        self._dispatch()
+
+    def _dispatch(self) -> None:
+        if self._services.recorder.is_full and self._delivery.is_wanted:
+            self._deadline = self._services.loop.time() + self._settings.connect_seconds
+            self._services.loop.call_later(_BACK_PRESSURE_SECONDS, self._dispatch)
+            return
+        kept = self._services.pool.idle(self.order.destination) if self.order.head.method in IDEMPOTENT else None
+        if kept is not None:
+            self._reused = True
+            self._use(kept)
+        else:
+            self._connect()
+
+    def request_data(self, data: bytes) -> int:
+        """The next bytes of the request's body; how many of them belong to it. Raises BadMessage, OSError."""
+        taken = self._request_reader.feed(data)
+        if self._request_reader.broken:
+            raise BadMessage(self._request_reader.broken)
+        piece = data[:taken]
+        self._request.add(piece)
+        if self._upstream is not None and self.stage in (Stage.HEAD, Stage.BODY):
+            self._upstream.write(piece)
+        return taken
+
+    @property
+    def request_is_whole(self) -> bool:
+        """Whether the request's last byte is here."""
+        return self._request_reader.done
+
+    @property
+    def wants_no_more(self) -> bool:
+        """Whether the client must stop sending for now: nobody takes the bytes yet."""
+        if self._upstream is None:
+            return self._request.length > self._settings.spool_bytes
+        return self._upstream.is_full
+
+    def client_data(self, data: bytes) -> None:
+        """Bytes of a switched protocol."""
+        if self._upstream is not None:
+            self._upstream.write(data)
+
+    def client_writable(self) -> None:
+        """The client takes more again."""
+        if self._upstream is not None:
+            self._upstream.resume()
+
+    def client_left(self) -> None:
+        """The client is gone. A whole request is fetched to its end all the same, within `orphan_seconds`."""
+        self._delivery.leave()
+        if self.stage is Stage.UPGRADED:
+            self._end_upgrade()
+        elif self.stage in (Stage.KEEPING, Stage.OVER):
+            return
+        elif not self.request_is_whole:
+            self._fail(crawl_log.CANCELLED, "client-left", 400)
+        elif self._head is not None and self._head.mime == "text/event-stream":
+            self._complete("disconnect")  # endless by nature: nobody would ever end it
+        else:
+            orphaned = self._services.loop.time() + self._settings.orphan_seconds
+            self._total_deadline = min(self._total_deadline, orphaned)
+            self.client_writable()
+
+    # -- from the clock -------------------------------------------------------------------------------------------
+
+    def tick(self, now: float) -> None:
+        """End the exchange when one of its deadlines has passed."""
+        if now < self._deadline and now < self._total_deadline:
+            return
+        if self.stage is Stage.CONNECTING:
+            self._fail(crawl_log.CONNECT, "connect-timeout", 504)
+        elif self.stage is Stage.HEAD:
+            self._fail(crawl_log.TIMEOUT, "timeout", 504)
+        elif self.stage is Stage.BODY:
+            self._complete("time")
+        elif self.stage is Stage.UPGRADED and now >= self._total_deadline:
+            self._end_upgrade()
+
+    # -- from the origin ------------------------------------------------------------------------------------------
+
+    def upstream_data(self, data: bytes) -> None:
+        """Bytes from the origin."""
+        self._deadline = self._services.loop.time() + self._settings.idle_seconds
+        try:
+            if self.stage is Stage.HEAD:
+                self._read_head(data)
+            elif self.stage is Stage.BODY:
+                self._read_body(data, b"")
+            elif self.stage is Stage.UPGRADED:
+                self._delivery.pass_on(data)
+        except BadMessage as error:
+            log.info("%s: %s", self.order.url, error)
+            self._fail(crawl_log.LOST, "bad-response", 502, str(error))
+        except OSError as error:
+            log.error("%s: the spool failed: %s", self.order.url, error)
+            self._fail(crawl_log.RUNTIME, "spool", 503, str(error))
+        if self._delivery.is_full and self._upstream is not None:
+            self._upstream.pause()
+
+    def upstream_closed(self, error: Exception | None) -> None:
+        """The origin closed the connection."""
+        self._give_up_upstream()
+        if self.stage is Stage.HEAD:
+            self._closed_before_response(error)
+        elif self.stage is Stage.BODY:
+            whole = self._reader.framing is Framing.CLOSE and error is None
+            if whole:
+                self._delivery.hold(b"")
+            self._complete(None if whole else "disconnect")
+        elif self.stage is Stage.UPGRADED:
+            self._end_upgrade()
+
+    def upstream_writable(self) -> None:
+        """The origin takes more of the request."""
+        self._delivery.take_more()
+
+    def _closed_before_response(self, error: Exception | None) -> None:
+        if self._reused and not self._buffer:
+            # The origin had closed the kept connection just as we used it (RFC 9112 section 9.3.1).
+            self._reused = False
+            self.stage = Stage.CONNECTING
+            self._deadline = self._services.loop.time() + self._settings.connect_seconds
+            self._connect()
+        elif error is None and not self._buffer:
+            self._fail(crawl_log.EMPTY, "empty", 502)
+        else:
+            self._fail(crawl_log.LOST, "lost", 502)
+
+    # -- connecting -----------------------------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        task = self._services.loop.create_task(self._connecting())
+        self._services.tasks.add(task)
+        task.add_done_callback(self._services.tasks.discard)
+
+    async def _connecting(self) -> None:
+        try:
+            upstream = await self._services.pool.connect(self.order.destination)
+        except NameNotFound as error:
+            self._fail(crawl_log.DNS, "dns", 502, str(error))
+        except AddressRefused as error:
+            self._fail(crawl_log.BLOCKED, "private", 403, str(error))
+        except TimeoutError:
+            self._fail(crawl_log.CONNECT, "connect-timeout", 504)
+        except ssl.SSLError as error:
+            self._fail(crawl_log.CONNECT, "tls", 502, str(error))
+        except OSError as error:
+            self._fail(crawl_log.CONNECT, "refused", 502, str(error))
+        else:
+            if self.stage is Stage.CONNECTING:
+                self._use(upstream)
+            else:
+                self._services.pool.give_back(self.order.destination, upstream)
+
+    def _use(self, upstream: Upstream) -> None:
+        upstream.user = self
+        self._upstream, self._origin = upstream, upstream.origin
+        self.stage = Stage.HEAD
+        self._deadline = self._services.loop.time() + self._settings.first_byte_seconds
+        for piece in self._request.message().chunks():
+            upstream.write(piece)
+        if not self.request_is_whole:
+            self._delivery.take_more()
+
+    def _give_up_upstream(self, *, reusable: bool = False) -> None:
+        upstream, self._upstream = self._upstream, None
+        if upstream is not None and reusable:
+            self._services.pool.give_back(self.order.destination, upstream)
+        elif upstream is not None:
+            self._services.pool.drop(self.order.destination, upstream)
+
+    # -- reading the response -------------------------------------------------------------------------------------
+
+    def _read_head(self, data: bytes) -> None:
+        buffer = self._buffer + data if self._buffer else data
+        while True:
+            lead = len(buffer) - len(buffer.lstrip(b"\r\n"))
+            end = find_head_end(buffer[lead:], 0)
+            if end < 0:
+                if len(buffer) > self._settings.max_head_bytes:
+                    raise BadMessage("the response's head is too large")
+                self._buffer = buffer
+                return
+            head = parse_response(buffer[: lead + end])
+            buffer = buffer[lead + end :]
+            if 100 <= head.status < 200 and head.status != 101:
+                # An interim response is a message of its own (RFC 9110 section 15.2) and no part of the record.
+                self._delivery.interim(head)
+                continue
+            self._buffer = b""
+            self._begin_response(head, buffer)
+            return
+
+    def _begin_response(self, head: ResponseHead, rest: bytes) -> None:
+        framing, length, doubt = response_framing(head, self.order.head.method)
+        self._head, self._doubt = head, head.doubtful or doubt
+        self._response.start(head.raw)
+        if head.status == 101:
+            self._switch(head, rest)
+            return
+        answer = self._delivery.begin(head, framing, stays=self._client_may_stay)
+        self._reader = BodyReader(framing, length, self._response.add_payload)
+        self.stage = Stage.BODY
+        self._read_body(rest, answer)
+
+    @property
+    def _client_may_stay(self) -> bool:
+        return self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
+
+    def _read_body(self, data: bytes, before: bytes) -> None:
+        payload = _Payload(self._response) if self._delivery.wants_payload else None
+        if payload is not None:
+            self._reader.payload_to(payload)
+        taken = self._reader.feed(data)
+        piece = data if taken == len(data) else data[:taken]
+        if piece:
+            self._response.add(piece)
+        out = before + (payload.taken() if payload is not None else self._delivery.shaped(piece))
+        if self._reader.done:
+            self._doubt = self._doubt or ("bytes behind the message" if taken < len(data) else "")
+            self._delivery.hold(out)
+            self._complete(None)
+            return
+        self._delivery.pass_on(out)
+        limit = self._settings.max_body_bytes
+        if limit and self._response.length >= limit:
+            self._complete("length")
+
+    # -- the end --------------------------------------------------------------------------------------------------
+
+    def _complete(self, truncated: Truncation | None) -> None:
+        assert self._head is not None
+        self.stage = Stage.KEEPING
+        certain = self._reader.done and not self._doubt and truncated is None and self.request_is_whole
+        self._give_up_upstream(reusable=certain and self._head.keep_alive)
+        if self._settings.deliver == "at_once":
+            self._end_delivery(truncated)
+        self._services.recorder.submit(
+            self._exchange(self._head, truncated), lambda outcome: self._answered(outcome, truncated)
+        )
+
+    def _answered(self, outcome: Kept | Lost, truncated: Truncation | None) -> None:
+        self.order.session.note(outcome, self.order.url, self._response.length + len(self._response.head))
+        if isinstance(outcome, Kept):
+            self._end_delivery(truncated)
+        else:
+            self._delivery.refuse(503, 0, "not-kept", f"ghostfleet could not keep {self.order.url}: {outcome.reason}\n")
+        self._over()
+
+    def _end_delivery(self, truncated: Truncation | None) -> None:
+        if truncated is None:
+            self._delivery.let_go()
+        else:
+            self._delivery.cut()
+
+    def _fail(self, code: int, word: str, status: int, detail: str = "") -> None:
+        """Nothing to keep: a line in the crawl log, and an answer that says why."""
+        if self.stage in (Stage.KEEPING, Stage.OVER):
+            return
+        self.stage = Stage.KEEPING
+        self._give_up_upstream()
+        self.order.session.note_failure(code)
+        text = f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
+        self._delivery.refuse(status, code, word, text)
+        failed = replace(self._exchange(None, None), outcome=code, annotations=(word,))
+        self._services.recorder.submit(failed, lambda _: self._over())
+
+    def _exchange(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
+        order = self.order
+        exchange = Exchange(
+            id=uuid.uuid4().hex,
+            context=order.context,
+            method=order.head.method,
+            url=order.url,
+            started=self.started,
+            duration_ms=int((self._services.loop.time() - self._began) * 1000),
+            outcome=head.status if head else 0,
+            origin=self._origin,
+            truncated=truncated,
+            annotations=(f"framing:{self._doubt.replace(' ', '_')}",) if self._doubt else (),
+        )
+        if head is None:
+            return exchange
+        coding = head.get(b"content-encoding")
+        return replace(
+            exchange,
+            request=self._request.message(),
+            response=self._response.message(),
+            digests=self._response.digests(),
+            mime=head.mime,
+            incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
+        )
+
+    def _over(self) -> None:
+        if self.stage is not Stage.OVER:
+            self.stage = Stage.OVER
+            self._request.close()
+            self._response.close()
+            self._services.active.discard(self)
+            self.order.session.ended()
+
+    # -- switched protocols ---------------------------------------------------------------------------------------
+
+    def _switch(self, head: ResponseHead, rest: bytes) -> None:
+        """The handshake is kept as an exchange of its own; then bytes pass both ways as they come."""
+        self.stage = Stage.UPGRADED
+        self._services.recorder.submit(self._exchange(head, None), self._handshake_kept)
+        self._delivery.switch(head)
+        self._delivery.pass_on(rest)
+
+    def _handshake_kept(self, outcome: Kept | Lost) -> None:
+        self.order.session.note(outcome, self.order.url, len(self._response.head))
+        if isinstance(outcome, Lost) and self.stage is Stage.UPGRADED:
+            self._end_upgrade()
+
+    def _end_upgrade(self) -> None:
+        self._give_up_upstream()
+        self._delivery.cut()
+        self._over()
+
+
+class _Payload:
+    """Counts payload into the spool and keeps it for a client that can't read chunks."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._pieces: list[bytes] = []
+
+    def __call__(self, data: bytes | memoryview) -> None:
+        self._spool.add_payload(data)
+        self._pieces.append(bytes(data))
+
+    def taken(self) -> bytes:
+        return b"".join(self._pieces)

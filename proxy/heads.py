@@ -1,0 +1,119 @@
+"""What the proxy changes in a head: the request as the origin gets it, the response as the client gets it. Pure."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from proxy.http1 import Framing, RequestHead, ResponseHead
+
+NEVER_FORWARDED: Final = frozenset(
+    (
+        b"proxy-authorization",
+        b"proxy-connection",
+        b"proxy-authenticate",
+        b"warcprox-meta",
+        b"keep-alive",
+        b"http2-settings",
+    )
+)
+"""Request headers that are for us: neither an origin nor a WARC ever gets them."""
+
+_FRAMING: Final = frozenset((b"transfer-encoding", b"content-length"))
+_NOT_FOR_CLIENTS: Final = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"))
+
+
+def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = False) -> bytes:
+    """The request head as it is sent to the origin and recorded: origin form, hop-by-hop headers removed.
+
+    Order and case of the other lines stay. A missing or different Host is replaced by the target's, since the
+    target decides where the request goes (RFC 9112 section 3.2.2).
+    """
+    dropped = {token for name, value, _ in head.fields if name == b"connection" for token in _names(value)}
+    lines = [f"{head.method} {target} HTTP/1.1\r\n".encode("latin-1")]
+    seen_host = False
+    for name, value, line in head.fields:
+        if name in NEVER_FORWARDED or name == b"te" or (name in dropped and name not in (b"host", b"cookie")):
+            continue
+        if name == b"host":
+            if seen_host:
+                continue
+            seen_host = True
+            if value.lower() != host.encode("latin-1"):
+                line = f"Host: {host}\r\n".encode("latin-1")
+        elif name in (b"connection", b"upgrade"):
+            if not upgrade:
+                continue
+            if name == b"connection":
+                line = b"Connection: Upgrade\r\n"
+        lines.append(line)
+    if not seen_host:
+        lines.insert(1, f"Host: {host}\r\n".encode("latin-1"))
+    lines.append(b"\r\n")
+    return b"".join(lines)
+
+
+def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client: bool) -> bytes:
+    """The response head as the client gets it: what concerns our connection to it is ours to say.
+
+    A body framed by the connection's end goes out in chunks; an `old_client` (HTTP/1.0) gets neither chunks nor,
+    for such bodies, a length.
+    """
+    lines = [b"HTTP/1.1 %d %s\r\n" % (head.status, head.reason)]
+    reframed = framing in (Framing.CLOSE, Framing.CHUNKED)
+    seen_length = False
+    for name, value, line in head.fields:
+        if name in _NOT_FOR_CLIENTS or not name or (reframed and name in _FRAMING):
+            continue
+        if name == b"content-length":
+            if seen_length:
+                continue
+            seen_length = True
+            line = b"Content-Length: %s\r\n" % value.partition(b",")[0].strip()
+        elif not line.endswith(b"\r\n") or line.count(b"\n") > 1:
+            line = line.partition(b":")[0].strip() + b": " + value + b"\r\n"
+        lines.append(line)
+    if reframed and not old_client:
+        lines.append(b"Transfer-Encoding: chunked\r\n")
+    if close:
+        lines.append(b"Connection: close\r\n")
+    lines.append(b"\r\n")
+    return b"".join(lines)
+
+
+def chunk(data: bytes) -> bytes:
+    """The bytes as one chunk (RFC 9112 section 7.1); nothing for no bytes, which would end the body."""
+    return b"%x\r\n%s\r\n" % (len(data), data) if data else b""
+
+
+LAST_CHUNK: Final = b"0\r\n\r\n"
+_CLOSE: Final = "Connection: close\r\n"
+
+
+def plain_answer(status: int, reason: str, text: str, *, extra: str = "", close: bool = True) -> bytes:
+    """An answer of the proxy's own, as plain text. `extra` is further header lines, each with its line end."""
+    body = text.encode()
+    return (
+        f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\n{extra}{_CLOSE if close else ''}\r\n"
+    ).encode() + body
+
+
+def _names(value: bytes) -> list[bytes]:
+    return [token.strip().lower() for token in value.split(b",")]
+
+
+def refusal(status: int, word: str, text: str) -> bytes:
+    """The answer to a request that is not carried out; the connection closes behind it."""
+    extra = f"Ghostfleet-Error: 0 {word}\r\n"
+    if status == 407:
+        extra += 'Proxy-Authenticate: Basic realm="ghostfleet"\r\n'
+    if status == 503:
+        extra += "Retry-After: 5\r\n"
+    return plain_answer(status, HTTPStatus(status).phrase, text + "\n", extra=extra)
+
+
+def own_answer(kind: str, body: bytes, *, with_body: bool) -> bytes:
+    """A successful answer of the proxy's own."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nCache-Control: no-store\r\n\r\n"
+    return head.encode() + (body if with_body else b"")

@@ -1,0 +1,265 @@
+"""HTTP/1 as it is found in the wild: heads and body framing (RFC 9112), bytes in, facts out. No I/O.
+
+Responses are read leniently, as browsers do: bare LF, folded lines, a missing reason, `ICY`, odd header lines. What
+made the framing doubtful is remembered, because such a connection must not be used again. Requests are read
+strictly, because a proxy that guesses at a request's end can be made to smuggle a second one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+type Fields = tuple[tuple[bytes, bytes, bytes], ...]
+"""Header lines: name in lower case, value without outer space, the line as it came with its line end."""
+
+_HEAD_END: Final = re.compile(rb"\n\r?\n")
+_TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_STATUS_LINE: Final = re.compile(rb"(?i:(?:HTTP/(\d)(?:\.(\d+))?|ICY))[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?")
+_REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r?\n")
+_DIGITS: Final = re.compile(rb"[0-9]{1,19}")
+_CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
+_STRICT_CHUNK_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,16})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
+_MAX_CHUNK_LINE: Final = 65_536
+
+
+class BadMessage(ValueError):
+    """The bytes are no message that can be relayed; the text says what is wrong with them."""
+
+
+class Framing(Enum):
+    """How a body's end is known (RFC 9112 section 6.3)."""
+
+    NONE = "none"
+    LENGTH = "length"
+    CHUNKED = "chunked"
+    CLOSE = "close"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestHead:
+    """A request's head as the client sent it."""
+
+    method: str
+    target: str
+    minor: int
+    fields: Fields
+
+    def get(self, name: bytes) -> bytes | None:
+        """Value of the first header of that lower-case name."""
+        return _first(self.fields, name)
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the client means to use its connection again."""
+        tokens = _tokens(self.fields, b"connection") | _tokens(self.fields, b"proxy-connection")
+        return b"close" not in tokens and (self.minor == 1 or b"keep-alive" in tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseHead:
+    """A response's head as the origin sent it. `doubtful` says what made it odd, empty when nothing did."""
+
+    status: int
+    minor: int
+    reason: bytes
+    fields: Fields
+    raw: bytes
+    doubtful: str = ""
+
+    def get(self, name: bytes) -> bytes | None:
+        """Value of the first header of that lower-case name."""
+        return _first(self.fields, name)
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether the origin means to keep its connection open."""
+        tokens = _tokens(self.fields, b"connection")
+        return b"close" not in tokens and (self.minor >= 1 or b"keep-alive" in tokens)
+
+    @property
+    def mime(self) -> str | None:
+        """Media type in lower case without parameters."""
+        value = self.get(b"content-type")
+        return value.partition(b";")[0].strip().lower().decode("latin-1") or None if value else None
+
+
+def find_head_end(buffer: bytes | bytearray, start: int = 0) -> int:
+    """Offset just behind the empty line that ends a head, or -1. Search begins a little before `start`."""
+    match = _HEAD_END.search(buffer, max(0, start - 3))
+    return match.end() if match else -1
+
+
+def parse_request(raw: bytes) -> RequestHead:
+    """The request in `raw`, which ends with its empty line. Raises BadMessage for anything ambiguous."""
+    line = _REQUEST_LINE.match(raw)
+    if not line:
+        raise BadMessage(f"bad request line {raw.partition(b'\n')[0][:100]!r}")
+    fields = []
+    for text in raw[line.end() :].split(b"\n"):
+        stripped = text.rstrip(b"\r")
+        if not stripped:
+            continue
+        name, colon, value = stripped.partition(b":")
+        if not colon or not _TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
+            raise BadMessage(f"bad header line {stripped[:100]!r}")
+        fields.append((name.lower(), value.strip(b" \t"), text + b"\n"))
+    return RequestHead(line[1].decode("ascii"), line[2].decode("latin-1"), int(line[3]), tuple(fields))
+
+
+def request_framing(head: RequestHead) -> tuple[Framing, int]:
+    """How the request's body ends, and its length if that is known. Raises BadMessage when two readings exist."""
+    codings = [value for name, value, _ in head.fields if name == b"transfer-encoding"]
+    lengths = [value for name, value, _ in head.fields if name == b"content-length"]
+    if codings:
+        if lengths or head.minor == 0 or len(codings) > 1 or codings[0].lower() != b"chunked":
+            raise BadMessage("Transfer-Encoding other than one plain 'chunked', or beside Content-Length")
+        return Framing.CHUNKED, 0
+    if not lengths:
+        return Framing.NONE, 0
+    if len(lengths) > 1 or not _DIGITS.fullmatch(lengths[0]):
+        raise BadMessage(f"bad Content-Length {lengths[0][:40]!r}")
+    length = int(lengths[0])
+    return (Framing.LENGTH, length) if length else (Framing.NONE, 0)
+
+
+def parse_response(raw: bytes) -> ResponseHead:
+    """The response head in `raw`, which ends with its empty line. Raises BadMessage when it is none at all."""
+    text = raw.lstrip(b"\r\n")
+    line = _STATUS_LINE.match(text)
+    if not line:
+        raise BadMessage(f"bad status line {text.partition(b'\n')[0][:100]!r}")
+    oddities = []
+    if len(text) != len(raw):
+        oddities.append("leading line end")
+    fields: list[tuple[bytes, bytes, bytes]] = []
+    for item in text[line.end() :].split(b"\n"):
+        stripped, whole = item.rstrip(b"\r"), item + b"\n"
+        if not stripped:
+            continue
+        if stripped[0] in b" \t" and fields:
+            name, value, before = fields[-1]
+            fields[-1] = (name, value + b" " + stripped.strip(b" \t"), before + whole)
+            continue
+        name, colon, value = stripped.partition(b":")
+        if not colon or not _TOKEN.fullmatch(name):
+            oddities.append("odd header line")
+        fields.append((name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), whole))
+    minor = int(line[2] or 0) if line[1] == b"1" else (1 if line[1] and line[1] > b"1" else 0)
+    return ResponseHead(int(line[3]), minor, line[4] or b"", tuple(fields), raw, ", ".join(oddities))
+
+
+def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str]:
+    """How the response's body ends, its length if known, and what is doubtful about it (empty: nothing)."""
+    if method == "HEAD" or head.status in (204, 304) or 100 <= head.status < 200:
+        return Framing.NONE, 0, ""
+    codings = [token for name, value, _ in head.fields if name == b"transfer-encoding" for token in _split(value)]
+    lengths = [token for name, value, _ in head.fields if name == b"content-length" for token in _split(value)]
+    if codings and codings != [b"identity"]:
+        doubt = "Transfer-Encoding beside Content-Length" if lengths else ""
+        if codings[-1] != b"chunked":
+            return Framing.CLOSE, 0, f"unknown Transfer-Encoding {codings[-1][:40].decode('latin-1')}"
+        if head.minor == 0:
+            doubt = doubt or "Transfer-Encoding in HTTP/1.0"
+        return Framing.CHUNKED, 0, doubt or ("repeated Transfer-Encoding" if codings.count(b"chunked") > 1 else "")
+    valid = [int(value) for value in lengths if _DIGITS.fullmatch(value)]
+    if not lengths:
+        return Framing.CLOSE, 0, ""
+    if not valid:
+        return Framing.CLOSE, 0, "bad Content-Length"
+    return Framing.LENGTH, valid[0], "repeated Content-Length" if len(lengths) > 1 else ""
+
+
+class BodyReader:
+    """Finds a body's end in a stream of bytes, and hands on its payload: the body without transfer coding."""
+
+    __slots__ = ("_line", "_payload", "_remaining", "_state", "_strict", "broken", "done", "framing")
+
+    def __init__(
+        self, framing: Framing, length: int, payload: Callable[[bytes | memoryview], object], *, strict: bool = False
+    ) -> None:
+        self.framing = framing
+        self.done = framing is Framing.NONE or (framing is Framing.LENGTH and length == 0)
+        self.broken = ""
+        """What is wrong with the chunks; then the rest of the connection has no message borders any more."""
+        self._payload = payload
+        self._remaining = length
+        self._state = "size"
+        self._line = bytearray()
+        self._strict = strict
+
+    def payload_to(self, payload: Callable[[bytes | memoryview], object]) -> None:
+        """Hand the payload to another from now on."""
+        self._payload = payload
+
+    def feed(self, data: bytes) -> int:
+        """How many of these bytes belong to the body; the rest came after its end."""
+        if self.done:
+            return 0
+        if self.framing is Framing.LENGTH:
+            taken = min(len(data), self._remaining)
+            self._payload(data if taken == len(data) else memoryview(data)[:taken])
+            self._remaining -= taken
+            self.done = self._remaining == 0
+            return taken
+        if self.framing is Framing.CLOSE or self.broken:
+            self._payload(data)
+            return len(data)
+        return self._feed_chunks(data)
+
+    def _feed_chunks(self, data: bytes) -> int:
+        view, position, size = memoryview(data), 0, len(data)
+        while position < size and not self.done:
+            if self._state == "data":
+                taken = min(size - position, self._remaining)
+                self._payload(view[position : position + taken])
+                self._remaining -= taken
+                position += taken
+                if not self._remaining:
+                    self._state = "data end"
+                continue
+            end = data.find(b"\n", position)
+            stop = end + 1 if end >= 0 else size
+            self._line += view[position:stop]
+            position = stop
+            if end >= 0:
+                self._end_of_line(bytes(self._line))
+                self._line.clear()
+            elif len(self._line) > _MAX_CHUNK_LINE:
+                self.broken = "chunk line too long"
+            if self.broken:
+                return size
+        return position
+
+    def _end_of_line(self, line: bytes) -> None:
+        if self._state == "size":
+            match = (_STRICT_CHUNK_SIZE if self._strict else _CHUNK_SIZE).fullmatch(line)
+            if not match:
+                self.broken = f"bad chunk size {line[:40]!r}"
+                return
+            self._remaining = int(match[1], 16)
+            self._state = "data" if self._remaining else "trailer"
+        elif self._state == "data end":
+            if line.strip(b"\r\n"):
+                self.broken = "bytes behind a chunk"
+            self._state = "size"
+        elif not line.strip(b"\r\n"):
+            self.done = True
+
+
+def _first(fields: Fields, name: bytes) -> bytes | None:
+    for found, value, _ in fields:
+        if found == name:
+            return value
+    return None
+
+
+def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], name: bytes) -> set[bytes]:
+    return {token for found, value, _ in fields if found == name for token in _split(value)}
+
+
+def _split(value: bytes) -> list[bytes]:
+    return [part for part in (piece.strip(b" \t").lower() for piece in value.split(b",")) if part]

@@ -1,0 +1,304 @@
+"""From exchanges to durable records, a batch at a time. Knows no network and no mitmproxy.
+
+The order is what makes every revisit resolve and every acknowledged response stay: ask dedup, build records, append,
+make durable, only then tell dedup and the index, only then say "kept". In doubt the whole record is written.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from archive import crawl_log, record
+from archive.capture import Body, Capture, Context, Exchange, Micros, Original
+from archive.settings import Settings
+from archive.warcfile import KeepError, WarcWriter
+from dedupdb.claims import DedupUnavailable, Verdict, Want
+
+type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
+
+
+class Dedup(Protocol):
+    """The part of `dedupdb.claims.Claims` that keeping needs."""
+
+    def claim(self, wants: Sequence[Want]) -> list[Original | Verdict]:
+        """One answer for each want."""
+
+    def settle(
+        self,
+        kept: Sequence[tuple[Want, Original]],
+        released: Sequence[Want],
+        captures: Sequence[Capture],
+        tallies: Tallies,
+    ) -> None:
+        """Commit, release, announce and count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A record made from a page rather than fetched: a screenshot, a final DOM, a note."""
+
+    context: Context
+    kind: record.ResourceKind
+    url: str
+    content_type: str
+    body: Body
+    date: Micros
+    concurrent_to: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The exchange's records are durable. `capture` is None when there was no response to keep."""
+
+    capture: Capture | None
+    is_revisit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Keeping failed; nothing of this exchange is in a WARC."""
+
+    reason: str
+
+
+class Later:
+    """Another writer is keeping the same bytes just now: ask again in a moment."""
+
+
+LATER: Final = Later()
+type Outcome = Kept | Lost | Later
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What is to become of one item of the batch."""
+
+    item: Exchange | Derived
+    want: Want | None = None
+    original: Original | None = None
+    granted: bool = False
+    later: bool = False
+    capture: Capture | None = None
+    failure: str = ""
+
+    @property
+    def is_kept_whole(self) -> bool:
+        """Whether there is something to write."""
+        return isinstance(self.item, Derived) or self.item.response is not None
+
+
+class Keeper:
+    """Keeps batches of exchanges of any number of collections. Not thread-safe: one thread owns it."""
+
+    def __init__(self, settings: Settings, dedup: Dedup | None, *, process: str = "0") -> None:
+        self._settings = settings
+        self._dedup = dedup
+        self._process = process
+        self._writers: dict[tuple[str, str | None], WarcWriter] = {}
+        self._logs: dict[str, crawl_log.CrawlLog] = {}
+        self.counts: Counter[str] = Counter()
+        """Totals since the start: exchanges, revisits, lost, dedup_unavailable, warc_bytes."""
+
+    def keep(self, items: Sequence[Exchange | Derived], *, patient: Callable[[int], bool]) -> list[Outcome]:
+        """One outcome per item, in order, once the whole batch is durable.
+
+        `patient` tells whether the item at that position may still wait for another writer's claim on its bytes.
+        """
+        plans = [_Plan(item) for item in items]
+        self._ask_dedup(plans, patient)
+        touched = self._append(plans)
+        self._make_durable(plans, touched)
+        self._tell_dedup(plans)
+        self._log(plans)
+        return [self._outcome(plan) for plan in plans]
+
+    def idle_close(self) -> None:
+        """Close files that have seen no record for a while."""
+        now = time.monotonic()
+        for writer in self._writers.values():
+            writer.idle_close(now)
+
+    def close(self) -> None:
+        """Give every file its final name. Raises KeepError when one could not be closed whole."""
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def close_collection(self, collection: str) -> None:
+        """Give that collection's files their final names."""
+        for name in [name for name in self._writers if name[0] == collection]:
+            self._writers.pop(name).close()
+
+    def _ask_dedup(self, plans: Sequence[_Plan], patient: Callable[[int], bool]) -> None:
+        """Twins within the batch wait for the first of them, so that no revisit can outlive its original's file."""
+        asked: dict[Want, int] = {}
+        for position, plan in enumerate(plans):
+            plan.want = self._want(plan.item) if isinstance(plan.item, Exchange) else None
+            if plan.want is not None and asked.setdefault(plan.want, position) != position:
+                plan.later = True
+        if not asked or self._dedup is None:
+            return
+        try:
+            answers = self._dedup.claim(list(asked))
+        except DedupUnavailable:
+            self.counts["dedup_unavailable"] += len(asked)
+            for plan in plans:
+                plan.want, plan.later = None, False
+            return
+        known = dict(zip(asked, answers, strict=True))
+        for position, plan in enumerate(plans):
+            answer = known.get(plan.want) if plan.want else None
+            if isinstance(answer, Original):
+                plan.original, plan.later = answer, False
+            elif answer is Verdict.GRANTED:
+                plan.granted = not plan.later
+            elif answer is Verdict.HELD:
+                plan.later = plan.later or patient(position)
+
+    def _want(self, exchange: Exchange) -> Want | None:
+        digests, dedup = exchange.digests, self._settings.dedup
+        if (
+            not dedup.enabled
+            or self._dedup is None
+            or not exchange.context.dedup
+            or digests is None
+            or exchange.truncated is not None
+            or not 200 <= exchange.outcome < 300
+            or exchange.outcome == 206
+            or digests.payload_length < dedup.min_bytes
+        ):
+            return None
+        return Want(exchange.context.collection, digests.payload_sha256, digests.payload_length)
+
+    def _append(self, plans: Sequence[_Plan]) -> dict[WarcWriter, list[_Plan]]:
+        touched: dict[WarcWriter, list[_Plan]] = defaultdict(list)
+        for plan in plans:
+            if plan.later or not plan.is_kept_whole:
+                continue
+            try:
+                writer = self._writer(plan.item.context.collection, plan.item.context.prefix)
+                plan.capture = writer.append(_records(plan, writer.warcinfo_id))[0]
+                touched[writer].append(plan)
+            except KeepError as error:  # it took the writer's whole batch so far with it
+                for lost in [*touched.pop(writer, []), plan]:
+                    lost.failure, lost.capture = str(error), None
+            except (OSError, ValueError) as error:
+                plan.failure = f"{type(error).__name__}: {error}"
+        return touched
+
+    def _make_durable(self, plans: Sequence[_Plan], touched: Mapping[WarcWriter, list[_Plan]]) -> None:
+        for writer, written in touched.items():
+            try:
+                writer.sync()
+            except KeepError as error:
+                for plan in written:
+                    plan.failure, plan.capture = str(error), None
+        for plan in plans:
+            if plan.failure:
+                self.counts["lost"] += 1
+
+    def _tell_dedup(self, plans: Sequence[_Plan]) -> None:
+        if self._dedup is None:
+            return
+        kept = [
+            (plan.want, _as_original(plan.capture)) for plan in plans if plan.want and plan.granted and plan.capture
+        ]
+        released = [plan.want for plan in plans if plan.want and plan.granted and not plan.capture]
+        captures = [plan.capture for plan in plans if plan.capture]
+        tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        for plan in plans:
+            if not plan.later:
+                context = plan.item.context
+                tallies[context.collection, context.job or ""].update(_tally(plan))
+        try:
+            self._dedup.settle(kept, released, captures, tallies)
+        except DedupUnavailable:
+            # The sidecars hold these captures; the claims expire, and their bytes will be written once more.
+            self.counts["dedup_unavailable"] += 1
+
+    def _log(self, plans: Sequence[_Plan]) -> None:
+        lines: dict[str, list[str]] = defaultdict(list)
+        for plan in plans:
+            if isinstance(plan.item, Exchange) and plan.item.context.log_dir and not plan.later:
+                lines[plan.item.context.log_dir].append(_log_line(plan, plan.item))
+        for folder, text in lines.items():
+            log = self._logs.setdefault(folder, crawl_log.CrawlLog(Path(folder)))
+            try:
+                log.append(text)
+            except OSError:
+                self.counts["log_lines_lost"] += len(text)
+
+    def _writer(self, collection: str, prefix: str | None) -> WarcWriter:
+        name = (collection, prefix)
+        if name not in self._writers:
+            self._writers[name] = WarcWriter(self._settings, collection, prefix=prefix, process=self._process)
+        return self._writers[name]
+
+    def _outcome(self, plan: _Plan) -> Outcome:
+        if plan.later:
+            return LATER
+        if plan.failure:
+            return Lost(plan.failure)
+        self.counts["exchanges"] += 1
+        self.counts["revisits"] += plan.original is not None
+        self.counts["warc_bytes"] += plan.capture.length if plan.capture else 0
+        return Kept(plan.capture, plan.original is not None)
+
+
+def _as_original(capture: Capture) -> Original:
+    return Original(capture.record_id, capture.url, capture.date)
+
+
+def _records(plan: _Plan, warcinfo_id: str) -> Sequence[record.Record]:
+    item = plan.item
+    if isinstance(item, Exchange):
+        return record.exchange_records(item, warcinfo_id=warcinfo_id, original=plan.original)
+    made = record.resource_record(
+        item.kind,
+        item.url,
+        item.content_type,
+        item.body,
+        date=item.date,
+        context=item.context,
+        warcinfo_id=warcinfo_id,
+        concurrent_to=item.concurrent_to,
+    )
+    return (made,)
+
+
+def _tally(plan: _Plan) -> dict[str, int]:
+    """What a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
+    written = plan.capture.length if plan.capture else 0
+    if isinstance(plan.item, Derived):
+        return {"derived": 1, "warc_bytes": written}
+    response = plan.item.response
+    if response is None or plan.failure:
+        return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if plan.failure else plan.item.outcome}": 1}
+    kind = "duplicate" if plan.original else "novel"
+    return {
+        f"{kind}_urls": 1,
+        f"{kind}_bytes": response.length,
+        "warc_bytes": written,
+        f"code:{plan.item.outcome}": 1,
+    }
+
+
+def _log_line(plan: _Plan, exchange: Exchange) -> str:
+    annotations = list(exchange.annotations)
+    if plan.original is not None:
+        annotations.append("duplicate:digest")
+    if exchange.truncated:
+        annotations.append(f"truncated:{exchange.truncated}")
+    if plan.failure:
+        annotations.append("notKept")
+    return crawl_log.line(
+        exchange,
+        code=crawl_log.RUNTIME if plan.failure else exchange.outcome,
+        annotations=annotations,
+        capture=plan.capture,
+    )

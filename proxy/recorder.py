@@ -1,0 +1,167 @@
+"""The writer thread: takes what has completed, keeps it in batches, tells the event loop what is durable.
+
+No exception leaves this room unanswered: every exchange handed over gets exactly one answer, kept or lost, because
+a client waits for it, and mitmproxy would log an addon's exception and let the response through unrecorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from archive.capture import Exchange
+from archive.settings import Settings
+from proxy.keep import Derived, Keeper, Kept, Later, Lost, Outcome
+
+log = logging.getLogger(__name__)
+
+_BATCH: Final = 256
+_RETRY_SECONDS: Final = 0.02
+_IDLE_SECONDS: Final = 1.0
+
+
+@dataclass(slots=True)
+class _Waiting:
+    item: Exchange | Derived
+    answer: Callable[[Kept | Lost], None]
+    since: float
+
+
+class Recorder:
+    """Accepts exchanges on the event loop's thread, answers there as well."""
+
+    def __init__(self, settings: Settings, keeper: Keeper, loop: asyncio.AbstractEventLoop) -> None:
+        self._settings = settings
+        self._keeper = keeper
+        self._loop = loop
+        self._queue: deque[_Waiting] = deque()
+        self._wake = threading.Event()
+        self._stopping = False
+        self._in_hand = 0
+        self._close_requests: deque[tuple[str, Callable[[], None]]] = deque()
+        self.last_failure = ""
+        """Why the last exchange could not be kept; empty when the last one was."""
+        self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
+
+    def start(self) -> None:
+        """Begin writing."""
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """Exchanges handed over and not yet answered."""
+        return len(self._queue) + self._in_hand
+
+    @property
+    def is_full(self) -> bool:
+        """Whether clients must wait: back-pressure, not loss."""
+        return self.waiting >= self._settings.proxy.queue_length
+
+    @property
+    def is_alive(self) -> bool:
+        return self._thread.is_alive()
+
+    @property
+    def seconds_behind(self) -> float:
+        """How long the oldest exchange in the queue has waited."""
+        try:
+            return time.monotonic() - self._queue[0].since
+        except IndexError:
+            return 0.0
+
+    def submit(self, item: Exchange | Derived, answer: Callable[[Kept | Lost], None]) -> None:
+        """Keep the item; `answer` is called on the event loop once it is durable, or lost."""
+        if self._stopping or not self._thread.is_alive():
+            answer(Lost("the writer has stopped"))
+            return
+        self._queue.append(_Waiting(item, answer, time.monotonic()))
+        self._wake.set()
+
+    def close_collection(self, collection: str, done: Callable[[], None]) -> None:
+        """Close that collection's files; `done` is called on the event loop afterwards."""
+        self._close_requests.append((collection, done))
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Keep what was handed over, close the files, end the thread. Blocks."""
+        self._stopping = True
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        retry: list[_Waiting] = []
+        while True:
+            self._wake.wait(_RETRY_SECONDS if retry else _IDLE_SECONDS)
+            self._wake.clear()
+            while batch := self._next_batch(retry):
+                retry = self._keep(batch)
+                if retry and not self._queue:
+                    break
+            self._housekeeping()
+            if self._stopping and not self._queue and not retry:
+                break
+        self._close()
+
+    def _next_batch(self, retry: list[_Waiting]) -> list[_Waiting]:
+        batch = retry
+        while self._queue and len(batch) < _BATCH:
+            batch.append(self._queue.popleft())
+        self._in_hand = len(batch)
+        return batch
+
+    def _keep(self, batch: list[_Waiting]) -> list[_Waiting]:
+        """Keep the batch, answer what is decided; what must be asked again comes back."""
+        patience = time.monotonic() - self._settings.dedup.wait_seconds
+        try:
+            outcomes: list[Outcome] = self._keeper.keep(
+                [waiting.item for waiting in batch],
+                patient=lambda position: not self._stopping and batch[position].since > patience,
+            )
+        except Exception as error:  # the one place that must not let anything pass: see the module's docstring
+            log.exception("keeping a batch of %d exchanges failed", len(batch))
+            outcomes = [Lost(f"{type(error).__name__}: {error}")] * len(batch)
+        answers: list[tuple[_Waiting, Kept | Lost]] = []
+        later: list[_Waiting] = []
+        for item, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, Later):
+                later.append(item)
+            else:
+                answers.append((item, outcome))
+        self._in_hand = len(later)
+        if answers:
+            failure = next((outcome.reason for _, outcome in answers if isinstance(outcome, Lost)), "")
+            if failure and failure != self.last_failure:
+                log.error("not kept: %s", failure)
+            self.last_failure = failure
+            self._loop.call_soon_threadsafe(_answer_all, answers)
+        return later
+
+    def _housekeeping(self) -> None:
+        try:
+            while self._close_requests:
+                collection, done = self._close_requests.popleft()
+                self._keeper.close_collection(collection)
+                self._loop.call_soon_threadsafe(done)
+            self._keeper.idle_close()
+        except Exception:  # a file that can't be closed is repaired at the next start; the thread must live
+            log.exception("closing an idle file failed")
+
+    def _close(self) -> None:
+        try:
+            self._keeper.close()
+        except Exception:
+            log.exception("closing the files failed; `ghostfleet repair` will finish them")
+
+
+def _answer_all(answers: list[tuple[_Waiting, Kept | Lost]]) -> None:
+    for item, outcome in answers:
+        try:
+            item.answer(outcome)
+        except Exception:
+            log.exception("answering for %s failed", item.item.url)

@@ -1,0 +1,339 @@
+"""Answers from the archive: the same proxy the other way round. No connection to an origin is ever opened here."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from email.utils import formatdate, parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final, Protocol
+
+from archive.capture import Capture, Micros, parse_date
+from archive.reader import StoredRecord, read_record
+from archive.settings import Settings
+from archive.source import WarcError
+from proxy.byterange import ByteRange, parse_content_range, parse_range
+from proxy.delivery import Client
+from proxy.gate import Session
+from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead, parse_response
+
+log = logging.getLogger(__name__)
+
+_THREADS: Final = 4
+_CANDIDATES: Final = 40
+_DROPPED: Final = frozenset(
+    (
+        b"connection",
+        b"keep-alive",
+        b"transfer-encoding",
+        b"content-length",
+        b"content-range",
+        b"trailer",
+        b"upgrade",
+        b"",
+    )
+)
+_NO_BODY: Final = frozenset((204, 304))
+
+
+class Index(Protocol):
+    """The part of `dedupdb.captures.Captures` that replay needs."""
+
+    def nearest(
+        self, collection: str, url: str, date: Micros | None, *, methods: Sequence[str], limit: int
+    ) -> list[Capture]:
+        """At most `limit` captures of that URL by one of the methods, best first."""
+
+    def by_record(self, collection: str, record_id: str) -> Capture | None:
+        """One capture by its record's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a client asks the archive for."""
+
+    collection: str
+    url: str
+    method: str
+    date: Micros | None
+    range: ByteRange | None
+    is_conditional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memento:
+    """An archived response, ready to be sent: its head for this client, and the payload's pieces."""
+
+    head: bytes
+    pieces: Iterator[bytes]
+    close: Callable[[], None]
+
+
+class Archive:
+    """Finds and opens mementos. Blocks on disk and database: called from threads."""
+
+    def __init__(self, settings: Settings, index: Index) -> None:
+        self._settings = settings
+        self._index = index
+
+    def find(self, wanted: Wanted) -> Memento | None:
+        """The nearest capture that can answer; None when there is none."""
+        methods = ("GET", "HEAD") if wanted.method == "HEAD" else (wanted.method,)
+        for capture in self._index.nearest(
+            wanted.collection, wanted.url, wanted.date, methods=methods, limit=_CANDIDATES
+        ):
+            if capture.status is None or (capture.status == 304 and not wanted.is_conditional):
+                continue
+            try:
+                memento = self._open(capture, wanted)
+            except (OSError, WarcError, BadMessage) as error:
+                log.warning("%s of %s can't be replayed: %s", capture.record_id, capture.url, error)
+                continue
+            if memento is not None:
+                return memento
+        return None
+
+    def _open(self, capture: Capture, wanted: Wanted) -> Memento | None:
+        record = self._record(capture)
+        try:
+            head = parse_response(record.http_head)
+            body = capture
+            if capture.kind == "revisit":
+                original = self._original(capture)
+                if original is None:
+                    raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
+                record.close()
+                record, body = self._record(original), original
+            return _memento(head, capture, body.payload_length, record, wanted)
+        except BaseException:
+            record.close()
+            raise
+
+    def _record(self, capture: Capture) -> StoredRecord:
+        path = self._settings.archive_dir(capture.collection) / capture.filename
+        return read_record(path, capture.offset, capture.length)
+
+    def _original(self, capture: Capture) -> Capture | None:
+        if capture.refers_to is None:
+            return None
+        return self._index.by_record(capture.collection, capture.refers_to.record_id)
+
+
+def _memento(head: ResponseHead, capture: Capture, length: int, record: StoredRecord, wanted: Wanted) -> Memento | None:
+    """None when a partial response doesn't hold the bytes asked for."""
+    stored = parse_content_range(head.get(b"content-range")) if head.status == 206 else None
+    first, total = (stored.first, stored.total) if stored else (0, length)
+    status, start, stop, extra = head.status, 0, length, b""
+    if wanted.range is not None and head.status in (200, 206):
+        asked = wanted.range.within(total)
+        if asked is None or asked[0] < first or asked[0] >= first + length:
+            return None
+        start, stop = asked[0] - first, min(asked[1] - first, length)
+        status, extra = 206, b"Content-Range: bytes %d-%d/%d\r\n" % (first + start, first + stop - 1, total)
+    elif head.status == 206:
+        if first != 0 or length != total:
+            return None
+        status = 200
+    has_body = wanted.method != "HEAD" and status not in _NO_BODY
+    fields = b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in _kept_lines(head))
+    date = formatdate(capture.date / 1_000_000, usegmt=True)
+    answer = (
+        b"HTTP/1.1 %d %s\r\n" % (status, head.reason if status == head.status else _phrase(status))
+        + fields
+        + extra
+        + (b"" if status in _NO_BODY else b"Content-Length: %d\r\n" % (stop - start))
+        + f"Memento-Datetime: {date}\r\n\r\n".encode()
+    )
+    pieces = _slice(record.payload(), start, stop) if has_body else iter(())
+    return Memento(answer, pieces, record.close)
+
+
+def _kept_lines(head: ResponseHead) -> Iterator[bytes]:
+    return (line for name, _, line in head.fields if name not in _DROPPED)
+
+
+def _phrase(status: int) -> bytes:
+    return HTTPStatus(status).phrase.encode()
+
+
+def _slice(pieces: Iterator[bytes], start: int, stop: int) -> Iterator[bytes]:
+    position = 0
+    for piece in pieces:
+        end = position + len(piece)
+        if end > start:
+            yield piece[max(0, start - position) : stop - position]
+        position = end
+        if position >= stop:
+            return
+
+
+class Replayer:
+    """Starts a replay for each request."""
+
+    def __init__(self, archive: Archive | None, loop: asyncio.AbstractEventLoop) -> None:
+        self._archive = archive
+        self._loop = loop
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="replay")
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(
+        self, head: RequestHead, framing: Framing, length: int, url: str, session: Session, client: Client
+    ) -> Replay:
+        """Look the URL up and answer, once the request is whole."""
+        wanted = Wanted(
+            collection=session.spec.collection,
+            url=url,
+            method=head.method,
+            date=_date(head, session),
+            range=parse_range(head.get(b"range")),
+            is_conditional=head.get(b"if-none-match") is not None or head.get(b"if-modified-since") is not None,
+        )
+        replay = Replay(wanted, head.keep_alive, framing, length, session, client, self)
+        if replay.request_is_whole:
+            self.run(replay)
+        return replay
+
+    def run(self, replay: Replay) -> None:
+        """Answer it in a task of its own."""
+        task = self._loop.create_task(replay.answer())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def find(self, wanted: Wanted) -> Memento | None:
+        """`Archive.find` off the event loop."""
+        if self._archive is None:
+            return None
+        return await self._loop.run_in_executor(self._threads, self._archive.find, wanted)
+
+    async def next_piece(self, memento: Memento) -> bytes | None:
+        """The payload's next bytes, None at its end."""
+        return await self._loop.run_in_executor(self._threads, next, memento.pieces, None)
+
+    def stop(self) -> None:
+        """Let the threads end."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+class Replay:
+    """One request answered from the archive."""
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        keep_alive: bool,
+        framing: Framing,
+        length: int,
+        session: Session,
+        client: Client,
+        replayer: Replayer,
+    ) -> None:
+        self._wanted = wanted
+        self._keep_alive = keep_alive
+        self._session = session
+        self._client: Client | None = client
+        self._replayer = replayer
+        self._reader = BodyReader(framing, length, lambda _: None, strict=True)
+        self._room = asyncio.Event()
+        session.began()
+
+    @property
+    def request_is_whole(self) -> bool:
+        return self._reader.done
+
+    @property
+    def wants_no_more(self) -> bool:
+        return False
+
+    def request_data(self, data: bytes) -> int:
+        """The request's body is read and not needed."""
+        taken = self._reader.feed(data)
+        if self._reader.done:
+            self._replayer.run(self)
+        return taken
+
+    def client_data(self, data: bytes) -> None:
+        """Never called: replay switches no protocol."""
+
+    def client_writable(self) -> None:
+        self._room.set()
+
+    def client_left(self) -> None:
+        self._client = None
+        self._room.set()
+        if not self._reader.done:
+            self._session.ended()
+
+    async def answer(self) -> None:
+        """Find, and send."""
+        try:
+            memento = await self._replayer.find(self._wanted)
+            if memento is None:
+                self._miss()
+            else:
+                try:
+                    await self._send(memento)
+                finally:
+                    memento.close()
+        except (OSError, WarcError) as error:
+            log.warning("replay of %s broke off: %s", self._wanted.url, error)
+            client, self._client = self._client, None
+            if client is not None:
+                client.abort()
+        finally:
+            self._session.ended()
+
+    async def _send(self, memento: Memento) -> None:
+        self._session.counts["urls"] += 1
+        if self._client is not None:
+            self._client.send(memento.head)
+        while self._client is not None and (piece := await self._replayer.next_piece(memento)) is not None:
+            while self._client is not None and self._client.is_full:
+                self._room.clear()
+                await self._room.wait()
+            if self._client is not None:
+                self._client.send(piece)
+                self._session.counts["bytes"] += len(piece)
+        client, self._client = self._client, None
+        if client is not None:
+            client.finish(keep_alive=self._keep_alive)
+
+    def _miss(self) -> None:
+        self._session.counts["urls"] += 1
+        self._session.counts["failed"] += 1
+        self._session.errors["404"] += 1
+        client, self._client = self._client, None
+        if client is not None:
+            client.send(_miss_page(self._wanted))
+            client.finish(keep_alive=self._keep_alive)
+
+
+def _date(head: RequestHead, session: Session) -> Micros | None:
+    """`Accept-Datetime` (RFC 7089 section 2.1.1) chooses the time, else the session's date, else the newest."""
+    value = head.get(b"accept-datetime")
+    if value is not None:
+        try:
+            return int(parsedate_to_datetime(value.decode("latin-1")).timestamp() * 1_000_000)
+        except ValueError:
+            log.info("Accept-Datetime %r is no date; the newest is taken", value[:100])
+    return parse_date(session.spec.datetime) if session.spec.datetime else None
+
+
+def _miss_page(wanted: Wanted) -> bytes:
+    """A 404 that can't be taken for an archived page."""
+    url, collection = html.escape(wanted.url), html.escape(wanted.collection)
+    body = (
+        "<!doctype html><meta charset=utf-8><title>Not in this archive</title>"
+        "<style>body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:40em;color:#333}</style>"
+        f"<h1>Not in this archive</h1><p><code>{url}</code></p>"
+        f"<p>The collection <b>{collection}</b> has no capture of this URL. "
+        "This proxy replays an archive; it does not ask the live web.</p>"
+    ).encode()
+    head = (
+        "HTTP/1.1 404 Not in this archive\r\nContent-Type: text/html; charset=utf-8\r\n"
+        f"Content-Length: {len(body)}\r\nGhostfleet-Replay: miss\r\nCache-Control: no-store\r\n\r\n"
+    ).encode()
+    return head + (body if wanted.method != "HEAD" else b"")

@@ -1,0 +1,88 @@
+"""A message's bytes while they pass: kept in memory, then on disk; hashed on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+from typing import BinaryIO
+
+from archive.capture import Body, Digests, Message
+
+
+class Spool:
+    """Collects one HTTP message. Beyond `limit` bytes the body moves to an unnamed file in `folder`."""
+
+    __slots__ = (
+        "_file",
+        "_folder",
+        "_limit",
+        "_parts",
+        "block",
+        "head",
+        "length",
+        "payload",
+        "payload256",
+        "payload_length",
+    )
+
+    def __init__(self, limit: int, folder: Path) -> None:
+        self._limit = limit
+        self._folder = folder
+        self._parts: list[bytes] = []
+        self._file: BinaryIO | None = None
+        self.head = b""
+        self.length = 0
+        self.block = hashlib.sha1(usedforsecurity=False)
+        self.payload = hashlib.sha1(usedforsecurity=False)
+        self.payload256 = hashlib.sha256()
+        self.payload_length = 0
+
+    def start(self, head: bytes) -> None:
+        """The head, byte for byte."""
+        self.head = head
+        self.block.update(head)
+
+    def add(self, data: bytes) -> None:
+        """The next bytes of the body as on the wire. Raises OSError when the spool's disk is full."""
+        self.block.update(data)
+        self.length += len(data)
+        if self._file is None:
+            self._parts.append(data)
+            if self.length > self._limit:
+                self._to_disk()
+        else:
+            self._file.write(data)
+
+    def add_payload(self, data: bytes | memoryview) -> None:
+        """The next bytes of the body with its transfer coding removed."""
+        self.payload_length += len(data)
+        self.payload.update(data)
+        self.payload256.update(data)
+
+    def message(self) -> Message:
+        """What has been collected so far. Its body stays readable until `close`."""
+        if self._file is not None:
+            self._file.flush()
+        return Message(self.head, Body(tuple(self._parts), self._file, self.length))
+
+    def digests(self) -> Digests:
+        """Digests of what has been collected so far."""
+        return Digests(self.block.digest(), self.payload.digest(), self.payload256.digest(), self.payload_length)
+
+    def close(self) -> None:
+        """Let go of the bytes."""
+        self._parts.clear()
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _to_disk(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=self._folder)
+        os.unlink(name)
+        self._file = file = os.fdopen(descriptor, "w+b", buffering=1 << 18)
+        for part in self._parts:
+            file.write(part)
+        self._parts.clear()

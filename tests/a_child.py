@@ -1,0 +1,51 @@
+"""A child process for the supervisor's tests; `python -m a_child MODE FOLDER`, with the supervisor's own flags.
+
+It writes `<title>.pid` and appends to `order` as it ends, so that a test sees who ended when.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from admin.child import attach, report_failed, report_ready
+from admin.interrupts import Interrupts
+
+
+def main() -> int:
+    """Do as MODE says."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("mode", choices=["serve", "refuse", "crash", "stubborn", "work", "parent"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--title", default="")
+    parser.add_argument("--ready-fd", type=int, default=-1)
+    parser.add_argument("--lifeline-fd", type=int, default=-1)
+    parser.add_argument("--held-fd", type=int, action="append", default=[])
+    given = parser.parse_args()
+    attach(given.title, given.lifeline_fd, given.held_fd)
+    (given.folder / f"{given.title}.pid").write_text(str(os.getpid()))
+    with Interrupts() as interrupts:
+        if given.mode == "refuse":
+            report_failed(given.ready_fd, "the disk is full; make room")
+            return 1
+        if given.mode == "crash":
+            print("out of luck", flush=True)
+            return 3
+        report_ready(given.ready_fd, number=42)
+        if given.mode == "work":
+            return 0
+        if given.mode == "parent":
+            grandchild = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+            (given.folder / f"{given.title}.grandchild").write_text(str(grandchild.pid))
+        while not interrupts.wait(60) or given.mode == "stubborn":
+            pass
+    with (given.folder / "order").open("a") as order:
+        order.write(given.title + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

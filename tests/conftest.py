@@ -1,0 +1,72 @@
+"""Fixtures that every room's tests share: a home, a port, a Redis, the garden site; and what is skipped when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from garden import GardenSite
+from needs import chromium, free_port
+from redis_server import RedisServer
+
+from archive.settings import Settings, load
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="run the fault and load tests in their long form too")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """`browser` tests need Chromium; `slow` ones need --slow."""
+    if item.get_closest_marker("slow") and not item.config.getoption("--slow"):
+        pytest.skip("takes long; chosen with --slow")
+    if item.get_closest_marker("browser"):
+        chromium()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty, temporary home folder."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def settings(home: Path) -> Settings:
+    """Default settings in a temporary home, blind to the caller's environment."""
+    return load({"home": str(home)}, environment={})
+
+
+@pytest.fixture
+def port() -> int:
+    """A free TCP port of 127.0.0.1."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
+def _redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(_redis: RedisServer) -> str:
+    """URL of a real, empty Redis; the process is shared by the whole run."""
+    with _redis.client() as client:
+        client.flushall()
+    return _redis.url
+
+
+@pytest.fixture(scope="session")
+def _garden() -> Iterator[GardenSite]:
+    with GardenSite() as site:
+        yield site
+
+
+@pytest.fixture
+def garden(_garden: GardenSite) -> GardenSite:
+    """The bundled botanical-garden site, running, with an empty request log."""
+    _garden.forget_requests()
+    return _garden

@@ -1,0 +1,325 @@
+"""The claims' contract with a real Redis: who may keep bytes, also when writers or Redis die."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from captured import capture
+from hypothesis import given
+from hypothesis import strategies as st
+from redis_server import RedisServer
+from waiting import until
+
+from archive.capture import Original
+from dedupdb.claims import Claims, DedupUnavailable, Verdict, Want
+from dedupdb.packing import pack_length, pack_original, unpack_original
+from dedupdb.stream import STREAM, from_entry
+
+GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
+ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä?x=1", 1_700_000_000_123_456)
+OTHER = Original("99992222-3333-4444-5555-666677778888", "http://example.org/other", 1_700_000_001_000_000)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def writers(server: RedisServer) -> Iterator[tuple[Claims, Claims]]:
+    with writer(server) as one, writer(server) as two:
+        yield one, two
+
+
+def writer(server: RedisServer, *, claim_seconds: float = 60, timeout_seconds: float = 10) -> Claims:
+    return Claims(server.url, claim_seconds=claim_seconds, timeout_seconds=timeout_seconds)
+
+
+def want(body: bytes, collection: str = "news", bucket: str = "") -> Want:
+    return Want(collection, hashlib.sha256(body).digest(), len(body), bucket)
+
+
+def test_unknown_bytes_are_granted_to_the_first_and_held_for_the_second(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    assert one.claim([want(b"a"), want(b"b")]) == [GRANTED, GRANTED]
+    assert two.claim([want(b"b"), want(b"c")]) == [HELD, GRANTED]
+
+
+def test_the_second_of_two_equal_wants_is_held(writers: tuple[Claims, Claims]) -> None:
+    assert writers[0].claim([want(b"a"), want(b"a")]) == [GRANTED, HELD]
+
+
+def test_a_committed_original_is_everybodys_answer(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    one.claim([want(b"a")])
+    one.settle([(want(b"a"), ORIGINAL)], [], [], {})
+    assert one.claim([want(b"a")]) == two.claim([want(b"a")]) == [ORIGINAL]
+
+
+def test_a_released_claim_is_free_again(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    one.claim([want(b"a")])
+    one.settle([], [want(b"a")], [], {})
+    assert two.claim([want(b"a")]) == [GRANTED]
+
+
+def test_nobody_releases_anothers_claim(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    one.claim([want(b"a")])
+    two.settle([], [want(b"a")], [], {})
+    assert two.claim([want(b"a")]) == [HELD]
+
+
+def test_a_commit_without_any_claim_makes_the_original_known(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    one.settle([(want(b"a"), ORIGINAL)], [], [], {})
+    assert two.claim([want(b"a")]) == [ORIGINAL]
+
+
+def test_a_commit_replaces_neither_a_known_original_nor_anothers_live_claim(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    one.settle([(want(b"known"), ORIGINAL)], [], [], {})
+    one.claim([want(b"claimed")])
+    two.settle([(want(b"known"), OTHER), (want(b"claimed"), OTHER)], [], [], {})
+    assert one.claim([want(b"known"), want(b"claimed")]) == [ORIGINAL, HELD]
+    one.settle([(want(b"claimed"), ORIGINAL)], [], [], {})
+    assert two.claim([want(b"claimed")]) == [ORIGINAL]
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        Want("sports", hashlib.sha256(b"a").digest(), 1),
+        Want("news", hashlib.sha256(b"a").digest(), 1, "pictures"),
+        Want("news", hashlib.sha256(b"a").digest(), 2),
+        Want("news", hashlib.sha256(b"b").digest(), 1),
+    ],
+    ids=["collection", "bucket", "length", "digest"],
+)
+def test_bytes_differ_by_collection_bucket_length_and_digest(writers: tuple[Claims, Claims], twin: Want) -> None:
+    writers[0].settle([(want(b"a"), ORIGINAL)], [], [], {})
+    assert writers[1].claim([want(b"a"), twin]) == [ORIGINAL, GRANTED]
+
+
+def test_the_claim_of_a_writer_that_died_expires(server: RedisServer) -> None:
+    # Long enough that the second writer surely meets the claim alive, even on a machine that is busy.
+    with writer(server, claim_seconds=3) as dead:
+        assert dead.claim([want(b"a")]) == [GRANTED]
+        with writer(server) as heir:
+            assert heir.claim([want(b"a")]) == [HELD]
+            until(lambda: heir.claim([want(b"a")]) == [GRANTED], what="the claim to expire")
+            dead.settle([(want(b"a"), OTHER)], [], [], {})
+            assert heir.claim([want(b"a")]) == [HELD], "the late writer took over a claim that is not its own"
+            heir.settle([(want(b"a"), ORIGINAL)], [], [], {})
+            assert dead.claim([want(b"a")]) == [ORIGINAL]
+
+
+RACER = """
+import hashlib, sys
+from dedupdb.claims import Claims, Verdict, Want
+with Claims(sys.argv[1], claim_seconds=60, timeout_seconds=10) as claims:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for start in range(0, 200, 10):
+        numbers = range(start, start + 10)
+        wants = [Want("race", hashlib.sha256(b"%d" % number).digest(), number) for number in numbers]
+        for number, verdict in zip(numbers, claims.claim(wants), strict=True):
+            if verdict is Verdict.GRANTED:
+                print(number)
+"""
+
+
+def test_of_two_racing_processes_exactly_one_is_granted_each_digest(server: RedisServer) -> None:
+    command = [sys.executable, "-c", RACER, server.url]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as one, subprocess.Popen(command, **pipes) as two:
+        for racer in (one, two):
+            assert racer.stdout.readline() == "ready\n"
+        for racer in (one, two):
+            racer.stdin.write("go\n")
+            racer.stdin.flush()
+        granted = [int(line) for racer in (one, two) for line in racer.communicate()[0].split()]
+    assert sorted(granted) == list(range(200))
+
+
+def test_captures_are_announced_as_they_are(server: RedisServer, writers: tuple[Claims, Claims]) -> None:
+    announced = [capture(offset=0), capture(offset=900, kind="revisit", refers_to=ORIGINAL, job="daily", status=None)]
+    writers[0].settle([], [], announced, {})
+    with server.client() as client:
+        assert [from_entry(entry) for _, entry in client.xrange(STREAM)] == announced
+
+
+@pytest.mark.parametrize("entry", [{}, {b"c": b"x"}, {b"c": b"{}"}, {b"c": b"[]"}, {b"c": b'{"collection":"a"}'}])
+def test_a_stream_entry_that_is_no_capture_is_refused_in_one_line(entry: dict[bytes, bytes]) -> None:
+    with pytest.raises(ValueError, match=r"stream gf:captures: .* is no capture"):
+        from_entry(entry)
+
+
+def test_tallies_add_up_over_writers(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    one.settle([], [], [], {("news", "daily"): {"novel_urls": 2, "novel_bytes": 10}, ("news", ""): {"novel_urls": 1}})
+    two.settle([], [], [], {("news", "daily"): {"novel_urls": 3}})
+    assert one.tally("news", "daily") == {"novel_urls": 5, "novel_bytes": 10}
+    assert one.tally("news", "") == {"novel_urls": 1}
+    assert one.tally("news", "unheard of") == {}
+
+
+def test_scripts_that_redis_forgot_are_sent_again(server: RedisServer, writers: tuple[Claims, Claims]) -> None:
+    one, _ = writers
+    one.claim([want(b"a")])
+    with server.client() as client:
+        client.script_flush()
+        assert one.claim([want(b"b")]) == [GRANTED]
+        client.script_flush()
+        one.settle([(want(b"a"), ORIGINAL)], [want(b"b")], [capture()], {("news", "daily"): {"novel_urls": 1}})
+        assert client.xlen(STREAM) == 1
+    assert one.claim([want(b"a"), want(b"b")]) == [ORIGINAL, GRANTED]
+    assert one.tally("news", "daily") == {"novel_urls": 1}
+
+
+def test_a_dead_redis_is_named_in_one_line_and_comes_back_by_itself(server: RedisServer) -> None:
+    with writer(server) as claims:
+        claims.settle([(want(b"a"), ORIGINAL)], [], [], {})
+        server.kill()
+        for _ in range(50):
+            with pytest.raises(DedupUnavailable, match=r"^Redis at \S+.*$") as caught:
+                claims.claim([want(b"b")])
+            assert "\n" not in str(caught.value)
+        server.start()
+        assert until(lambda: answered(claims, want(b"b")), what="the link to recover") == [GRANTED]
+
+
+def test_redis_restarted_between_two_calls_is_not_even_noticed(server: RedisServer) -> None:
+    with writer(server) as claims:
+        claims.claim([want(b"a")])
+        server.stop()
+        server.start()
+        assert claims.claim([want(b"a")]) == [GRANTED]
+
+
+def test_a_silent_redis_is_given_up_after_the_timeout_and_then_left_alone(server: RedisServer) -> None:
+    with writer(server, timeout_seconds=0.4) as claims:
+        until(lambda: answered(claims, want(b"a")), what="a first answer")
+        server.pause()
+        with pytest.raises(DedupUnavailable, match="Timeout"):
+            claims.claim([want(b"b")])
+        with pytest.raises(DedupUnavailable, match="failed a moment ago; asked again in"):
+            claims.claim([want(b"b")])
+        server.resume()
+        assert until(lambda: answered(claims, want(b"c")), what="the link to recover") == [GRANTED]
+
+
+def test_tallies_of_an_outage_are_counted_once_when_redis_is_back(server: RedisServer) -> None:
+    with writer(server, timeout_seconds=0.4) as claims:
+        until(lambda: settled(claims, 1), what="a first answer")
+        server.pause()
+        # Sent, and perhaps carried out later: the writer can't know.
+        with pytest.raises(DedupUnavailable):
+            claims.settle([], [], [], {("news", "daily"): {"novel_urls": 10}})
+        with pytest.raises(DedupUnavailable):
+            claims.settle([], [], [], {("news", "daily"): {"novel_urls": 100}})
+        server.resume()
+        until(lambda: settled(claims, 0), what="the link to recover")
+        assert claims.tally("news", "daily")["novel_urls"] == 111
+
+
+@pytest.mark.parametrize(("setting", "value"), [("maxmemory", "1"), ("min-replicas-to-write", "3")])
+def test_a_redis_that_refuses_to_write_is_unavailable(server: RedisServer, setting: str, value: str) -> None:
+    with server.client() as client, writer(server) as claims:
+        client.config_set(setting, value)
+        with pytest.raises(DedupUnavailable, match="Redis at"):
+            claims.claim([want(b"a")])
+
+
+def test_a_read_only_replica_is_unavailable(server: RedisServer) -> None:
+    with server.client() as client, writer(server) as claims:
+        client.replicaof("127.0.0.1", "1")
+        with pytest.raises(DedupUnavailable, match=r"ReadOnly|read only"):
+            claims.claim([want(b"a")])
+
+
+def test_wrong_type_of_one_key_fails_the_call_and_not_the_process(server: RedisServer) -> None:
+    with server.client() as client, writer(server) as claims:
+        client.set(want(b"a").keys[0], "x")
+        with pytest.raises(DedupUnavailable, match="WRONGTYPE"):
+            claims.claim([want(b"a")])
+
+
+def test_any_batch_is_one_round_trip(server: RedisServer) -> None:
+    with server.client() as client, writer(server) as claims:
+        claims.claim([want(b"makes the scripts known")])
+        claims.settle([(want(b"these"), ORIGINAL)], [want(b"too")], [], {})
+        before = calls(client)
+        wants = [want(b"%d" % number, collection=f"c{number % 3}") for number in range(30)]
+        claims.claim(wants)
+        claims.settle([(one, ORIGINAL) for one in wants[:15]], wants[15:], [], {})
+        after = calls(client)
+    assert after["evalsha"] - before["evalsha"] == 3 + 3 + 3
+    assert after["read"] - before["read"] <= 4, "requests were not sent together"
+
+
+def test_forgetting_a_collection_leaves_the_others(writers: tuple[Claims, Claims]) -> None:
+    one, _ = writers
+    mine, others = want(b"a"), want(b"a", collection="newspaper")
+    one.settle([(mine, ORIGINAL), (others, OTHER)], [], [], {("news", "daily"): {"novel_urls": 1}})
+    assert one.forget("news") == 1
+    assert one.claim([mine, others]) == [GRANTED, OTHER]
+    assert one.tally("news", "daily") == {"novel_urls": 1}
+
+
+def test_restoring_keeps_the_first_of_equal_originals(writers: tuple[Claims, Claims]) -> None:
+    one, _ = writers
+    assert one.restore([(want(b"a"), ORIGINAL), (want(b"a"), OTHER), (want(b"b"), OTHER)]) == 2
+    assert one.claim([want(b"a"), want(b"b")]) == [ORIGINAL, OTHER]
+
+
+def test_nothing_asked_is_nothing_sent() -> None:
+    with Claims("unix:///nowhere/at/all", claim_seconds=1, timeout_seconds=1) as claims:
+        assert claims.claim([]) == []
+        claims.settle([], [], [], {})
+
+
+@given(
+    record_id=st.uuids().map(str)
+    | st.uuids().map(lambda number: str(number).upper())
+    | st.text(min_size=1, max_size=60),
+    url=st.text(st.characters(exclude_categories=["Cs"])),
+    date=st.integers(-(2**63), 2**63 - 1),
+)
+def test_an_original_survives_packing(record_id: str, url: str, date: int) -> None:
+    assert unpack_original(pack_original(Original(record_id, url, date))) == Original(record_id, url, date)
+
+
+@given(st.integers(0, 2**63), st.integers(0, 2**63))
+def test_different_lengths_pack_differently(one: int, other: int) -> None:
+    assert (pack_length(one) == pack_length(other)) == (one == other)
+
+
+def answered(claims: Claims, asked: Want) -> list[Original | Verdict] | None:
+    try:
+        return claims.claim([asked])
+    except DedupUnavailable:
+        return None
+
+
+def settled(claims: Claims, novel_urls: int) -> bool:
+    try:
+        claims.settle([], [], [], {("news", "daily"): {"novel_urls": novel_urls}} if novel_urls else {})
+    except DedupUnavailable:
+        return False
+    return True
+
+
+def calls(client: redis.Redis) -> dict[str, int]:
+    stats = client.info("commandstats")
+    return {
+        "evalsha": stats["cmdstat_evalsha"]["calls"],
+        "read": client.info("stats")["total_reads_processed"],
+    }

@@ -1,0 +1,161 @@
+"""What `./run demo` does: crawls the bundled site with ghosts, takes the site away, and looks at the replay.
+
+Everything is the real thing: the same command that anyone would type, a browser, WARC files. The exit code is 0 only
+when every page of the site was captured, looks in the replay as it did in the crawl, and nothing was asked of the
+network while looking.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from demo_looks import CHANNEL_TOLERANCE, SHARE_TOLERANCE, Likeness, compare, read_views
+from demo_replay import browsing, look_at, replaying, tripwire
+from garden import GardenSite
+from PIL import Image
+from rich.console import Console
+from rich.table import Table
+
+TOP: Final = Path(__file__).resolve().parent.parent
+COLLECTION: Final = "demo"
+SEED: Final = "http://www.garden.test/"
+MARK: Final = "made-by-ghostfleet-demo"
+"""A file in the demo's home: only a folder that has it is removed by the next demo."""
+GHOSTFLEET: Final = (sys.executable, "-m", "admin.cli")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A page as it was crawled and as it is replayed; None when one of the two is missing."""
+
+    url: str
+    likeness: Likeness | None
+
+    @property
+    def verdict(self) -> str:
+        """For the table."""
+        if self.likeness is None:
+            return "[red]missing[/]"
+        share = f"{self.likeness.share:.3%} of pixels differ"
+        return f"[green]same[/]  {share}" if self.likeness.is_match else f"[red]differs[/]  {share}"
+
+
+def main() -> int:
+    """Runs the demo; the exit code."""
+    options = _options()
+    console = Console(highlight=False)
+    home = fresh(options.home)
+    console.print(f"[bold]1. Crawl[/]  {SEED} with {options.workers} ghosts, into {home}")
+    with GardenSite() as site:
+        command = crawl_command(site, home, options.workers)
+        console.print(f"   ./run crawl {SEED} --visitor chromium … (the site's names lead to 127.0.0.1)\n")
+        status = subprocess.run([*GHOSTFLEET, *command], check=False, cwd=TOP).returncode
+        asked = len(site.requests)
+    if status:
+        console.print(f"[red]the crawl ended with exit code {status}[/]; its logs are in {home / 'logs'}")
+        return 1
+    views = read_views(home / "collections" / COLLECTION / "archive")
+    console.print(
+        f"\n[bold]2. Replay[/]  the site is gone (it was asked {asked} times); what is left are its WARC files\n"
+    )
+    with tripwire([site.http_port, site.https_port]) as wire:
+        looks = look_again(home, site, views)
+        escaped = wire.touched()
+    _print_looks(console, looks, escaped)
+    _print_places(console, home)
+    return 0 if not escaped and all(look.likeness and look.likeness.is_match for look in looks) else 1
+
+
+def crawl_command(site: GardenSite, home: Path, workers: int) -> list[str]:
+    """Arguments of the `ghostfleet crawl` that harvests the site."""
+    resolve = [part for name, address in site.resolve.items() for part in ("--resolve", f"{name}={address}")]
+    fetch = ["--allow-private", "--upstream-ca", str(site.ca_pem), *resolve]
+    job = ["--visitor", "chromium", "--workers", str(workers), "--delay", "0", "--scope", "host"]
+    return ["crawl", SEED, "--home", str(home), "--collection", COLLECTION, *job, *fetch]
+
+
+def look_again(home: Path, site: GardenSite, views: Mapping[str, bytes]) -> list[Look]:
+    """Every page of the site and every other page that was captured, in the browser, through the replay."""
+    pages = list(dict.fromkeys([*site.urls(), *views]))
+    folder = home / "looks"
+    folder.mkdir()
+    command = [*GHOSTFLEET, "replay", COLLECTION, "--home", str(home), "--port", "0"]
+    size = _size_of(next(iter(views.values()), b""))
+    with replaying(command, TOP, site.resolve) as proxy, browsing(proxy, home / "ca" / "ca.pem", size) as page:
+        return [
+            _look(folder / f"{number:02}", url, views.get(url, b""), look_at(page, url))
+            for number, url in enumerate(pages)
+        ]
+
+
+def _look(stem: Path, url: str, before: bytes, after: bytes) -> Look:
+    for name, picture in (("crawl", before), ("replay", after)):
+        if picture:
+            stem.with_name(f"{stem.name}-{name}.png").write_bytes(picture)
+    return Look(url, compare(before, after) if before and after else None)
+
+
+def _size_of(picture: bytes) -> tuple[int, int]:
+    if not picture:
+        return (1280, 1024)
+    with Image.open(io.BytesIO(picture)) as image:
+        return image.size
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./run demo", description="Crawl the bundled site, replay it, compare.")
+    parser.add_argument("--home", type=Path, default=Path("ghostfleet-data/demo"), help="made anew  [%(default)s]")
+    parser.add_argument("--workers", type=int, default=2, help="ghosts at once  [%(default)s]")
+    return parser.parse_args()
+
+
+def fresh(home: Path) -> Path:
+    """An empty folder; what the last demo left in it is removed, anything else is not touched."""
+    home = home.absolute()
+    if home.exists() and any(home.iterdir()):
+        if not (home / MARK).exists():
+            raise SystemExit(f"demo: {home} is not empty and no demo made it; choose another folder with --home")
+        shutil.rmtree(home)
+    home.mkdir(parents=True, exist_ok=True)
+    (home / MARK).touch()
+    return home
+
+
+def _print_looks(console: Console, looks: Sequence[Look], escaped: int) -> None:
+    table = Table("page", "replay beside crawl", box=None, padding=(0, 3, 0, 3))
+    for look in looks:
+        table.add_row(look.url, look.verdict)
+    console.print(table)
+    same = sum(look.likeness is not None and look.likeness.is_match for look in looks)
+    console.print(
+        f"\n   {same} of {len(looks)} pages look the same. A pixel differs when a colour is off by more than "
+        f"{CHANNEL_TOLERANCE} of 255;\n   a page is the same when at most {SHARE_TOLERANCE:.1%} of its pixels differ."
+    )
+    word = "[green]nothing left the archive[/]" if not escaped else f"[red]{escaped} connections went out[/]"
+    console.print(f"   While looking, {word}: a wire across the site's ports counted {escaped} connections.\n")
+
+
+def _print_places(console: Console, home: Path) -> None:
+    rows = {
+        "WARC files": home / "collections" / COLLECTION / "archive",
+        "index": home / "collections" / COLLECTION / "indexes",
+        "crawl.log, reports": home / "collections" / COLLECTION / "jobs",
+        "screenshots": home / "looks",
+    }
+    console.print("[bold]3. Look for yourself[/]")
+    for what, place in rows.items():
+        console.print(f"   {what:20} {place}", soft_wrap=True)
+    console.print(f"   {'browse it':20} ./run open {COLLECTION} --home {home}", soft_wrap=True)
+    console.print(f"   {'prove the files':20} ./run check {rows['WARC files']}", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""The demo's second half: replay served with the site gone, looked at with Chromium, and a wire across its ports."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Page, sync_playwright
+
+from browsers.executable import find_chromium
+from browsers.flags import launch_flags
+from browsers.trust import spki_hash
+
+QUIET_SECONDS: Final = 10
+"""How long to wait for a page to stop asking for things."""
+
+
+class Tripwire:
+    """Listens where the site did, and answers nobody: whoever connects is counted."""
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        self._listeners = [_listen(port) for port in ports]
+
+    def touched(self) -> int:
+        """Connections that were made since the start."""
+        return sum(_pending(listener) for listener in self._listeners)
+
+    def close(self) -> None:
+        """Gives the ports back."""
+        for listener in self._listeners:
+            listener.close()
+
+
+@contextmanager
+def tripwire(ports: Sequence[int]) -> Iterator[Tripwire]:
+    """A Tripwire for as long as the block runs."""
+    wire = Tripwire(ports)
+    try:
+        yield wire
+    finally:
+        wire.close()
+
+
+@contextmanager
+def replaying(command: Sequence[str], folder: Path, resolve: Mapping[str, str]) -> Iterator[str]:
+    """Runs a `ghostfleet replay` command in a folder; gives the address of its proxy.
+
+    It is told where the site was and that it may go there, so that only its being a replay keeps it from going.
+    """
+    away = {
+        "GHOSTFLEET_PROXY__RESOLVE": ",".join(f"{name}={address}" for name, address in resolve.items()),
+        "GHOSTFLEET_PROXY__ALLOW_PRIVATE": "true",
+    }
+    environment = {**os.environ, **away}
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        try:
+            assert process.stdout
+            line = process.stdout.readline()
+            if not line:
+                raise SystemExit(f"demo: replay ended with exit code {process.wait()} before it was ready")
+            yield str(json.loads(line)["proxy"])
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=60)
+
+
+@contextmanager
+def browsing(proxy: str, ca_pem: Path, size: tuple[int, int]) -> Iterator[Page]:
+    """A Chromium of its own profile that reaches nothing but the proxy, and trusts its certificates only."""
+    flags = launch_flags(spki_hash(ca_pem.read_bytes()), ["127.0.0.1"], "en", sandbox=os.geteuid() != 0)
+    chosen = os.environ.get("GHOSTFLEET_BROWSERS__EXECUTABLE", "")
+    with ExitStack() as stack:
+        playwright = stack.enter_context(sync_playwright())
+        context = playwright.chromium.launch_persistent_context(
+            stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)),
+            executable_path=find_chromium(chosen),
+            args=flags,
+            proxy={"server": f"http://{proxy}"},
+            viewport={"width": size[0], "height": size[1]},
+        )
+        stack.callback(context.close)
+        yield context.new_page()
+
+
+def look_at(page: Page, url: str) -> bytes:
+    """A screenshot of the page once it is quiet; empty when it can't be opened."""
+    try:
+        page.goto(url, wait_until="load")
+    except PlaywrightError:
+        return b""
+    with suppress(PlaywrightError):  # a page that never falls silent is looked at as it is
+        page.wait_for_load_state("networkidle", timeout=QUIET_SECONDS * 1000)
+    return page.screenshot()
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.create_server(("127.0.0.1", port))
+    listener.setblocking(False)
+    return listener
+
+
+def _pending(listener: socket.socket) -> int:
+    count = 0
+    with suppress(BlockingIOError):
+        while True:
+            listener.accept()[0].close()
+            count += 1
+    return count

