@@ -1,8 +1,11 @@
 """The canonical form and the one sort key (SURT) of a URL; frontier, dedup and index all use these.
 
+Canonical is what a browser makes of the text (WHATWG URL Standard, sections 3.5 and 4.4): the archive must find under
+one key what a ghost and a plain crawler fetched. Left out are user, fragment, default port and a dot at the host's end.
+
 `key` is the Sort-friendly URI Reordering Transform as CDX indexes print it: the host's labels turned round and
-joined by commas, a parenthesis, then path and query; scheme, user and fragment are left out. It is conservative:
-case of the path, order of the query and "www." stay, since replay by proxy must tell such URLs apart.
+joined by commas, a parenthesis, then path and query; the scheme is left out. It is conservative: case of the path,
+order of the query and "www." stay, since replay by proxy must tell such URLs apart.
 """
 
 from __future__ import annotations
@@ -11,15 +14,22 @@ import ipaddress
 import re
 from functools import lru_cache
 from typing import Final
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import unquote
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 MAX_LENGTH: Final = 65_536
-_SAFE: Final = "!$&'()*+,;=:@/?%-._~[]|^`{}\"\\<>"
-_HEX_ESCAPE: Final = re.compile(r"%([0-9a-fA-F]{2})")
+_TRIMMED: Final = "".join(map(chr, range(0x21)))
+_REMOVED: Final = {ord(char): None for char in "\t\r\n"}
+_PARTS: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):[/\\]*([^/\\?#]*)([^?#]*)(\?[^#]*)?", re.DOTALL)
+_IN_PATH: Final = re.compile('[\x00-\x20"#<>?^`{}\x7f-\U0010ffff]')
+_IN_QUERY: Final = re.compile("[\x00-\x20\"#<>'\x7f-\U0010ffff]")
+_ESCAPE: Final = re.compile(r"%([0-9a-fA-F]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
-_LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?")
+_DOTS: Final = {".": 1, "%2e": 1, "..": 2, ".%2e": 2, "%2e.": 2, "%2e%2e": 2}
+_LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_IPV4_PARTS: Final = 4
+_SURROGATE: Final = "%EF%BF%BD"
 
 
 class UrlError(ValueError):
@@ -27,37 +37,37 @@ class UrlError(ValueError):
 
 
 def canonical(url: str) -> str:
-    """The URL as it is fetched and archived: absolute, host in lower-case ASCII, default port and fragment gone.
+    """The URL as it is fetched and archived: absolute and in ASCII. Taken again, it gives the same.
 
-    Nothing else is rewritten but escapes: raw spaces and non-ASCII become percent-escapes (UTF-8), dot segments
-    are resolved as browsers do. Raises UrlError when there is no http or https URL in it.
+    Raises UrlError when there is no http or https URL in it.
     """
-    text = url.strip(" \t\r\n\f").replace("\t", "").replace("\r", "").replace("\n", "")
+    text = url.strip(_TRIMMED).translate(_REMOVED)
     if len(text) > MAX_LENGTH:
         raise UrlError(f"the URL has {len(text)} characters, more than {MAX_LENGTH}")
-    parts = _split(text)
-    if parts.scheme not in ("http", "https"):
+    found = _PARTS.match(text)
+    if found is None:
+        raise UrlError(f"{text[:200]!r} is no absolute URL; did you mean http://{text[:200].lstrip('/')}?")
+    scheme = found[1].lower()
+    if scheme not in ("http", "https"):
         raise UrlError(f"{text[:200]!r} has no http or https scheme")
-    host = ascii_host(parts.hostname or "")
-    port = _port(parts)
-    if port is not None and port != DEFAULT_PORTS[parts.scheme]:
-        host = f"{host}:{port}"
-    path = _remove_dot_segments(_escape(parts.path) or "/")
-    query = "?" + _escape(parts.query) if parts.query or "?" in text.partition("#")[0] else ""
-    return f"{parts.scheme}://{host}{path}{query}"
+    path = _IN_PATH.sub(_escaped, found[3].replace("\\", "/"))
+    query = _IN_QUERY.sub(_escaped, found[4][1:]) if found[4] else ""
+    mark = "?" if found[4] else ""
+    return f"{scheme}://{_authority(scheme, found[2])}{_without_dots(path) or '/'}{mark}{query}"
 
 
 def key(url: str) -> str:
-    """The SURT of a URL, such as `org,example)/a?b=c`; with a port, `org,example:8080)/`.
+    """The SURT of a canonical URL, such as `org,example)/a?b=c`; with a port, `org,example:8080)/`.
 
-    Anything that is no http(s) URL (`urn:view:…`, `dns:…`) is its own key, with spaces escaped.
+    Anything that is no http(s) URL (`urn:view:…`, `dns:…`) is its own key. A key never holds a space or a control
+    character.
     """
-    if not url.startswith(("http://", "https://")):
-        return url.replace(" ", "%20")
     scheme, _, rest = url.partition("://")
+    if scheme.lower() not in ("http", "https"):
+        return _IN_QUERY.sub(_escaped, url)
     rest = rest.partition("#")[0]
     cut = _end_of_authority(rest)
-    return _authority_key(scheme, rest[:cut]) + ")" + _path_key(rest[cut:])
+    return f"{_authority_key(scheme.lower(), rest[:cut])}){_path_key(rest[cut:])}"
 
 
 def host_of(url: str) -> str:
@@ -69,114 +79,143 @@ def host_of(url: str) -> str:
 
 @lru_cache(maxsize=8192)
 def ascii_host(host: str) -> str:
-    """A host name in the form DNS and URLs use: lower case, IDNA (UTS 46), IP addresses in their shortest form.
+    """A host name in the form DNS and URLs use: lower case, IDNA (UTS 46), IP addresses in their one form.
 
+    Every notation of an IPv4 address that browsers know (`0x7f.1`, `2130706433`) comes out with four decimals.
     Raises UrlError for what can be no host.
     """
-    name = host.strip(".").lower()
+    if ":" in host:
+        return f"[{_ipv6(host.removeprefix('[').removesuffix(']'))}]"
+    name = unquote(host, errors="replace") if "%" in host else host
+    name = (name.lower() if name.isascii() else _idna(name)).removesuffix(".")
     if not name:
         raise UrlError("the URL names no host")
-    if ":" in name:
-        return f"[{_ip(name.partition('%')[0])}]"
-    if not name.isascii():
-        import idna
-
-        try:
-            name = idna.encode(name, uts46=True, transitional=False).decode()
-        except idna.IDNAError as error:
-            raise UrlError(f"{host!r} is no host name: {error}") from error
-    if len(name) > 253 or not all(len(label) <= 63 and _LABEL.fullmatch(label) for label in name.split(".")):
-        raise UrlError(f"{host!r} is no host name")
+    labels = name.split(".")
+    if _NUMBER.fullmatch(labels[-1]):
+        return _ipv4(host, labels)
+    if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)):
+        raise UrlError(f"{host[:260]!r} is no host name")
     return name
+
+
+def _authority(scheme: str, text: str) -> str:
+    host, port = _split_port(text.rpartition("@")[2])
+    name = ascii_host(host)
+    if not port:
+        return name
+    if not (port.isascii() and port.isdigit() and 0 < int(port) <= 65535):
+        raise UrlError(f"port {port[:20]!r} of {host!r} is none from 1 to 65535")
+    return name if int(port) == DEFAULT_PORTS[scheme] else f"{name}:{int(port)}"
+
+
+def _split_port(host: str) -> tuple[str, str]:
+    if host.startswith("["):
+        name, bracket, port = host.partition("]")
+        if not bracket or (port and not port.startswith(":")):
+            raise UrlError(f"{host!r} is no host")
+        return name + bracket, port[1:]
+    name, _, port = host.partition(":")
+    return name, port
+
+
+def _idna(name: str) -> str:
+    """UTS 46 as browsers apply it: they look up names that IDNA 2008 itself would refuse, such as emoji."""
+    import idna  # slow to load and seldom needed
+
+    try:
+        mapped = idna.uts46_remap(name, std3_rules=False, transitional=False)
+        return ".".join(
+            label if label.isascii() else "xn--" + label.encode("punycode").decode() for label in mapped.split(".")
+        )
+    except (idna.IDNAError, UnicodeError) as error:
+        raise UrlError(f"{name!r} is no host name: {error}") from error
+
+
+def _ipv4(host: str, labels: list[str]) -> str:
+    """WHATWG URL section 3.5, the IPv4 parser: decimal, octal and hexadecimal, the last number fills up."""
+    try:
+        numbers = [_number(label) for label in labels]
+    except ValueError as error:
+        raise UrlError(f"{host!r} ends in a number but is no IPv4 address: {error}") from error
+    room = 256 ** (_IPV4_PARTS + 1 - len(numbers)) if len(numbers) <= _IPV4_PARTS else 0
+    if numbers[-1] >= room or any(number > 255 for number in numbers[:-1]):
+        raise UrlError(f"{host!r} ends in a number but is no IPv4 address")
+    value = numbers[-1] + sum(number << 8 * (3 - place) for place, number in enumerate(numbers[:-1]))
+    return str(ipaddress.IPv4Address(value))
+
+
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text!r} is no number")
+    if text.startswith("0x"):
+        return int(text[2:] or "0", 16)
+    return int(text, 8) if len(text) > 1 and text.startswith("0") else int(text)
+
+
+def _ipv6(text: str) -> str:
+    try:
+        address = ipaddress.IPv6Address(text)
+    except ValueError as error:
+        raise UrlError(f"{text!r} is no IPv6 address") from error
+    if address.scope_id is not None:
+        raise UrlError(f"{text!r} has a zone, which a URL can't have")
+    if address.ipv4_mapped is not None:  # Python 3.13 prints these with dots, browsers don't
+        return f"::ffff:{int(address) >> 16 & 0xFFFF:x}:{int(address) & 0xFFFF:x}"
+    return str(address)
+
+
+def _without_dots(path: str) -> str:
+    """WHATWG URL section 4.4, path state: `.` and `..` in all their spellings are resolved."""
+    if "/." not in path and "/%2" not in path:
+        return path
+    kept: list[str] = []
+    *segments, last = path.split("/")[1:]
+    for segment in segments:
+        dots = _DOTS.get(segment.lower(), 0)
+        if dots == 2:
+            del kept[-1:]
+        elif not dots:
+            kept.append(segment)
+    dots = _DOTS.get(last.lower(), 0)
+    if dots == 2:
+        del kept[-1:]
+    kept.append("" if dots else last)
+    return "/" + "/".join(kept)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    try:
+        return "".join(f"%{byte:02X}" for byte in match[0].encode())
+    except UnicodeEncodeError:
+        return _SURROGATE
 
 
 @lru_cache(maxsize=8192)
 def _authority_key(scheme: str, authority: str) -> str:
     host = authority.rpartition("@")[2].lower()
-    name, port = _split_port(host)
-    if name.startswith("["):
-        reversed_name = name
-    elif name.replace(".", "").isdigit():
-        reversed_name = name
-    else:
-        reversed_name = ",".join(reversed(name.strip(".").split(".")))
-    return reversed_name if not port or int(port) == DEFAULT_PORTS.get(scheme) else f"{reversed_name}:{int(port)}"
+    name, _, port = host.rpartition(":") if host.rpartition(":")[2].isdecimal() else (host, "", "")
+    name = name.removesuffix(".")
+    if not name.startswith("[") and not name.replace(".", "").isdecimal():
+        name = ",".join(reversed(name.split(".")))
+    name = _IN_PATH.sub(_escaped, name)
+    return name if not port or int(port) == DEFAULT_PORTS.get(scheme) else f"{name}:{int(port)}"
 
 
 def _path_key(path: str) -> str:
-    if not path or path[0] == "?":
+    """Escapes in one spelling: of unreserved characters none, of others in upper case (RFC 3986 section 6.2.2)."""
+    if not path.startswith("/"):
         path = "/" + path
     if "%" in path:
-        path = _HEX_ESCAPE.sub(_normal_escape, path)
-    if not path.isascii() or " " in path:
-        path = quote(path, safe=_SAFE)
-    return path
+        path = _ESCAPE.sub(_one_spelling, path)
+    before, mark, query = path.partition("?")
+    return _IN_PATH.sub(_escaped, before) + mark + _IN_QUERY.sub(_escaped, query)
 
 
-def _normal_escape(match: re.Match[str]) -> str:
+def _one_spelling(match: re.Match[str]) -> str:
     char = chr(int(match[1], 16))
     return char if char in _UNRESERVED else "%" + match[1].upper()
-
-
-def _split(text: str) -> SplitResult:
-    if text.startswith("//") or not _SCHEME.match(text):
-        raise UrlError(f"{text[:200]!r} is no absolute URL; did you mean http://{text[:200].lstrip('/')}?")
-    try:
-        return urlsplit(text.replace("\\", "/") if "?" not in text else text)
-    except ValueError as error:
-        raise UrlError(f"{text[:200]!r} is no URL: {error}") from error
-
-
-def _port(parts: SplitResult) -> int | None:
-    try:
-        port = parts.port
-    except ValueError as error:
-        raise UrlError(f"{parts.netloc!r} has no valid port: {error}") from error
-    if port == 0:
-        raise UrlError(f"{parts.netloc!r} names port 0")
-    return port
-
-
-def _escape(text: str) -> str:
-    return quote(text, safe=_SAFE) if not text.isascii() or " " in text or "<" in text or '"' in text else text
-
-
-def _remove_dot_segments(path: str) -> str:
-    if "/." not in path and "/%2" not in path:
-        return path
-    kept: list[str] = []
-    segments = path.split("/")[1:]
-    for position, segment in enumerate(segments):
-        plain = segment.lower().replace("%2e", ".")
-        last = position == len(segments) - 1
-        if plain == "..":
-            if kept:
-                kept.pop()
-            if last:
-                kept.append("")
-        elif plain == ".":
-            if last:
-                kept.append("")
-        else:
-            kept.append(segment)
-    return "/" + "/".join(kept)
-
-
-def _split_port(host: str) -> tuple[str, str]:
-    if host.startswith("["):
-        name, _, port = host.partition("]")
-        return name + "]", port.removeprefix(":")
-    name, _, port = host.partition(":")
-    return name, port if port.isdigit() else ""
 
 
 def _end_of_authority(rest: str) -> int:
     ends = [position for position in map(rest.find, "/?#") if position >= 0]
     return min(ends) if ends else len(rest)
-
-
-def _ip(text: str) -> str:
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError as error:
-        raise UrlError(f"{text!r} is no IP address") from error

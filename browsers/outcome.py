@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
+from archive import crawl_log
 from browsers.visit import FleetUnavailable
 
 ERROR_HEADER: Final = "ghostfleet-error"
 """Header by which the proxy says that an answer is its own: `<Heritrix code> <word>`; code 0 is our own trouble."""
 _PROXY_STATUSES: Final = frozenset((403, 502, 503, 504))
+_NEGATIVE: Final = re.compile(r"-\d{1,5}")
 _LONGEST_RETRY_AFTER: Final = 31 * 86_400.0
 
-CONNECT_FAILED: Final = -2
-"""Heritrix: no connection could be made."""
-CONNECTION_LOST: Final = -3
-"""Heritrix: the connection broke before the answer was whole."""
-TIMED_OUT: Final = -4
-"""Heritrix: no answer within the time allowed."""
-UNEXPECTED: Final = -5
-"""Heritrix: something unforeseen; the log says what."""
-UNFETCHABLE: Final = -7
-"""Heritrix: the URL is of a kind that can't be fetched, or its answer can't be read."""
-ROBOTS_EXCLUDED: Final = -9998
-"""Heritrix: robots.txt rules it out."""
-
-_WORDS: Final = {-1: "dns", -2: "refused", -3: "lost", -4: "timeout", -5: "unexpected", -6: "dns", -7: "unfetchable"}
+_WORDS: Final = {
+    crawl_log.DNS_LOOKUP: "dns",
+    crawl_log.CONNECT: "refused",
+    crawl_log.LOST: "lost",
+    crawl_log.TIMEOUT: "timeout",
+    crawl_log.RUNTIME: "unexpected",
+    crawl_log.DNS: "dns",
+    crawl_log.BAD_URL: "unfetchable",
+}
 
 
 def word(code: int) -> str:
@@ -48,7 +46,7 @@ def proxy_error(status: int, headers: Mapping[str, str]) -> tuple[int, str] | No
     try:
         code = int(number)
     except ValueError:
-        return UNEXPECTED, text.strip()[:40] or "unexpected"
+        return crawl_log.RUNTIME, text.strip()[:40] or "unexpected"
     if code >= 0:
         raise FleetUnavailable(reason or "unavailable", retry_after(headers))
     return code, reason or word(code)
@@ -56,7 +54,7 @@ def proxy_error(status: int, headers: Mapping[str, str]) -> tuple[int, str] | No
 
 def worst_error(errors: Mapping[str, int]) -> tuple[int, str] | None:
     """(code, word) of a session's most frequent failure, for a page that showed no answer at all."""
-    codes = [(count, int(code)) for code, count in errors.items() if int(code) < 0]
+    codes = [(count, int(code)) for code, count in errors.items() if _NEGATIVE.fullmatch(code)]
     if not codes:
         return None
     code = max(codes)[1]

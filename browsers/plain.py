@@ -19,6 +19,7 @@ from typing import Final
 
 import httpx
 
+from archive import crawl_log
 from archive.settings import Settings
 from archive.url import host_of
 from browsers import outcome
@@ -92,19 +93,22 @@ class PlainVisitor:
             retry_after=outcome.retry_after(answer.headers),
         )
 
-    def fetch(self, order: VisitOrder) -> Answer:
-        """The site's answer, read to its end. Raises SiteFailure without one, FleetUnavailable for faults of ours."""
+    def fetch(self, order: VisitOrder, *, keep: int | None = None) -> Answer:
+        """The site's answer, read to its end. Raises SiteFailure without one, FleetUnavailable for faults of ours.
+
+        Of the body, `keep` bytes are in the answer; by default as many as links are searched in.
+        """
         session, control = self._session(order)
         for last_try in (False, True):
             try:
-                answer = self._exchange(order, session)
+                answer = self._exchange(order, session, keep)
             except httpx.ReadTimeout as error:
-                raise SiteFailure(outcome.TIMED_OUT, "timeout") from error
+                raise SiteFailure(crawl_log.TIMEOUT, "timeout") from error
             except (httpx.RemoteProtocolError, httpx.ReadError) as error:
                 if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
-                    raise SiteFailure(outcome.UNFETCHABLE, "unreadable") from error
+                    raise SiteFailure(crawl_log.BAD_URL, "unreadable") from error
                 if last_try:
-                    raise SiteFailure(outcome.CONNECTION_LOST, "lost") from error
+                    raise SiteFailure(crawl_log.LOST, "lost") from error
             except httpx.TransportError as error:
                 raise FleetUnavailable("proxy-unreachable") from error
             else:
@@ -123,7 +127,7 @@ class PlainVisitor:
             except FleetUnavailable:
                 continue  # a proxy that is gone has no sessions left to end
 
-    def _exchange(self, order: VisitOrder, session: ProxySession) -> Answer:
+    def _exchange(self, order: VisitOrder, session: ProxySession, keep: int | None) -> Answer:
         began = time.monotonic()
         request = self._http.build_request(
             "GET",
@@ -134,24 +138,12 @@ class PlainVisitor:
         response = self._http.send(request, stream=True)
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            body, length = self._read(response, order.url)
+            if keep is None:
+                keep = self._settings.browsers.max_page_bytes if may_have_links(order.url, headers) else 0
+            body, length = _read(response, keep)
         finally:
             response.close()
         return Answer(response.status_code, headers, body, length, _elapsed_ms(began))
-
-    def _read(self, response: httpx.Response, url: str) -> tuple[bytes, int]:
-        """The body as far as links are searched in it, and its whole length: the rest is read and let go."""
-        wanted = self._settings.browsers.max_page_bytes if may_have_links(url, response.headers) else 0
-        kept, length = bytearray(), 0
-        try:
-            for piece in response.iter_raw():
-                length += len(piece)
-                if len(kept) < wanted:
-                    kept += piece[: wanted - len(kept)]
-        except (httpx.RemoteProtocolError, httpx.ReadError) as error:
-            # The proxy breaks off when the site did, and when it could not keep what came: either way it is not whole.
-            raise SiteFailure(outcome.CONNECTION_LOST, "short") from error
-        return bytes(kept), length
 
     def _checked(self, answer: Answer, order: VisitOrder, control: Control) -> Answer:
         """The answer if it is the site's own; else raises what the proxy says."""
@@ -205,6 +197,20 @@ def _client(settings: Settings, connections: int) -> httpx.Client:
         follow_redirects=False,
         trust_env=False,
     )
+
+
+def _read(response: httpx.Response, wanted: int) -> tuple[bytes, int]:
+    """The body's first `wanted` bytes, and its whole length: the rest is read and let go. Raises SiteFailure."""
+    kept, length = bytearray(), 0
+    try:
+        for piece in response.iter_raw():
+            length += len(piece)
+            if len(kept) < wanted:
+                kept += piece[: wanted - len(kept)]
+    except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+        # The proxy breaks off when the site did, and when it could not keep what came: either way it is not whole.
+        raise SiteFailure(crawl_log.LOST, "short") from error
+    return bytes(kept), length
 
 
 def _facts(order: VisitOrder) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from archive import crawl_log
 from browsers import outcome
 from browsers.found import Found
 from browsers.links import media_type
@@ -19,18 +20,18 @@ OURS: Final = {
 }
 """Chromium's errors that say something of the proxy and nothing of the site."""
 SITES: Final = {
-    "ERR_TIMED_OUT": (outcome.TIMED_OUT, "timeout"),
-    "ERR_CONNECTION_TIMED_OUT": (outcome.TIMED_OUT, "timeout"),
-    "ERR_EMPTY_RESPONSE": (outcome.CONNECTION_LOST, "lost"),
-    "ERR_CONNECTION_CLOSED": (outcome.CONNECTION_LOST, "lost"),
-    "ERR_CONNECTION_RESET": (outcome.CONNECTION_LOST, "lost"),
-    "ERR_INCOMPLETE_CHUNKED_ENCODING": (outcome.CONNECTION_LOST, "short"),
-    "ERR_CONTENT_LENGTH_MISMATCH": (outcome.CONNECTION_LOST, "short"),
-    "ERR_TUNNEL_CONNECTION_FAILED": (outcome.CONNECT_FAILED, "refused"),
-    "ERR_INVALID_HTTP_RESPONSE": (outcome.UNFETCHABLE, "unreadable"),
-    "ERR_INVALID_RESPONSE": (outcome.UNFETCHABLE, "unreadable"),
-    "ERR_RESPONSE_HEADERS_TOO_BIG": (outcome.UNFETCHABLE, "unreadable"),
-    "ERR_CONTENT_DECODING_FAILED": (outcome.UNFETCHABLE, "unreadable"),
+    "ERR_TIMED_OUT": (crawl_log.TIMEOUT, "timeout"),
+    "ERR_CONNECTION_TIMED_OUT": (crawl_log.TIMEOUT, "timeout"),
+    "ERR_EMPTY_RESPONSE": (crawl_log.LOST, "lost"),
+    "ERR_CONNECTION_CLOSED": (crawl_log.LOST, "lost"),
+    "ERR_CONNECTION_RESET": (crawl_log.LOST, "lost"),
+    "ERR_INCOMPLETE_CHUNKED_ENCODING": (crawl_log.LOST, "short"),
+    "ERR_CONTENT_LENGTH_MISMATCH": (crawl_log.LOST, "short"),
+    "ERR_TUNNEL_CONNECTION_FAILED": (crawl_log.CONNECT, "refused"),
+    "ERR_INVALID_HTTP_RESPONSE": (crawl_log.BAD_URL, "unreadable"),
+    "ERR_INVALID_RESPONSE": (crawl_log.BAD_URL, "unreadable"),
+    "ERR_RESPONSE_HEADERS_TOO_BIG": (crawl_log.BAD_URL, "unreadable"),
+    "ERR_CONTENT_DECODING_FAILED": (crawl_log.BAD_URL, "unreadable"),
 }
 """Chromium's errors, as Heritrix would have called them."""
 
@@ -41,7 +42,7 @@ def visit_of(sighting: Sighting, found: Found, report: SessionReport | None, dur
     Raises FleetUnavailable when the page has holes, or is missing, by our own fault.
     """
     if report is not None and report.not_kept:
-        raise FleetUnavailable("not-kept")
+        raise FleetUnavailable("not-kept", may_be_the_page=True)
     look = sighting.look
     notes = (*look.notes, *(() if report is not None else ("captures-in-flight",)))
     size = report.bytes if report is not None else 0
@@ -67,7 +68,7 @@ def _failure(sighting: Sighting, report: SessionReport | None) -> tuple[int, str
     """(code, word) when the URL had no answer of the site's; raises FleetUnavailable when the reason is ours."""
     look = sighting.look
     if look.crashed:
-        return outcome.UNEXPECTED, "crashed"
+        raise FleetUnavailable("browser-crashed", may_be_the_page=True)
     if look.main is not None:
         return outcome.proxy_error(look.main.status, look.main.headers)
     if look.failure in OURS:
@@ -80,8 +81,8 @@ def _failure(sighting: Sighting, report: SessionReport | None) -> tuple[int, str
 
 def _by_name(look: Look) -> tuple[int, str]:
     if not look.failure:
-        return outcome.TIMED_OUT, "timeout"
-    return SITES.get(look.failure, (outcome.UNEXPECTED, look.failure.lower()))
+        return crawl_log.TIMEOUT, "timeout"
+    return SITES.get(look.failure, (crawl_log.RUNTIME, look.failure.lower()))
 
 
 def _answer(sighting: Sighting) -> tuple[int, dict[str, str]]:

@@ -52,12 +52,17 @@ class Visit:
 
 
 class FleetUnavailable(Exception):
-    """Our side can't fetch or keep at the moment; nothing is said about the site, so the URL is to be given back."""
+    """Our side can't fetch or keep at the moment; nothing is said about the site, so the URL is to be given back.
 
-    def __init__(self, reason: str, retry_after: float | None = None) -> None:
+    `may_be_the_page` is set when it could be this page's doing, as when it brings a browser down: then it counts as
+    a try, so that such a page is given up in the end.
+    """
+
+    def __init__(self, reason: str, retry_after: float | None = None, *, may_be_the_page: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
+        self.may_be_the_page = may_be_the_page
 
 
 class Visitor(Protocol):

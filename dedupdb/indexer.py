@@ -50,6 +50,7 @@ class Indexer:
         self._sidecars = Sidecars(home, captures)
         self._poll_seconds = poll_seconds
         self._reconcile_seconds = reconcile_seconds
+        self._is_following = True
 
     def run(self, stop: threading.Event) -> None:
         """Take in captures until `stop` is set; what was announced before that is in the index on return.
@@ -130,8 +131,13 @@ class Indexer:
         try:
             self.take(wait=wait)
         except DedupUnavailable as error:
-            logger.warning("announcements can't be read, sidecars are looked through instead: %s", error)
+            if self._is_following:
+                logger.warning("announcements can't be read, sidecars are looked through instead: %s", error)
+            self._is_following = False
             return False
+        if not self._is_following:
+            logger.info("announcements can be read again")
+        self._is_following = True
         return True
 
     def _announced(self, *, wait: bool) -> Sequence[tuple[bytes, dict[bytes, bytes]]]:

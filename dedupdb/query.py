@@ -5,6 +5,7 @@ The words are those of pywb's CDX server; `parse` reads them from a query string
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,9 @@ SORTS: Final[tuple[str, ...]] = get_args(Sort.__value__)
 MAX_LAST: Final = 10_000
 """Most captures that a negative limit may ask for: they are held in memory, to be turned round."""
 MAX_FILTERS: Final = 20
+_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+_NO_HOST: Final = ("urn:", "dns:", "whois:", "metadata:", "filedesc:")
+"""How the URLs of records begin that were never fetched from a web server."""
 
 
 class QueryError(ValueError):
@@ -150,12 +154,10 @@ def _wildcard(url: str) -> tuple[str, Match]:
 
 
 def _absolute(url: str) -> str:
-    """As the index knows it; without a scheme, http is meant, and `urn:…` and the like stay."""
-    if url.lower().startswith(("http://", "https://")):
-        return urls.canonical(url)
-    if url.startswith(("urn:", "dns:", "metadata:", "screenshot:", "data:")) and len(url) <= urls.MAX_LENGTH:
+    """As the index knows it. Without a scheme http is meant; `urn:…` and the like have no canonical form."""
+    if url.startswith(_NO_HOST) and len(url) <= urls.MAX_LENGTH:
         return url
-    return urls.canonical(f"http://{url}")
+    return urls.canonical(url if _SCHEME.match(url) else f"http://{url}")
 
 
 def _starting(prefix: str) -> KeyRange:

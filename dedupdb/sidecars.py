@@ -94,14 +94,13 @@ class Sidecars:
         return added
 
     def _reconcile_file(self, collection: str, path: Path, mark: Mark) -> int:
-        status = path.stat()
-        if (status.st_ino, status.st_size) == (mark.inode, mark.offset):
-            return 0
         with path.open("rb") as file:
             if _continues(file, mark):
                 return self._read_on(collection, path, file, mark)[0]
-            added, places = self._read_on(collection, path, file, Mark(os.fstat(file.fileno()).st_ino))
-        if mark.inode and (dropped := self._captures.prune(collection, path.name.removesuffix(cdxj.SUFFIX), places)):
+            start = Mark(os.fstat(file.fileno()).st_ino)
+            self._captures.add((), position=Position(source(collection, path.name), str(start)))
+            added, offsets = self._read_on(collection, path, file, start)
+        if mark.inode and (dropped := self._captures.prune(collection, path.name.removesuffix(cdxj.SUFFIX), offsets)):
             logger.warning("collection %s: %d captures are no longer in %s; dropped", collection, dropped, path)
         return added
 
@@ -138,7 +137,7 @@ def acceptable(capture: Capture) -> Capture:
 
 
 def _continues(file: BinaryIO, mark: Mark) -> bool:
-    """Whether this is the file of the mark, unchanged up to its offset."""
+    """Whether this is the file of the mark, unchanged up to its offset. Every line has an id of its own to tell by."""
     status = os.fstat(file.fileno())
     if status.st_ino != mark.inode or status.st_size < mark.offset:
         return False

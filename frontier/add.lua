@@ -1,15 +1,14 @@
 -- Take in candidates. ARGV: id, token and worker of the lease that found them (three times '' for none), then for
--- each: id, bucket of the seen set, host, priority * 256 + depth, JSON, what it is ('' a link, 'force' one to visit
--- again, 'seed', 'scope' a further seed) and its URL if it is a seed.
+-- each: id, bucket of the seen set, host, priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
 -- Answers 1 or 0 (seen) for each, or '' when the lease is another's or over: then nothing changes.
 
 if not known() then return 'gone' end
 if ARGV[1] ~= '' and redis.call('HGET', key('lease'), ARGV[1]) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
 
 -- Whether it may be queued: it is new, or it is to be visited again and not waiting for that already.
-local function admitted(id, bucket, kind)
+local function admitted(id, bucket, force)
   local new = redis.call('SADD', key('seen:' .. bucket), id) == 1
-  if new or kind ~= 'force' then return new end
+  if new or not force then return new end
   if redis.call('HEXISTS', key('u'), id) == 1 then return false end
   local ended = redis.call('HGET', key('ended'), id)
   if ended then
@@ -24,11 +23,10 @@ local sequence = redis.call('HINCRBY', key('count'), 'sequence', wanted) - wante
 local answers = {}
 for number = 1, wanted do
   local at = 3 + (number - 1) * 7
-  local id, host, kind, url = ARGV[at + 1], ARGV[at + 3], ARGV[at + 6], ARGV[at + 7]
-  if kind == 'seed' then redis.call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. url) end
-  if kind == 'scope' then redis.call('RPUSH', key('scope'), url) end
+  local id, host, seed = ARGV[at + 1], ARGV[at + 3], ARGV[at + 7]
+  if seed ~= '' then redis.call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) end
   answers[number] = 0
-  if admitted(id, ARGV[at + 2], kind) then
+  if admitted(id, ARGV[at + 2], ARGV[at + 6] == '1') then
     local place = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
     redis.call('HSET', key('u'), id, host .. '\n' .. place .. '\n' .. ARGV[at + 5])
     enqueue(id, host, place)

@@ -1,4 +1,4 @@
-"""What operators do to a running job. Each command is data in Redis: effective at the next claim, kept over restarts."""
+"""What operators do to a running job. Commands are data in Redis: in force at the next claim, and after a restart."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 -- Make the job, or change what may be changed of it. ARGV: the job as it was read ('' for none) and as it shall be,
 -- both JSON, then names and values of its limits. Answers 0, changing nothing, when somebody else was quicker.
--- Until its seeds are in ('opening'), nothing is handed out or finished.
+-- A job that was stopped goes on; one that was paused stays so. Until its seeds are in ('opening'), nothing is handed out or finished.
 
 local before = redis.call('GET', ROOT)
 if (before or '') ~= ARGV[1] then return 0 end
@@ -12,5 +12,6 @@ for at = 3, #ARGV, 2 do
     redis.call('HSET', key('state'), ARGV[at], ARGV[at + 1])
   end
 end
+redis.call('HDEL', key('state'), 'stopped')
 redis.call('HSET', key('state'), 'opening', 1)
 return 1

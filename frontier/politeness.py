@@ -125,7 +125,7 @@ def delay_ms(fetch_ms: int, rules: Politeness, crawl_delay_seconds: float | None
 
 def backoff_ms(failures: int, rules: Politeness, retry_after_seconds: float | None = None) -> int:
     """Milliseconds of rest after this many failures in a row: doubled for each, at least Retry-After, capped."""
-    rest = rules.retry_ms * 2 ** min(max(failures - 1, 0), _MAX_DOUBLINGS)
+    rest = rules.retry_ms << min(max(failures - 1, 0), _MAX_DOUBLINGS)
     return min(max(rest, _ms(retry_after_seconds or 0)), rules.max_retry_ms)
 
 

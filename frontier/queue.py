@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import batched
-from typing import Final, Self
+from typing import Any, Final, Self
 
-from archive.capture import compact_json
 from archive.settings import FrontierSettings
+from archive.url import host_of
+from frontier.choice import at_most, noted
 from frontier.control import Controls
 from frontier.job import Job, JobError, Limits
 from frontier.lease import Claim, Finished, Lease, Pause, Stopped
 from frontier.politeness import RUNTIME_FAILURE, Ending, Outcome, Politeness, Step, backoff_ms, next_step
-from frontier.record import host_key, leased, pack, place, unpack
+from frontier.record import leased, pack, place, unpack
 from frontier.reports import Reports
 from frontier.resume import resumed
 from frontier.robots import Robots
 from frontier.scope import Accepted, Candidate, Decision, Rejected, Scope
-from frontier.seen import BUCKETS, fingerprint
+from frontier.seen import fingerprint
 from frontier.shelf import RobotsShelf
 from frontier.store import FrontierLost, Store
 
@@ -33,7 +33,6 @@ logger = logging.getLogger(__name__)
 LONGEST_PAUSE: Final = 1.0
 """Seconds after which a worker asks again at the latest: links of others, or an operator, may bring work sooner."""
 _CHUNK: Final = 500
-_SHOWN_URL: Final = 2000
 
 
 class Frontier(Controls, Reports):
@@ -60,17 +59,19 @@ class Frontier(Controls, Reports):
         """Make the job and queue its seeds, or resume it; True when it was there already.
 
         An unfinished job may be asked for again with more seeds, higher limits or other politeness; any other change
-        raises JobError. A finished job asked for with such a change starts over.
+        raises JobError. A finished job asked for with such a change starts over. What was stopped goes on; what was
+        paused stays paused.
         """
         while True:
             with self._store.guarded():
                 stored = self._store.client.get(self._store.root)
-            job = self._resumable(stored)
-            before = stored if job and stored else b""
+            job = self._resumable(stored) if stored else None
             self._use(job or self.job)
+            before = stored if job else b""
             if self._store.run("open", before, self.job.model_dump_json(), *_limits(self.job.profile.limits)):
                 break
-        self._wake_below_limit()
+        for host in [host for host, why in self.hosts_aside().items() if why == "limit-host-pages"]:
+            self.wake_host(host)
         self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds)
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "opening")
@@ -84,11 +85,15 @@ class Frontier(Controls, Reports):
         another's by now: then the list is empty.
         """
         self._learn_scope()
+        candidates = list(candidates)
+        for seed in (candidate for candidate in candidates if candidate.is_seed and candidate.hop_path):
+            if isinstance(decision := self._scope.decide(seed), Accepted):
+                self.follow_seed(decision.candidate.url)
         decisions = [self._scope.decide(candidate) for candidate in candidates]
         if lease is not None:
-            decisions = _first(decisions, self.job.profile.max_links)
-        places = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
-        for chunk in batched(places, _CHUNK, strict=False):
+            decisions = at_most(decisions, self.job.profile.max_links)
+        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
+        for chunk in batched(wanted, _CHUNK):
             answers = self._add_chunk([decisions[number].candidate for number in chunk], lease)
             if not answers:
                 logger.warning("job %s: links of %s refused, its lease is over", self.job.name, lease and lease.url)
@@ -96,12 +101,21 @@ class Frontier(Controls, Reports):
             for number, is_new in zip(chunk, answers, strict=True):
                 if not is_new:
                     decisions[number] = Rejected(decisions[number].candidate, "seen")
-        self._note_rejected([decision for decision in decisions if isinstance(decision, Rejected)])
+        if note := noted(decisions):
+            self._store.run("reject", *note)
         return decisions
+
+    def follow_seed(self, url: str) -> None:
+        """Take in what this canonical URL spans, too: a seed's redirect led there."""
+        if self._scope.covers(url) is None:
+            with self._store.guarded():
+                self._store.client.rpush(self._store.key("scope"), url)
+            self._scope.widen([url])
+            logger.info("job %s: scope widened to %s, where a seed redirects to", self.job.name, url)
 
     def mark_seen(self, urls: Iterable[str]) -> None:
         """Take these canonical URLs for visited, as those that a page's visit fetched along with it."""
-        for chunk in batched(urls, _CHUNK, strict=False):
+        for chunk in batched(urls, _CHUNK):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
                 for url in chunk:
@@ -121,8 +135,7 @@ class Frontier(Controls, Reports):
             self._scope_length = answer[-1]
             match answer[0]:
                 case b"lease":
-                    lease = self._lease(answer, worker, token)
-                    if lease is not None:
+                    if (lease := self._lease(answer, worker, token)) is not None:
                         return lease
                     token = secrets.token_hex(8)
                 case b"pause":
@@ -140,7 +153,10 @@ class Frontier(Controls, Reports):
         URL was given to another: nothing changed.
         """
         step = next_step(outcome, self.politeness, attempt=lease.attempt, host_failures=lease.host_failures)
-        return self._end(lease, step, outcome)
+        ending = self._end(lease, step, outcome)
+        if not ending:
+            logger.warning("job %s: outcome of %s refused, its lease is over", self.job.name, lease.url)
+        return ending
 
     def give_back(self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True) -> Ending:
         """Put a URL back for trouble of our own; what becomes of it, as from `finish`.
@@ -179,14 +195,96 @@ class Frontier(Controls, Reports):
         """Drop everything of the job from Redis, its seen set too. Leases that are out become stale."""
         while self._store.run("sweep", self.politeness.max_retries, 1):
             pass
-        store = self._store
-        with store.guarded():
-            names = [name.decode() for kind in ("ready", "aside") for name in _hosts(store, kind)]
-            store.client.unlink(store.root)
-            buckets = (store.key(f"seen:{number}") for number in range(BUCKETS))
-            for chunk in batched((*_keys(store), *(store.key(f"q:{name}") for name in names), *buckets), 1000, strict=False):
-                store.client.unlink(*chunk)
+        self._store.drop()
 
     def close(self) -> None:
         """Close the connections to Redis."""
         self._store.client.close()
+
+    def _use(self, job: Job) -> None:
+        self.job = job
+        self.politeness = Politeness.of(self._settings, job.profile.politeness)
+        self._scope = Scope(job)
+        self._scope_known, self._scope_length = 0, -1
+
+    def _resumable(self, stored: bytes) -> Job | None:
+        """The job to go on with; None when it finished and what is asked for differs, so that it starts over."""
+        try:
+            return resumed(Job.model_validate_json(stored), self.job)
+        except JobError:
+            progress = self.progress()
+            if progress.queued or progress.leased:
+                raise
+        self.forget()
+        return None
+
+    def _learn_scope(self) -> None:
+        """Take in the further seeds that other workers found since the last look."""
+        if self._scope_length != self._scope_known:
+            with self._store.guarded():
+                further = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
+            self._scope.widen(url.decode() for url in further)
+            self._scope_known = self._scope_length = self._scope_known + len(further)
+
+    def _add_chunk(self, candidates: Sequence[Candidate], lease: Lease | None) -> list[int]:
+        arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", ""]
+        for candidate in candidates:
+            mark = fingerprint(candidate.url)
+            is_own_seed = candidate.is_seed and not candidate.hop_path
+            arguments += [mark.id, mark.bucket, host_of(candidate.url), place(candidate), pack(candidate)]
+            arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
+        return list(self._store.run("add", *arguments))
+
+    def _lease(self, answer: Sequence[Any], worker: str, token: str) -> Lease | None:
+        """The lease in an answer; None, with the URL failed, when its record can't be read."""
+        id, record, tries, failures = answer[1].decode(), answer[2], int(answer[3]), int(answer[4])
+        candidate = unpack(record)
+        if candidate is None:
+            logger.error("job %s: damaged record %r of URL %s set aside as failed", self.job.name, record[:200], id)
+            self._store.run("finish", *_finish_arguments(id, token, worker, Step(Ending.FAILED), RUNTIME_FAILURE))
+            return None
+        return leased(
+            candidate,
+            id=id,
+            token=token,
+            worker=worker,
+            tries=tries,
+            failures=failures,
+            seconds=self._settings.lease_seconds,
+        )
+
+    def _end(self, lease: Lease, step: Step, outcome: Outcome, *, counts: bool = True) -> Ending:
+        arguments = _finish_arguments(
+            lease.id,
+            lease.token,
+            lease.worker,
+            step,
+            outcome.code,
+            bytes=outcome.bytes,
+            counts=counts,
+            most_failures=self.politeness.host_failures,
+            seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
+        )
+        return Ending(self._store.run("finish", *arguments).decode())
+
+
+def _finish_arguments(
+    id: str,
+    token: str,
+    worker: str,
+    step: Step,
+    code: int,
+    *,
+    bytes: int = 0,
+    counts: bool = True,
+    most_failures: int = 1,
+    seed: str = "",
+) -> tuple[str | int, ...]:
+    """Arguments of finish.lua, in its order."""
+    waits = (step.url_wait_ms, step.host_wait_ms, int(step.host_failed))
+    return (id, token, worker, step.ending, code, bytes, *waits, int(counts), most_failures, seed)
+
+
+def _limits(limits: Limits) -> list[str | int | float]:
+    named = limits.model_dump().items()
+    return [text for name, value in named for text in (name, "" if value is None else value)]

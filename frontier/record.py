@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Any, Final
 
 from archive.capture import compact_json
-from archive.url import host_of
 from frontier.lease import Lease
 from frontier.scope import Candidate, Priority
 
 _SEED: Final = 1
-_FIELDS: Final = 7
+_EMPTY: Final[tuple[Any, ...]] = ("", int(Priority.STANDARD), 0, "", "", "", 0)
 
 
 def pack(candidate: Candidate) -> str:
@@ -33,8 +32,8 @@ def pack(candidate: Candidate) -> str:
 def unpack(record: bytes) -> Candidate | None:
     """The candidate in a whole record; None when it is damaged."""
     try:
-        values = json.loads(record.split(b"\n", 2)[2])
-        url, priority, depth, hop_path, via, source, flags = (*values, *_EMPTY[len(values) :])
+        values: list[Any] = json.loads(record.split(b"\n", 2)[2])
+        url, priority, depth, hop_path, via, source, flags = [*values, *_EMPTY[len(values) :]]
         return Candidate(
             url=str(url),
             hop_path=str(hop_path),
@@ -48,15 +47,14 @@ def unpack(record: bytes) -> Candidate | None:
         return None
 
 
-_EMPTY: Final = ("", int(Priority.STANDARD), 0, "", "", "", 0)
-
-
 def place(candidate: Candidate) -> int:
     """The part of a place in the queue that comes before the sequence number: by priority, then by depth."""
     return int(candidate.priority) * 256 + min(candidate.depth, 255)
 
 
-def leased(candidate: Candidate, *, id: str, token: str, worker: str, tries: int, failures: int, seconds: float) -> Lease:
+def leased(
+    candidate: Candidate, *, id: str, token: str, worker: str, tries: int, failures: int, seconds: float
+) -> Lease:
     """The lease of a candidate."""
     return Lease(
         id=id,
@@ -73,8 +71,3 @@ def leased(candidate: Candidate, *, id: str, token: str, worker: str, tries: int
         host_failures=failures,
         seconds=seconds,
     )
-
-
-def host_key(candidate: Candidate) -> str:
-    """The host in whose queue it stands."""
-    return host_of(candidate.url)

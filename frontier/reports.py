@@ -69,7 +69,7 @@ class Reports:
     def progress(self) -> Progress:
         """Where the job stands, read at one moment; its cost does not depend on the job's size."""
         flat, leased, hosts, waiting, due_ms, paused, stopped = self._store.run("progress")
-        counts = {name.decode(): int(value) for name, value in batched(flat, 2, strict=True)}
+        counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
         return Progress(
             **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "bytes", "retries")},
             swept=counts.get("swept", 0),
@@ -125,14 +125,18 @@ class Reports:
                 yield UrlReport(state, unpack(record), int(code))
 
     def _open(self, state: UrlState) -> Iterator[UrlReport]:
-        aside = self._host_names("aside")
-        for id, record in self._scan("u"):
+        aside = self._aside()
+        for chunk in batched(self._scan("u"), _SCAN):
             with self._store.guarded():
-                leased = self._store.client.zscore(self._store.key("leases"), id) is not None
-                waits = self._store.client.zscore(self._store.key("retry"), id) is not None
-            is_aside = not waits and record.partition(b"\n")[0] in aside
-            if state == ("leased" if leased else "excluded" if is_aside else "queued"):
-                yield UrlReport(state, unpack(record))
+                pipeline = self._store.client.pipeline(transaction=False)
+                for id, _ in chunk:
+                    pipeline.zscore(self._store.key("leases"), id)
+                    pipeline.zscore(self._store.key("retry"), id)
+                scores = pipeline.execute()
+            for (_, record), (leased, waits) in zip(chunk, batched(scores, 2), strict=True):
+                is_aside = waits is None and record.partition(b"\n")[0] in aside
+                if state == ("leased" if leased is not None else "excluded" if is_aside else "queued"):
+                    yield UrlReport(state, unpack(record))
 
     def _host(self, host: bytes, pages: int) -> HostReport:
         store, name = self._store, host.decode()
@@ -142,9 +146,9 @@ class Reports:
             aside = store.client.hget(store.key("aside"), host)
         return HostReport(name, pages, fetched, queued, aside.decode() if aside else None)
 
-    def _host_names(self, name: str) -> set[bytes]:
+    def _aside(self) -> set[bytes]:
         with self._store.guarded():
-            return set(self._store.client.hkeys(self._store.key(name)))
+            return set(self._store.client.hkeys(self._store.key("aside")))
 
     def _scan(self, name: str) -> Iterator[tuple[bytes, Any]]:
         with self._store.guarded():

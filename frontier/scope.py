@@ -86,16 +86,21 @@ class Scope:
 
     def __init__(self, job: Job) -> None:
         self._profile = job.profile
-        self._prefixes: dict[str, set[str]] = {}
+        self._prefixes: dict[str, frozenset[str]] = {}
         self._include = [re.compile(pattern) for pattern in job.profile.include]
         self._exclude = [re.compile(pattern) for pattern in job.profile.exclude]
         self.widen(seed.url for seed in job.seeds)
 
     def widen(self, seeds: Iterable[str]) -> None:
         """Take in what these further seeds span."""
+        further: dict[str, set[str]] = {}
         for url in seeds:
             prefix = surt_prefix(url, self._profile.scope)
-            self._prefixes.setdefault(_authority(prefix), set()).add(prefix)
+            further.setdefault(_authority(prefix), set()).add(prefix)
+        # Replaced and not changed, as other threads may be reading.
+        self._prefixes = self._prefixes | {
+            name: self._prefixes.get(name, frozenset()) | more for name, more in further.items()
+        }
 
     def decide(self, candidate: Candidate) -> Decision:
         """In or out. The first of these cases that applies decides:

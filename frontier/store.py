@@ -34,14 +34,22 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
+from itertools import batched
 from typing import Any, Final, NamedTuple
 
 import redis
 from redis.backoff import ExponentialBackoff
 from redis.retry import Retry
 
+from frontier.seen import BUCKETS
+
 type Argument = bytes | str | int | float
 
+_NAMES: Final = (
+    *("state", "count", "ready", "retry", "leases", "lease", "u", "tries", "ended", "last", "aside"),
+    *("pages", "hostbytes", "seeds", "scope", "robots", "rejected"),
+)
+_CHUNK: Final = 1000
 _TRIES: Final = 3
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 0.5
@@ -113,6 +121,15 @@ class Store:
             reason = " ".join(str(error).split())
             raise FrontierUnavailable(f"Redis at {self._address}: {type(error).__name__}: {reason}") from error
 
+    def drop(self) -> None:
+        """Unlink all keys of the job."""
+        with self.guarded():
+            hosts = [*self.client.zrange(self.key("ready"), 0, -1), *self.client.hkeys(self.key("aside"))]
+            queues = (self.key(f"q:{host.decode()}") for host in hosts)
+            seen = (self.key(f"seen:{bucket}") for bucket in range(BUCKETS))
+            for chunk in batched((self.root, *map(self.key, _NAMES), *queues, *seen), _CHUNK):
+                self.client.unlink(*chunk)
+
     def _evalsha(self, lua: Script, arguments: tuple[Argument, ...]) -> Any:
         return self.client.execute_command("EVALSHA", lua.sha1, 1, self.root, *arguments)
 
@@ -128,6 +145,6 @@ def connect(url: str, timeout_seconds: float) -> Any:
         "socket_connect_timeout": timeout_seconds,
     }
     if url.startswith(("cluster://", "clusters://")):
-        return redis.RedisCluster.from_url(url.replace("cluster", "redis", 1).replace("rediss://", "rediss://"), **options)
+        return redis.RedisCluster.from_url(url.replace("cluster", "redis", 1), **options)
     retry = Retry(ExponentialBackoff(cap=_LONGEST_PAUSE, base=_FIRST_PAUSE), _TRIES, (redis.ConnectionError,))
     return redis.Redis.from_url(url, retry=retry, **options)

@@ -1,1 +1,14 @@
-"""."""
+"""Records, and replays, every exchange that passes.
+
+The path of one exchange through this room:
+
+1. `serve` puts a process together; `connection` takes a client in and drives mitmproxy's layers; `addons` says which.
+2. `relay` finds the borders of requests; `desk` sees where each goes; `gate` says whose it is and whether it may.
+3. `fetch` gets it from the origin over a connection of `upstream`, at an address that `addresses` allows.
+4. `incoming` reads the response (`http1` knows how), `spool` keeps and hashes its bytes, `delivery` relays them.
+5. `recorder` hands whole exchanges to its thread; `keep` asks dedup, writes, syncs and announces them in batches.
+6. Only then `delivery` lets the response's last bytes go.
+
+In replay, `replayer` and `memento` stand where `fetch` does, and no connection to an origin is opened.
+`control` is the port where sessions are made; `meta` is what the proxy says of itself.
+"""

@@ -19,8 +19,9 @@ from tornado.web import Application, HTTPError, RequestHandler
 
 from archive.capture import Body
 from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of
-from proxy.keep import Derived, Kept, Lost
+from proxy.keep import Kept, Lost
 from proxy.meta import METRICS_TYPE
+from proxy.plan import Derived
 from proxy.recorder import Recorder
 from proxy.writerecord import derived
 

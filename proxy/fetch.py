@@ -22,16 +22,8 @@ from archive.settings import ProxySettings
 from proxy.addresses import AddressRefused, NameNotFound
 from proxy.delivery import Client, Delivery
 from proxy.gate import Gate, Session
-from proxy.http1 import (
-    BadMessage,
-    BodyReader,
-    Framing,
-    RequestHead,
-    ResponseHead,
-    find_head_end,
-    parse_response,
-    response_framing,
-)
+from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
+from proxy.incoming import Incoming
 from proxy.keep import Kept, Lost
 from proxy.recorder import Recorder
 from proxy.spool import Spool
@@ -99,10 +91,7 @@ class Fetch:
         self._request = Spool(settings.spool_bytes, services.spool_folder)
         self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
         self._response = Spool(settings.spool_bytes, services.spool_folder)
-        self._buffer = b""
-        self._head: ResponseHead | None = None
-        self._reader = BodyReader(Framing.NONE, 0, self._response.add_payload)
-        self._doubt = ""
+        self._incoming = Incoming(order.head.method, self._response, self._delivery, settings.max_head_bytes)
         self.started = now_micros()
         self._began = services.loop.time()
         self._deadline = self._began + settings.connect_seconds
@@ -171,8 +160,8 @@ class Fetch:
             return
         elif not self.request_is_whole:
             self._fail(crawl_log.CANCELLED, "client-left", 400)
-        elif self._head is not None and self._head.mime == "text/event-stream":
-            self._complete("disconnect")  # endless by nature: nobody would ever end it
+        elif self._incoming.is_endless:
+            self._complete("disconnect")
         else:
             orphaned = self._services.loop.time() + self._settings.orphan_seconds
             self._total_deadline = min(self._total_deadline, orphaned)
@@ -199,12 +188,10 @@ class Fetch:
         """Bytes from the origin."""
         self._deadline = self._services.loop.time() + self._settings.idle_seconds
         try:
-            if self.stage is Stage.HEAD:
-                self._read_head(data)
-            elif self.stage is Stage.BODY:
-                self._read_body(data, b"")
-            elif self.stage is Stage.UPGRADED:
+            if self.stage is Stage.UPGRADED:
                 self._delivery.pass_on(data)
+            else:
+                self._read(data)
         except BadMessage as error:
             log.info("%s: %s", self.order.url, error)
             self._fail(crawl_log.LOST, "bad-response", 502, str(error))
@@ -220,9 +207,7 @@ class Fetch:
         if self.stage is Stage.HEAD:
             self._closed_before_response(error)
         elif self.stage is Stage.BODY:
-            whole = self._reader.framing is Framing.CLOSE and error is None
-            if whole:
-                self._delivery.hold(b"")
+            whole = error is None and self._incoming.ended_by_close()
             self._complete(None if whole else "disconnect")
         elif self.stage is Stage.UPGRADED:
             self._end_upgrade()
@@ -231,14 +216,31 @@ class Fetch:
         """The origin takes more of the request."""
         self._delivery.take_more()
 
+    def _read(self, data: bytes) -> None:
+        rest = self._incoming.feed(data, client_stays=self._client_may_stay)
+        head = self._incoming.head
+        if head is None:
+            return
+        self.stage = Stage.BODY
+        if self._incoming.is_switch:
+            self._switch(head, rest)
+        elif self._incoming.is_whole:
+            self._complete(None)
+        elif 0 < self._settings.max_body_bytes <= self._response.length:
+            self._complete("length")
+
+    @property
+    def _client_may_stay(self) -> bool:
+        return self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
+
     def _closed_before_response(self, error: Exception | None) -> None:
-        if self._reused and not self._buffer:
+        if self._reused and not self._incoming.has_begun:
             # The origin had closed the kept connection just as we used it (RFC 9112 section 9.3.1).
             self._reused = False
             self.stage = Stage.CONNECTING
             self._deadline = self._services.loop.time() + self._settings.connect_seconds
             self._connect()
-        elif error is None and not self._buffer:
+        elif error is None and not self._incoming.has_begun:
             self._fail(crawl_log.EMPTY, "empty", 502)
         else:
             self._fail(crawl_log.LOST, "lost", 502)
@@ -286,74 +288,18 @@ class Fetch:
         elif upstream is not None:
             self._services.pool.drop(self.order.destination, upstream)
 
-    # -- reading the response -------------------------------------------------------------------------------------
-
-    def _read_head(self, data: bytes) -> None:
-        buffer = self._buffer + data if self._buffer else data
-        while True:
-            lead = len(buffer) - len(buffer.lstrip(b"\r\n"))
-            end = find_head_end(buffer[lead:], 0)
-            if end < 0:
-                if len(buffer) > self._settings.max_head_bytes:
-                    raise BadMessage("the response's head is too large")
-                self._buffer = buffer
-                return
-            head = parse_response(buffer[: lead + end])
-            buffer = buffer[lead + end :]
-            if 100 <= head.status < 200 and head.status != 101:
-                # An interim response is a message of its own (RFC 9110 section 15.2) and no part of the record.
-                self._delivery.interim(head)
-                continue
-            self._buffer = b""
-            self._begin_response(head, buffer)
-            return
-
-    def _begin_response(self, head: ResponseHead, rest: bytes) -> None:
-        framing, length, doubt = response_framing(head, self.order.head.method)
-        self._head, self._doubt = head, head.doubtful or doubt
-        self._response.start(head.raw)
-        if head.status == 101:
-            self._switch(head, rest)
-            return
-        answer = self._delivery.begin(head, framing, stays=self._client_may_stay)
-        self._reader = BodyReader(framing, length, self._response.add_payload)
-        self.stage = Stage.BODY
-        self._read_body(rest, answer)
-
-    @property
-    def _client_may_stay(self) -> bool:
-        return self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
-
-    def _read_body(self, data: bytes, before: bytes) -> None:
-        payload = _Payload(self._response) if self._delivery.wants_payload else None
-        if payload is not None:
-            self._reader.payload_to(payload)
-        taken = self._reader.feed(data)
-        piece = data if taken == len(data) else data[:taken]
-        if piece:
-            self._response.add(piece)
-        out = before + (payload.taken() if payload is not None else self._delivery.shaped(piece))
-        if self._reader.done:
-            self._doubt = self._doubt or ("bytes behind the message" if taken < len(data) else "")
-            self._delivery.hold(out)
-            self._complete(None)
-            return
-        self._delivery.pass_on(out)
-        limit = self._settings.max_body_bytes
-        if limit and self._response.length >= limit:
-            self._complete("length")
-
     # -- the end --------------------------------------------------------------------------------------------------
 
     def _complete(self, truncated: Truncation | None) -> None:
-        assert self._head is not None
+        head = self._incoming.head
+        assert head is not None
         self.stage = Stage.KEEPING
-        certain = self._reader.done and not self._doubt and truncated is None and self.request_is_whole
-        self._give_up_upstream(reusable=certain and self._head.keep_alive)
+        certain = truncated is None and self._incoming.is_certain and self.request_is_whole
+        self._give_up_upstream(reusable=certain and head.keep_alive)
         if self._settings.deliver == "at_once":
             self._end_delivery(truncated)
         self._services.recorder.submit(
-            self._exchange(self._head, truncated), lambda outcome: self._answered(outcome, truncated)
+            self._exchange(head, truncated), lambda outcome: self._answered(outcome, truncated)
         )
 
     def _answered(self, outcome: Kept | Lost, truncated: Truncation | None) -> None:
@@ -394,7 +340,7 @@ class Fetch:
             outcome=head.status if head else 0,
             origin=self._origin,
             truncated=truncated,
-            annotations=(f"framing:{self._doubt.replace(' ', '_')}",) if self._doubt else (),
+            annotations=(f"framing:{self._incoming.doubt.replace(' ', '_')}",) if self._incoming.doubt else (),
         )
         if head is None:
             return exchange
@@ -434,18 +380,3 @@ class Fetch:
         self._give_up_upstream()
         self._delivery.cut()
         self._over()
-
-
-class _Payload:
-    """Counts payload into the spool and keeps it for a client that can't read chunks."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self._pieces: list[bytes] = []
-
-    def __call__(self, data: bytes | memoryview) -> None:
-        self._spool.add_payload(data)
-        self._pieces.append(bytes(data))
-
-    def taken(self) -> bytes:
-        return b"".join(self._pieces)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from archive import crawl_log, record
-from archive.capture import Body, Capture, Context, Exchange, Micros, Original
+from archive import crawl_log
+from archive.capture import Capture, Exchange, Original
 from archive.settings import Settings
 from archive.warcfile import KeepError, WarcWriter
 from dedupdb.claims import DedupUnavailable, Verdict, Want
+from proxy.plan import Derived, Plan
 
 type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
 
@@ -36,19 +37,6 @@ class Dedup(Protocol):
         tallies: Tallies,
     ) -> None:
         """Commit, release, announce and count."""
-
-
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """A record made from a page rather than fetched: a screenshot, a final DOM, a note."""
-
-    context: Context
-    kind: record.ResourceKind
-    url: str
-    content_type: str
-    body: Body
-    date: Micros
-    concurrent_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +62,6 @@ LATER: Final = Later()
 type Outcome = Kept | Lost | Later
 
 
-@dataclass(slots=True)
-class _Plan:
-    """What is to become of one item of the batch."""
-
-    item: Exchange | Derived
-    want: Want | None = None
-    original: Original | None = None
-    granted: bool = False
-    later: bool = False
-    capture: Capture | None = None
-    failure: str = ""
-
-    @property
-    def is_kept_whole(self) -> bool:
-        """Whether there is something to write."""
-        return isinstance(self.item, Derived) or self.item.response is not None
-
-
 class Keeper:
     """Keeps batches of exchanges of any number of collections. Not thread-safe: one thread owns it."""
 
@@ -109,7 +79,7 @@ class Keeper:
 
         `patient` tells whether the item at that position may still wait for another writer's claim on its bytes.
         """
-        plans = [_Plan(item) for item in items]
+        plans = [Plan(item) for item in items]
         self._ask_dedup(plans, patient)
         touched = self._append(plans)
         self._make_durable(plans, touched)
@@ -134,7 +104,7 @@ class Keeper:
         for name in [name for name in self._writers if name[0] == collection]:
             self._writers.pop(name).close()
 
-    def _ask_dedup(self, plans: Sequence[_Plan], patient: Callable[[int], bool]) -> None:
+    def _ask_dedup(self, plans: Sequence[Plan], patient: Callable[[int], bool]) -> None:
         """Twins within the batch wait for the first of them, so that no revisit can outlive its original's file."""
         asked: dict[Want, int] = {}
         for position, plan in enumerate(plans):
@@ -175,14 +145,14 @@ class Keeper:
             return None
         return Want(exchange.context.collection, digests.payload_sha256, digests.payload_length)
 
-    def _append(self, plans: Sequence[_Plan]) -> dict[WarcWriter, list[_Plan]]:
-        touched: dict[WarcWriter, list[_Plan]] = defaultdict(list)
+    def _append(self, plans: Sequence[Plan]) -> dict[WarcWriter, list[Plan]]:
+        touched: dict[WarcWriter, list[Plan]] = defaultdict(list)
         for plan in plans:
             if plan.later or not plan.is_kept_whole:
                 continue
             try:
                 writer = self._writer(plan.item.context.collection, plan.item.context.prefix)
-                plan.capture = writer.append(_records(plan, writer.warcinfo_id))[0]
+                plan.capture = writer.append(plan.records(writer.warcinfo_id))[0]
                 touched[writer].append(plan)
             except KeepError as error:  # it took the writer's whole batch so far with it
                 for lost in [*touched.pop(writer, []), plan]:
@@ -191,7 +161,7 @@ class Keeper:
                 plan.failure = f"{type(error).__name__}: {error}"
         return touched
 
-    def _make_durable(self, plans: Sequence[_Plan], touched: Mapping[WarcWriter, list[_Plan]]) -> None:
+    def _make_durable(self, plans: Sequence[Plan], touched: Mapping[WarcWriter, list[Plan]]) -> None:
         for writer, written in touched.items():
             try:
                 writer.sync()
@@ -202,30 +172,29 @@ class Keeper:
             if plan.failure:
                 self.counts["lost"] += 1
 
-    def _tell_dedup(self, plans: Sequence[_Plan]) -> None:
+    def _tell_dedup(self, plans: Sequence[Plan]) -> None:
         if self._dedup is None:
             return
-        kept = [
-            (plan.want, _as_original(plan.capture)) for plan in plans if plan.want and plan.granted and plan.capture
-        ]
-        released = [plan.want for plan in plans if plan.want and plan.granted and not plan.capture]
+        granted = [(plan.want, plan.original_to_be) for plan in plans if plan.want and plan.granted]
+        kept = [(want, original) for want, original in granted if original]
+        released = [want for want, original in granted if not original]
         captures = [plan.capture for plan in plans if plan.capture]
         tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         for plan in plans:
             if not plan.later:
                 context = plan.item.context
-                tallies[context.collection, context.job or ""].update(_tally(plan))
+                tallies[context.collection, context.job or ""].update(plan.tally())
         try:
             self._dedup.settle(kept, released, captures, tallies)
         except DedupUnavailable:
             # The sidecars hold these captures; the claims expire, and their bytes will be written once more.
             self.counts["dedup_unavailable"] += 1
 
-    def _log(self, plans: Sequence[_Plan]) -> None:
+    def _log(self, plans: Sequence[Plan]) -> None:
         lines: dict[str, list[str]] = defaultdict(list)
         for plan in plans:
             if isinstance(plan.item, Exchange) and plan.item.context.log_dir and not plan.later:
-                lines[plan.item.context.log_dir].append(_log_line(plan, plan.item))
+                lines[plan.item.context.log_dir].append(plan.log_line(plan.item))
         for folder, text in lines.items():
             log = self._logs.setdefault(folder, crawl_log.CrawlLog(Path(folder)))
             try:
@@ -239,7 +208,7 @@ class Keeper:
             self._writers[name] = WarcWriter(self._settings, collection, prefix=prefix, process=self._process)
         return self._writers[name]
 
-    def _outcome(self, plan: _Plan) -> Outcome:
+    def _outcome(self, plan: Plan) -> Outcome:
         if plan.later:
             return LATER
         if plan.failure:
@@ -248,57 +217,3 @@ class Keeper:
         self.counts["revisits"] += plan.original is not None
         self.counts["warc_bytes"] += plan.capture.length if plan.capture else 0
         return Kept(plan.capture, plan.original is not None)
-
-
-def _as_original(capture: Capture) -> Original:
-    return Original(capture.record_id, capture.url, capture.date)
-
-
-def _records(plan: _Plan, warcinfo_id: str) -> Sequence[record.Record]:
-    item = plan.item
-    if isinstance(item, Exchange):
-        return record.exchange_records(item, warcinfo_id=warcinfo_id, original=plan.original)
-    made = record.resource_record(
-        item.kind,
-        item.url,
-        item.content_type,
-        item.body,
-        date=item.date,
-        context=item.context,
-        warcinfo_id=warcinfo_id,
-        concurrent_to=item.concurrent_to,
-    )
-    return (made,)
-
-
-def _tally(plan: _Plan) -> dict[str, int]:
-    """What a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
-    written = plan.capture.length if plan.capture else 0
-    if isinstance(plan.item, Derived):
-        return {"derived": 1, "warc_bytes": written}
-    response = plan.item.response
-    if response is None or plan.failure:
-        return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if plan.failure else plan.item.outcome}": 1}
-    kind = "duplicate" if plan.original else "novel"
-    return {
-        f"{kind}_urls": 1,
-        f"{kind}_bytes": response.length,
-        "warc_bytes": written,
-        f"code:{plan.item.outcome}": 1,
-    }
-
-
-def _log_line(plan: _Plan, exchange: Exchange) -> str:
-    annotations = list(exchange.annotations)
-    if plan.original is not None:
-        annotations.append("duplicate:digest")
-    if exchange.truncated:
-        annotations.append(f"truncated:{exchange.truncated}")
-    if plan.failure:
-        annotations.append("notKept")
-    return crawl_log.line(
-        exchange,
-        code=crawl_log.RUNTIME if plan.failure else exchange.outcome,
-        annotations=annotations,
-        capture=plan.capture,
-    )

@@ -17,7 +17,8 @@ from typing import Final
 
 from archive.capture import Exchange
 from archive.settings import Settings
-from proxy.keep import Derived, Keeper, Kept, Later, Lost, Outcome
+from proxy.keep import Keeper, Kept, Later, Lost, Outcome
+from proxy.plan import Derived
 
 log = logging.getLogger(__name__)
 

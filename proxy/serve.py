@@ -30,10 +30,11 @@ from proxy.diskwatch import DiskWatch
 from proxy.fetch import Services
 from proxy.gate import Gate, Session, SessionSpec
 from proxy.keep import Keeper
+from proxy.memento import Archive
 from proxy.meta import Collector, Endpoints, Status
 from proxy.rates import Rates
 from proxy.recorder import Recorder
-from proxy.replayer import Archive, Replayer
+from proxy.replayer import Replayer
 from proxy.upstream import Pool
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from proxy.delivery import Client
 from proxy.fetch import Services
 from proxy.gate import Refused, Session
 from proxy.http1 import BodyReader, Framing, RequestHead
-from proxy.keep import Derived, Kept, Lost
+from proxy.keep import Kept, Lost
+from proxy.plan import Derived
 from proxy.spool import Spool
 
 _KINDS: Final[Mapping[str, ResourceKind]] = {

@@ -73,11 +73,12 @@ def stop(process: subprocess.Popen[bytes], seconds: float = 60) -> int:
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
-        return process.wait(seconds)
+        process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         process.kill()
-        process.wait()
+        process.communicate()
         raise RuntimeError(f"{process.args!r} did not stop within {seconds:.0f} s of SIGTERM") from None
+    return process.returncode
 
 
 def free_port(address: str = "127.0.0.1") -> int:

@@ -61,9 +61,7 @@ def rows(measured: Iterable[Measured]) -> list[Row]:
 
 def table(found: Sequence[Row], title: str) -> Table:
     """The rows for a person to read."""
-    shown = Table(
-        title=title, box=SIMPLE_HEAD, caption="CPU and Redis in ms for each exchange"
-    )
+    shown = Table(title=title, box=SIMPLE_HEAD, caption="CPU and Redis in ms for each exchange")
     for heading in ("scheme", "peer"):
         shown.add_column(heading)
     for heading in ("per s", "CPU", "Redis", "p50 ms", "p99 ms", "MB", "errors", "lost"):

@@ -91,7 +91,8 @@ class Wire(asyncio.Protocol):
 
     def _reply(self) -> Reply:
         head = bytes(self._buffer[: self._body_at]).lower()
-        stays = b"\r\nconnection: close\r\n" not in head and not head.startswith(b"http/1.0") and not self.closed
+        closes = b"\r\nconnection: close\r\n" in head or b"\r\nproxy-connection: close\r\n" in head
+        stays = not closes and not self.closed and not head.startswith(b"http/1.0")
         end = self._needed if self._framing == b"length" else len(self._buffer)
         body = bytes(self._buffer[self._body_at : end])
         return Reply(int(head[9:12]), dechunk(body) if self._framing == b"chunked" else body, stays)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from admin.options import InputError, common, load_settings
+from admin.options import JOB_FAILED, InputError, common, load_settings
+
+if TYPE_CHECKING:
+    from archive.settings import Settings
 
 
 @click.command("config")
@@ -33,20 +37,86 @@ def config(home: Path | None, settings_file: Path | None, as_json: bool) -> None
         click.echo(f"{row['name']} = {json.dumps(row['value'])}{source}  # {row['meaning']}")
 
 
+@click.command("check")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH…")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per problem.")
+def check(paths: tuple[Path, ...], as_json: bool) -> int:
+    """Prove WARC files right, or say where they are not: single files, or all below a folder.
+
+    Exit code 0 when all is well, 1 when there are problems.
+    """
+    from archive.check import check as problems_of
+
+    count = 0
+    for path in paths:
+        try:
+            for problem in problems_of(path):
+                count += 1
+                facts = {"file": str(problem.file), "offset": problem.offset, "record_id": problem.record_id}
+                click.echo(json.dumps({**facts, "message": problem.message}) if as_json else str(problem))
+        except OSError as error:
+            raise InputError(f"{path} can't be read: {error.strerror}") from error
+    if not as_json:
+        click.echo(f"{count} problems" if count else "no problems")
+    return JOB_FAILED if count else 0
+
+
 @click.command("repair")
 @common
 @click.argument("collections", nargs=-1, metavar="[COLLECTION]…")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
-def repair(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per file.")
+def repair(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> int:
     """Finish WARC files that a killed writer left open, of these collections or of all.
 
-    Files that are being written at this moment are left alone.
+    Files that are being written at this moment are left alone. Exit code 1 when a file could not be repaired.
     """
-    from admin import homefolder
+    from archive.repair import Outcome
+    from archive.repair import repair as repair_collection
 
     settings = load_settings(home, settings_file)
+    failed = False
+    for name in _collections(settings, collections):
+        for each in repair_collection(settings, name):
+            failed = failed or each.outcome is Outcome.FAILED
+            facts = {"collection": name, "file": each.filename, "outcome": each.outcome, "records": each.records}
+            facts |= {"cut_bytes": each.cut_bytes, "reason": each.reason}
+            click.echo(json.dumps(facts) if as_json else f"{name}: {each}")
+    return JOB_FAILED if failed else 0
+
+
+@click.command("reindex")
+@common
+@click.argument("collections", nargs=-1, required=True, metavar="COLLECTION…")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per collection.")
+def reindex(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> None:
+    """Rebuild the capture index and the dedup store of collections from their WARC files and sidecars."""
+    from admin.redis import running_redis
+    from dedupdb.captures import Captures
+    from dedupdb.claims import Claims
+    from dedupdb.indexer import Indexer
+
+    settings = load_settings(home, settings_file)
+    names = _collections(settings, collections)
+    with (
+        running_redis(settings) as redis_url,
+        Captures(settings.database_url) as captures,
+        Indexer(redis_url, captures, settings.home) as indexer,
+        Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=60) as claims,
+    ):
+        for name in names:
+            indexed, payloads = indexer.reindex(name), indexer.rebuild_dedup(name, claims)
+            facts = {"collection": name, "captures": indexed, "payloads": payloads}
+            text = f"{name}: {indexed} captures in the index, {payloads} payloads known to dedup"
+            click.echo(json.dumps(facts) if as_json else text)
+
+
+def _collections(settings: Settings, chosen: tuple[str, ...]) -> tuple[str, ...]:
+    """Those chosen, else all there are. Raises InputError for one that is not there."""
+    from admin import homefolder
+
     known = homefolder.collections(settings)
-    for name in collections:
+    for name in chosen:
         if name not in known:
-            raise InputError(f"there is no collection {name} in {settings.home}; there are {', '.join(known) or 'none'}")
-    _repair(settings, collections or tuple(known), as_json)
+            there = ", ".join(known) or "none"
+            raise InputError(f"there is no collection {name} in {settings.home}; there are: {there}")
+    return chosen or tuple(known)

@@ -11,14 +11,11 @@ from pathlib import Path
 import pytest
 import redis
 from captured import capture
-from hypothesis import given
-from hypothesis import strategies as st
 from redis_server import RedisServer
 from waiting import until
 
 from archive.capture import Original
 from dedupdb.claims import Claims, DedupUnavailable, Verdict, Want
-from dedupdb.packing import pack_length, pack_original, unpack_original
 from dedupdb.stream import STREAM, from_entry
 
 GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
@@ -156,12 +153,6 @@ def test_captures_are_announced_as_they_are(server: RedisServer, writers: tuple[
         assert [from_entry(entry) for _, entry in client.xrange(STREAM)] == announced
 
 
-@pytest.mark.parametrize("entry", [{}, {b"c": b"x"}, {b"c": b"{}"}, {b"c": b"[]"}, {b"c": b'{"collection":"a"}'}])
-def test_a_stream_entry_that_is_no_capture_is_refused_in_one_line(entry: dict[bytes, bytes]) -> None:
-    with pytest.raises(ValueError, match=r"stream gf:captures: .* is no capture"):
-        from_entry(entry)
-
-
 def test_tallies_add_up_over_writers(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     one.settle([], [], [], {("news", "daily"): {"novel_urls": 2, "novel_bytes": 10}, ("news", ""): {"novel_urls": 1}})
@@ -284,22 +275,6 @@ def test_nothing_asked_is_nothing_sent() -> None:
     with Claims("unix:///nowhere/at/all", claim_seconds=1, timeout_seconds=1) as claims:
         assert claims.claim([]) == []
         claims.settle([], [], [], {})
-
-
-@given(
-    record_id=st.uuids().map(str)
-    | st.uuids().map(lambda number: str(number).upper())
-    | st.text(min_size=1, max_size=60),
-    url=st.text(st.characters(exclude_categories=["Cs"])),
-    date=st.integers(-(2**63), 2**63 - 1),
-)
-def test_an_original_survives_packing(record_id: str, url: str, date: int) -> None:
-    assert unpack_original(pack_original(Original(record_id, url, date))) == Original(record_id, url, date)
-
-
-@given(st.integers(0, 2**63), st.integers(0, 2**63))
-def test_different_lengths_pack_differently(one: int, other: int) -> None:
-    assert (pack_length(one) == pack_length(other)) == (one == other)
 
 
 def answered(claims: Claims, asked: Want) -> list[Original | Verdict] | None:

@@ -11,6 +11,8 @@ from typing import Final
 from admin.bench.peers.direct import Direct
 from admin.bench.peers.ours import Ghostfleet
 from admin.bench.peers.peer import Peer, PeerUnavailable, Set, Started
+from admin.bench.peers.pywb import Pywb
+from admin.bench.peers.squid import Squid
 from admin.bench.peers.warcprox import Warcprox
 
 __all__ = ["KINDS", "Peer", "PeerUnavailable", "Set", "Started"]
@@ -18,5 +20,7 @@ __all__ = ["KINDS", "Peer", "PeerUnavailable", "Set", "Started"]
 KINDS: Final[dict[str, Callable[[], Peer]]] = {
     "ghostfleet": Ghostfleet,
     "warcprox": Warcprox,
+    "pywb": Pywb,
+    "squid": Squid,
     "direct": Direct,
 }

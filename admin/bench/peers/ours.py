@@ -42,6 +42,7 @@ class Ghostfleet:
         assert process.stdout is not None
         line = process.stdout.readline()
         if not line:
+            process.communicate()
             raise PeerUnavailable(f"ghostfleet proxy did not start: {log.read_text('utf-8')[-500:]}")
         host, _, port = json.loads(line)["proxy"].rpartition(":")
         warcs = home / "collections" / COLLECTION / "archive"

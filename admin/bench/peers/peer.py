@@ -99,6 +99,7 @@ def wait_for_port(host: str, port: int, process: subprocess.Popen[bytes], log: P
                 return
         pause.wait(0.05)
     process.kill()
+    process.communicate()
     raise PeerUnavailable(f"{process.args!r} does not answer on {host}:{port}: {log.read_text('utf-8')[-500:]}")
 
 

@@ -1,0 +1,235 @@
+"""Whether WARC files are what they should be: ours and anybody's, one file or a folder of them.
+
+Every record is looked at by itself (`findings`), then among the others: the warcinfo comes first, ids are unique, each
+record has a gzip member of its own, request and response know each other, a revisit's original is there. Memory
+grows with the number of records, about 300 bytes each, not with their size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from archive.capture import Micros, parse_date
+from archive.findings import Measured, block_findings, field_findings, length_findings, same_digest
+from archive.reader import StoredRecord, bare_id, next_record
+from archive.source import Source, WarcError
+
+PATTERNS: Final = ("*.warc.gz", "*.warc")
+_ANSWERS: Final = ("response", "revisit")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is not as it should be, and where; `record_id` is "" when it concerns the whole file."""
+
+    file: Path
+    offset: int
+    record_id: str
+    message: str
+
+    def __str__(self) -> str:
+        who = f" <{self.record_id}>" if self.record_id else ""
+        return f"{self.file} at {self.offset}{who}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What must be remembered of a record until all are read."""
+
+    file: Path
+    offset: int
+    record_id: str
+    kind: str
+    url: str
+    date: Micros
+    digest: str
+    is_truncated: bool
+    concurrent_to: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+    """Complaints about the body's length, which hold unless the request was HEAD."""
+    method: str = ""
+    refers_to: str = ""
+    refers_to_url: str = ""
+    refers_to_date: str = ""
+    profile: str = ""
+
+    def problem(self, message: str) -> Problem:
+        return Problem(self.file, self.offset, self.record_id, message)
+
+
+@dataclass(slots=True)
+class _FileSet:
+    """The records of all files, by id, and by what a revisit may name instead."""
+
+    by_id: dict[str, _Seen] = field(default_factory=dict)
+    by_capture: dict[tuple[str, Micros], _Seen] = field(default_factory=dict)
+    revisits: list[_Seen] = field(default_factory=list)
+
+
+def check(path: Path) -> Iterator[Problem]:
+    """Every problem of a file, or of all published WARC files below a folder.
+
+    Of a single file, revisits of originals that are not in it are let pass. Raises FileNotFoundError.
+    """
+    is_folder = path.is_dir()
+    files = sorted(found for pattern in PATTERNS for found in path.rglob(pattern)) if is_folder else [path]
+    seen = _FileSet()
+    for file in files:
+        yield from _check_file(file, seen)
+    for revisit in seen.revisits:
+        yield from _revisit_problems(revisit, seen, must_be_there=is_folder)
+
+
+def _check_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
+    here: dict[str, _Seen] = {}
+    warcinfos: set[str] = set()
+    with path.open("rb") as file:
+        if not file.read(1):
+            yield Problem(path, 0, "", "the file is empty")
+            return
+        for found in _walk(Source(file, path)):
+            if isinstance(found, Problem):
+                yield found
+                continue
+            if not here and not warcinfos and found.kind != "warcinfo":
+                yield _problem(
+                    found, f"the file begins with a {found.kind or 'nameless record'}, not with its warcinfo"
+                )
+            yield from _check_record(found, here, warcinfos, seen)
+    yield from _pair_problems(here)
+
+
+def _walk(source: Source) -> Iterator[StoredRecord | Problem]:
+    """Records, and what keeps us from reading them. Damage within one gzip member does not hide the next."""
+    while True:
+        offset, in_member = source.offset, 0
+        try:
+            while record := next_record(source, in_member):
+                offset = record.offset
+                yield record
+                record.finish()
+                in_member += 1
+        except WarcError as error:
+            yield Problem(source.path, offset, "", error.reason)
+            if not source.is_gzip:
+                return
+        try:
+            if not source.next_member():
+                return
+        except WarcError as error:
+            if error.offset != offset:
+                yield Problem(source.path, error.offset, "", error.reason)
+            return
+
+
+def _check_record(
+    record: StoredRecord, here: dict[str, _Seen], warcinfos: set[str], seen: _FileSet
+) -> Iterator[Problem]:
+    measured = Measured()
+    try:
+        for message in (*field_findings(record), *block_findings(record, measured)):
+            yield _problem(record, message)
+        known = _remember(record, measured)
+    except WarcError:
+        return  # the walk meets the same damage when it finishes the record, and reports it
+    if record.in_member:
+        yield _problem(record, "the record shares its gzip member with the one before")
+    if record.kind == "warcinfo":
+        warcinfos.add(record.record_id)
+    elif (named := bare_id(record.fields.get("WARC-Warcinfo-ID") or "")) and named not in warcinfos:
+        yield _problem(record, f"WARC-Warcinfo-ID names {named}, which does not come before it in this file")
+    if first := seen.by_id.get(record.record_id):
+        yield _problem(record, f"the record's id is not unique: {first.file} at {first.offset} has it too")
+    here[record.record_id] = seen.by_id[record.record_id] = known
+    _file_capture(known, seen)
+
+
+def _remember(record: StoredRecord, measured: Measured) -> _Seen:
+    get = record.fields.get
+    return _Seen(
+        file=record.path,
+        offset=record.offset,
+        record_id=record.record_id,
+        kind=record.kind,
+        url=record.url,
+        date=_date(get("WARC-Date")),
+        digest=get("WARC-Payload-Digest") or "",
+        is_truncated=get("WARC-Truncated") is not None,
+        concurrent_to=tuple(record.concurrent_to) if record.kind in ("request", *_ANSWERS) else (),
+        short=tuple(length_findings(record, measured)),
+        method=record.http.method if record.kind == "request" and record.is_http else "",
+        refers_to=bare_id(get("WARC-Refers-To") or ""),
+        refers_to_url=get("WARC-Refers-To-Target-URI") or "",
+        refers_to_date=get("WARC-Refers-To-Date") or "",
+        profile=get("WARC-Profile") or "",
+    )
+
+
+def _file_capture(known: _Seen, seen: _FileSet) -> None:
+    if known.kind in ("response", "resource"):
+        seen.by_capture.setdefault((known.url, known.date), known)
+    elif known.kind == "revisit":
+        seen.revisits.append(known)
+
+
+def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
+    """Of one exchange there must be all or nothing, in one file."""
+    partners: dict[str, set[str]] = {record_id: set() for record_id in here}
+    for record in here.values():
+        for other in record.concurrent_to:
+            if other in here:
+                partners[record.record_id].add(other)
+                partners[other].add(record.record_id)
+            else:
+                yield record.problem(f"WARC-Concurrent-To names {other}, which is not in this file")
+    for record in here.values():
+        others = [here[other] for other in partners[record.record_id]]
+        if record.kind == "request" and not any(other.kind in _ANSWERS for other in others):
+            yield record.problem("the request has neither response nor revisit in this file")
+        if record.short and not any(other.method == "HEAD" for other in others):
+            yield from map(record.problem, record.short)
+
+
+def _revisit_problems(revisit: _Seen, seen: _FileSet, *, must_be_there: bool) -> Iterator[Problem]:
+    """WARC/1.1 section 6.7: what the revisit names must be there, whole, earlier, and have the same payload."""
+    capture = (revisit.refers_to_url, _date(revisit.refers_to_date))
+    original = seen.by_id.get(revisit.refers_to) or seen.by_capture.get(capture)
+    if not (revisit.refers_to or revisit.refers_to_url):
+        yield revisit.problem("the revisit names no original")
+    elif original is None:
+        if must_be_there:
+            named = revisit.refers_to or f"{revisit.refers_to_url} of {revisit.refers_to_date}"
+            yield revisit.problem(f"the original {named} is in none of these files")
+    else:
+        yield from map(revisit.problem, _mismatches(revisit, original))
+
+
+def _mismatches(revisit: _Seen, original: _Seen) -> Iterator[str]:
+    where = f"the original ({original.file.name} at {original.offset})"
+    if original.kind not in ("response", "resource", "conversion"):
+        yield f"{where} is a {original.kind}"
+    if original.is_truncated:
+        yield f"{where} was cut short"
+    if original.date > revisit.date:
+        yield f"{where} is later than its revisit"
+    if "identical-payload" in revisit.profile and not same_digest(revisit.digest, original.digest):
+        yield f"{where} has payload digest {original.digest or 'none'}, the revisit {revisit.digest or 'none'}"
+    if revisit.refers_to_url and revisit.refers_to_url != original.url:
+        yield f"{where} is of {original.url}, not of {revisit.refers_to_url}"
+    if revisit.refers_to_date and _date(revisit.refers_to_date) != original.date:
+        yield f"{where} has another date than WARC-Refers-To-Date {revisit.refers_to_date}"
+
+
+def _date(said: str | None) -> Micros:
+    """The date, 0 when it can't be read: `findings` has said so by then."""
+    try:
+        return parse_date(said or "")
+    except ValueError:
+        return 0
+
+
+def _problem(record: StoredRecord, message: str) -> Problem:
+    return Problem(record.path, record.offset, record.record_id, message)

@@ -1,0 +1,61 @@
+"""Keeps leases from running out under visits that take long."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+import structlog
+
+from frontier.lease import Lease
+from frontier.store import FrontierUnavailable
+
+_log = structlog.get_logger(__name__)
+
+
+class Heartbeat:
+    """Renews every held lease from one thread, well before it ends. A context manager."""
+
+    def __init__(self, renew: Callable[[Lease], bool], every_seconds: float) -> None:
+        self._renew = renew
+        self._every_seconds = every_seconds
+        self._held: dict[str, Lease] = {}
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._over.set()
+        self._thread.join()
+
+    @contextmanager
+    def holding(self, lease: Lease) -> Iterator[None]:
+        """Renews the lease as long as the block lasts."""
+        with self._lock:
+            self._held[lease.token] = lease
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.pop(lease.token, None)
+
+    def _beat(self) -> None:
+        while not self._over.wait(self._every_seconds):
+            with self._lock:
+                held = list(self._held.values())
+            for lease in held:
+                self._renew_one(lease)
+
+    def _renew_one(self, lease: Lease) -> None:
+        try:
+            if not self._renew(lease):
+                _log.warning("lease was lost during its visit", url=lease.url, attempt=lease.attempt)
+        except FrontierUnavailable as error:
+            _log.warning("lease not renewed", url=lease.url, error=str(error))

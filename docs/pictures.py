@@ -1,0 +1,118 @@
+"""Makes README's pictures out of a real `./run demo`: `.venv/bin/python docs/pictures.py` (needs tmux).
+
+- `crawl.svg`: the progress view of the crawl, as the terminal showed it half-way
+- `demo.svg`: the end of the demo, with its table of pages
+- `replay.png`: a page as it was crawled beside the same page in the replay
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from PIL import Image, ImageDraw, ImageFont
+from rich.console import Console
+from rich.text import Text
+
+TOP: Final = Path(__file__).resolve().parent.parent
+PICTURES: Final = TOP / "docs" / "pictures"
+COLUMNS: Final = 108
+ROWS: Final = 46
+LOOK_SECONDS: Final = 0.25
+SHOWN_PAGE: Final = "00"
+"""Number of the page shown in replay.png: the home page."""
+CRAWLING: Final = "1. Crawl"
+REPLAYING: Final = "2. Replay"
+
+
+def main() -> int:
+    """Runs the demo in a terminal and writes the pictures; the demo's exit code."""
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="ghostfleet-pictures-") as folder:
+        home = Path(folder) / "demo"
+        status = Path(folder) / "status"
+        with terminal(f"{TOP}/run demo --home {home}; echo $? > {status}") as pane:
+            screens = list(pane.screens())
+        crawling = [screen for screen in screens if CRAWLING in screen and REPLAYING not in screen]
+        write_svg("crawl", crawling[len(crawling) * 2 // 3], "./run demo")
+        write_svg("demo", screens[-1], "./run demo")
+        write_pair(home / "looks")
+        return int(status.read_text())
+
+
+class Pane:
+    """A terminal that a program runs in, to be looked at."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._pause = threading.Event()
+
+    def tmux(self, *arguments: str) -> str:
+        """What tmux answers."""
+        command = ["tmux", "-L", self._server, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def screens(self) -> Iterator[str]:
+        """The screen with its colours, a few times a second until the program ends, and then once more."""
+        while self.tmux("display-message", "-p", "#{pane_dead}").strip() != "1":
+            yield self._screen()
+            self._pause.wait(LOOK_SECONDS)
+        yield self._screen()
+
+    def _screen(self) -> str:
+        lines = self.tmux("capture-pane", "-p", "-e").rstrip().splitlines()
+        return "\n".join(line for line in lines if not line.startswith("Pane is dead"))
+
+
+@contextmanager
+def terminal(command: str) -> Iterator[Pane]:
+    """A terminal of its own that runs a command and stays when that has ended."""
+    pane = Pane(f"ghostfleet-{threading.get_native_id()}")
+    size = ["-x", str(COLUMNS), "-y", str(ROWS)]
+    pane.tmux("new-session", "-d", *size, "cat", ";", "set-option", "-g", "remain-on-exit", "on")
+    try:
+        pane.tmux("set-option", "-g", "default-terminal", "tmux-256color")
+        pane.tmux("respawn-pane", "-k", f"COLORTERM=truecolor {command}")
+        yield pane
+    finally:
+        pane.tmux("kill-server")
+
+
+def write_svg(name: str, screen: str, title: str) -> None:
+    """The screen as a picture that fetches nothing: rich's own would load its font from the network."""
+    console = Console(record=True, width=COLUMNS, file=sys.stderr, quiet=False, force_terminal=True)
+    with console.capture():
+        console.print(Text.from_ansi(screen.strip("\n")), soft_wrap=True)
+    svg = console.export_svg(title=title)
+    svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
+    (PICTURES / f"{name}.svg").write_text(svg, "utf-8")
+
+
+def write_pair(looks: Path) -> None:
+    """The page as crawled and as replayed, side by side, with what is what above."""
+    pair = [Image.open(looks / f"{SHOWN_PAGE}-{kind}.png").convert("RGB") for kind in ("crawl", "replay")]
+    _beside(pair, ("in the crawl", "in the replay, with the site gone")).save(PICTURES / "replay.png", optimize=True)
+
+
+def _beside(pictures: Sequence[Image.Image], labels: Sequence[str]) -> Image.Image:
+    width, gap, top = 800, 16, 44
+    scaled = [picture.resize((width, picture.height * width // picture.width)) for picture in pictures]
+    height = max(picture.height for picture in scaled)
+    sheet = Image.new("RGB", (width * len(scaled) + gap * (len(scaled) - 1), height + top), "white")
+    pen = ImageDraw.Draw(sheet)
+    for number, (picture, label) in enumerate(zip(scaled, labels, strict=True)):
+        left = number * (width + gap)
+        pen.text((left + 4, 8), label, fill="#26332a", font=ImageFont.load_default(size=24))
+        sheet.paste(picture, (left, top))
+    return sheet
+
+
+if __name__ == "__main__":
+    sys.exit(main())

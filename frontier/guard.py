@@ -1,0 +1,64 @@
+"""Ends a private Redis once all its users are gone, however they ended. Run as a process of its own by `embedded.py`.
+
+    python -I guard.py FOLDER SOCKET
+
+Users hold a shared lock on FOLDER/users.lock; the kernel lets go of it even when they are killed. The guard waits
+until it can have the lock for itself, and shuts the server down. It knows the standard library only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import sys
+from pathlib import Path
+
+_SHUTDOWN = b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n"
+_PING = b"*1\r\n$4\r\nPING\r\n"
+_SECONDS = 10.0
+
+
+def main(folder: Path, address: str) -> None:
+    """Return at once; what is left behind waits for the last user."""
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    while answer(address, _PING):
+        wait_until_unused(folder)
+        if end_if_unused(folder, address):
+            break
+
+
+def wait_until_unused(folder: Path) -> None:
+    """Return at a moment when nobody uses the server."""
+    with (folder / "users.lock").open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_EX)
+
+
+def end_if_unused(folder: Path, address: str) -> bool:
+    """Shut the server down unless somebody uses it; `start.lock` keeps others from starting or ending it meanwhile."""
+    with (folder / "start.lock").open("a") as starting, (folder / "users.lock").open("a") as users:
+        fcntl.flock(starting, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        answer(address, _SHUTDOWN)
+        return True
+
+
+def answer(address: str, command: bytes) -> bytes:
+    """What the server says to one command; empty when it is not there, or went."""
+    try:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(_SECONDS)
+            link.connect(address)
+            link.sendall(command)
+            return link.recv(1000)
+    except OSError:
+        return b""
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,112 @@
+"""One response as it comes in: its raw bytes to the spool, shaped bytes to the client, and when it is whole."""
+
+from __future__ import annotations
+
+from proxy.delivery import Delivery
+from proxy.http1 import BadMessage, BodyReader, Framing, ResponseHead, find_head_end, parse_response, response_framing
+from proxy.spool import Spool
+
+
+class Incoming:
+    """Reads a response to a request by `method`; `head` is None until it is there."""
+
+    __slots__ = ("_buffer", "_delivery", "_max_head_bytes", "_method", "_reader", "_spool", "doubt", "head")
+
+    def __init__(self, method: str, spool: Spool, delivery: Delivery, max_head_bytes: int) -> None:
+        self.head: ResponseHead | None = None
+        self.doubt = ""
+        """What made the message's borders uncertain: such a connection is not used again."""
+        self._method = method
+        self._spool = spool
+        self._delivery = delivery
+        self._max_head_bytes = max_head_bytes
+        self._reader = BodyReader(Framing.LENGTH, 1, spool.add_payload)
+        self._buffer = b""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last byte has come; it is held back from the client."""
+        return self.head is not None and self._reader.done
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether any byte has come."""
+        return self.head is not None or bool(self._buffer)
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether the origin agreed to speak another protocol (101)."""
+        return self.head is not None and self.head.status == 101
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether nobody would ever end it but its client: a stream of server-sent events."""
+        return self.head is not None and self.head.mime == "text/event-stream"
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the connection stands exactly at the message's end."""
+        return self.is_whole and not self.doubt and not self._reader.broken
+
+    def feed(self, data: bytes, *, client_stays: bool) -> bytes:
+        """Take in the next bytes; those behind a 101 come back. Raises BadMessage, and OSError when spooling fails."""
+        if self.head is not None:
+            self._body(data, b"")
+            return b""
+        buffer = self._buffer + data if self._buffer else data
+        while (head := self._next_head(buffer)) is not None:
+            rest = buffer[len(head.raw) :]
+            if 100 <= head.status < 200 and head.status != 101:
+                # An interim response is a message of its own (RFC 9110 section 15.2) and no part of the record.
+                self._delivery.interim(head)
+                buffer = rest
+                continue
+            self._buffer = b""
+            return self._begin(head, rest, client_stays)
+        self._buffer = buffer
+        return b""
+
+    def ended_by_close(self) -> bool:
+        """The origin closed its connection in order: whether that makes the response whole."""
+        if self.head is None or self._reader.framing is not Framing.CLOSE:
+            return False
+        self._delivery.hold(b"")
+        return True
+
+    def _next_head(self, buffer: bytes) -> ResponseHead | None:
+        lead = len(buffer) - len(buffer.lstrip(b"\r\n"))
+        end = find_head_end(buffer[lead:] if lead else buffer, max(0, len(self._buffer) - lead))
+        if end >= 0:
+            return parse_response(buffer[: lead + end])
+        if len(buffer) > self._max_head_bytes:
+            raise BadMessage(f"the response's head is larger than {self._max_head_bytes} bytes")
+        return None
+
+    def _begin(self, head: ResponseHead, rest: bytes, client_stays: bool) -> bytes:
+        framing, length, doubt = response_framing(head, self._method)
+        self.head, self.doubt = head, head.doubtful or doubt
+        self._spool.start(head.raw)
+        self._reader = BodyReader(framing, length, self._spool.add_payload)
+        if head.status == 101:
+            return rest
+        self._body(rest, self._delivery.begin(head, framing, stays=client_stays))
+        return b""
+
+    def _body(self, data: bytes, before: bytes) -> None:
+        plain: list[bytes] | None = [] if self._delivery.wants_payload else None
+        if plain is not None:
+            self._reader.payload_to(lambda piece: self._count(piece, plain))
+        taken = self._reader.feed(data)
+        piece = data if taken == len(data) else data[:taken]
+        if piece:
+            self._spool.add(piece)
+        out = before + (self._delivery.shaped(piece) if plain is None else b"".join(plain))
+        if self._reader.done:
+            self.doubt = self.doubt or ("bytes behind the message" if taken < len(data) else "")
+            self._delivery.hold(out)
+        else:
+            self._delivery.pass_on(out)
+
+    def _count(self, piece: bytes | memoryview, plain: list[bytes]) -> None:
+        self._spool.add_payload(piece)
+        plain.append(bytes(piece))

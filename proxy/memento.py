@@ -1,0 +1,165 @@
+"""Archived responses made ready to be sent: the right capture, its head for this client, its payload in pieces."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from email.utils import formatdate
+from http import HTTPStatus
+from typing import Final, Protocol
+
+from archive.capture import Capture, Micros
+from archive.reader import StoredRecord, read_record
+from archive.settings import Settings
+from archive.source import WarcError
+from proxy.byterange import ByteRange, parse_content_range
+from proxy.http1 import BadMessage, ResponseHead, parse_response
+
+log = logging.getLogger(__name__)
+
+_CANDIDATES: Final = 40
+_DROPPED: Final = frozenset(
+    (
+        b"connection",
+        b"keep-alive",
+        b"transfer-encoding",
+        b"content-length",
+        b"content-range",
+        b"trailer",
+        b"upgrade",
+        b"",
+    )
+)
+_NO_BODY: Final = frozenset((204, 304))
+
+
+class Index(Protocol):
+    """The part of `dedupdb.captures.Captures` that replay needs."""
+
+    def nearest(
+        self, collection: str, url: str, date: Micros | None, *, methods: Sequence[str], limit: int
+    ) -> list[Capture]:
+        """At most `limit` captures of that URL by one of the methods, best first."""
+
+    def by_record(self, collection: str, record_id: str) -> Capture | None:
+        """One capture by its record's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a client asks the archive for."""
+
+    collection: str
+    url: str
+    method: str
+    date: Micros | None
+    range: ByteRange | None
+    is_conditional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Memento:
+    """An archived response, ready to be sent: its head for this client, and the payload's pieces."""
+
+    head: bytes
+    pieces: Iterator[bytes]
+    close: Callable[[], None]
+
+
+class Archive:
+    """Finds and opens mementos. Blocks on disk and database: called from threads."""
+
+    def __init__(self, settings: Settings, index: Index) -> None:
+        self._settings = settings
+        self._index = index
+
+    def find(self, wanted: Wanted) -> Memento | None:
+        """The nearest capture that can answer; None when there is none."""
+        methods = ("GET", "HEAD") if wanted.method == "HEAD" else (wanted.method,)
+        for capture in self._index.nearest(
+            wanted.collection, wanted.url, wanted.date, methods=methods, limit=_CANDIDATES
+        ):
+            if capture.status is None or (capture.status == 304 and not wanted.is_conditional):
+                continue
+            try:
+                memento = self._open(capture, wanted)
+            except (OSError, WarcError, BadMessage) as error:
+                log.warning("%s of %s can't be replayed: %s", capture.record_id, capture.url, error)
+                continue
+            if memento is not None:
+                return memento
+        return None
+
+    def _open(self, capture: Capture, wanted: Wanted) -> Memento | None:
+        record = self._record(capture)
+        try:
+            head = parse_response(record.http_head)
+            body = capture
+            if capture.kind == "revisit":
+                original = self._original(capture)
+                if original is None:
+                    raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
+                record.close()
+                record, body = self._record(original), original
+            return _memento(head, capture, body.payload_length, record, wanted)
+        except BaseException:
+            record.close()
+            raise
+
+    def _record(self, capture: Capture) -> StoredRecord:
+        path = self._settings.archive_dir(capture.collection) / capture.filename
+        return read_record(path, capture.offset, capture.length)
+
+    def _original(self, capture: Capture) -> Capture | None:
+        if capture.refers_to is None:
+            return None
+        return self._index.by_record(capture.collection, capture.refers_to.record_id)
+
+
+def _memento(head: ResponseHead, capture: Capture, length: int, record: StoredRecord, wanted: Wanted) -> Memento | None:
+    """None when a partial response doesn't hold the bytes asked for."""
+    stored = parse_content_range(head.get(b"content-range")) if head.status == 206 else None
+    first, total = (stored.first, stored.total) if stored else (0, length)
+    status, start, stop, extra = head.status, 0, length, b""
+    if wanted.range is not None and head.status in (200, 206):
+        asked = wanted.range.within(total)
+        if asked is None or asked[0] < first or asked[0] >= first + length:
+            return None
+        start, stop = asked[0] - first, min(asked[1] - first, length)
+        status, extra = 206, b"Content-Range: bytes %d-%d/%d\r\n" % (first + start, first + stop - 1, total)
+    elif head.status == 206:
+        if first != 0 or length != total:
+            return None
+        status = 200
+    has_body = wanted.method != "HEAD" and status not in _NO_BODY
+    fields = b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in _kept_lines(head))
+    date = formatdate(capture.date / 1_000_000, usegmt=True)
+    answer = (
+        b"HTTP/1.1 %d %s\r\n" % (status, head.reason if status == head.status else _phrase(status))
+        + fields
+        + extra
+        + (b"" if status in _NO_BODY else b"Content-Length: %d\r\n" % (stop - start))
+        + f"Memento-Datetime: {date}\r\n\r\n".encode()
+    )
+    pieces = _slice(record.payload(), start, stop) if has_body else iter(())
+    return Memento(answer, pieces, record.close)
+
+
+def _kept_lines(head: ResponseHead) -> Iterator[bytes]:
+    return (line for name, _, line in head.fields if name not in _DROPPED)
+
+
+def _phrase(status: int) -> bytes:
+    return HTTPStatus(status).phrase.encode()
+
+
+def _slice(pieces: Iterator[bytes], start: int, stop: int) -> Iterator[bytes]:
+    position = 0
+    for piece in pieces:
+        end = position + len(piece)
+        if end > start:
+            yield piece[max(0, start - position) : stop - position]
+        position = end
+        if position >= stop:
+            return

@@ -1,0 +1,96 @@
+"""What is to become of one item of a batch: its records, its counts, its line in the log. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from archive import crawl_log, record
+from archive.capture import Body, Capture, Context, Exchange, Micros, Original
+from dedupdb.claims import Want
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A record made from a page rather than fetched: a screenshot, a final DOM, a note."""
+
+    context: Context
+    kind: record.ResourceKind
+    url: str
+    content_type: str
+    body: Body
+    date: Micros
+    concurrent_to: str | None = None
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to become of one item of the batch."""
+
+    item: Exchange | Derived
+    want: Want | None = None
+    original: Original | None = None
+    granted: bool = False
+    later: bool = False
+    capture: Capture | None = None
+    failure: str = ""
+
+    @property
+    def is_kept_whole(self) -> bool:
+        """Whether there is something to write."""
+        return isinstance(self.item, Derived) or self.item.response is not None
+
+    @property
+    def original_to_be(self) -> Original | None:
+        """This item's response as later revisits will refer to it; None when it was not written."""
+        capture = self.capture
+        return Original(capture.record_id, capture.url, capture.date) if capture else None
+
+    def records(self, warcinfo_id: str) -> Sequence[record.Record]:
+        """The record set to write. Raises ValueError for what can't be written."""
+        item = self.item
+        if isinstance(item, Exchange):
+            return record.exchange_records(item, warcinfo_id=warcinfo_id, original=self.original)
+        made = record.resource_record(
+            item.kind,
+            item.url,
+            item.content_type,
+            item.body,
+            date=item.date,
+            context=item.context,
+            warcinfo_id=warcinfo_id,
+            concurrent_to=item.concurrent_to,
+        )
+        return (made,)
+
+    def tally(self) -> dict[str, int]:
+        """What a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
+        written = self.capture.length if self.capture else 0
+        if isinstance(self.item, Derived):
+            return {"derived": 1, "warc_bytes": written}
+        response = self.item.response
+        if response is None or self.failure:
+            return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}
+        kind = "duplicate" if self.original else "novel"
+        return {
+            f"{kind}_urls": 1,
+            f"{kind}_bytes": response.length,
+            "warc_bytes": written,
+            f"code:{self.item.outcome}": 1,
+        }
+
+    def log_line(self, exchange: Exchange) -> str:
+        """The exchange's line in the job's crawl.log."""
+        annotations = list(exchange.annotations)
+        if self.original is not None:
+            annotations.append("duplicate:digest")
+        if exchange.truncated:
+            annotations.append(f"truncated:{exchange.truncated}")
+        if self.failure:
+            annotations.append("notKept")
+        return crawl_log.line(
+            exchange,
+            code=crawl_log.RUNTIME if self.failure else exchange.outcome,
+            annotations=annotations,
+            capture=self.capture,
+        )

@@ -1,0 +1,305 @@
+"""archive/record.py: every field of every kind of record."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from dataclasses import replace
+
+import pytest
+from exchanges import DATE, HTML, exchange, message, request, response
+
+from archive.capture import Body, Context, Exchange, Origin, Original
+from archive.message import Fields, parse_head
+from archive.record import (
+    Record,
+    exchange_records,
+    is_incompressible,
+    new_id,
+    resource_record,
+    warcinfo_record,
+)
+from archive.settings import Settings, load
+
+INFO = "6f1a7c1e-0000-4000-8000-000000000001"
+ORIGINAL = Original("6f1a7c1e-0000-4000-8000-000000000002", "http://example.org/first", DATE - 7)
+
+
+def fields(record: Record) -> Fields:
+    assert record.header.startswith(b"WARC/1.1\r\n")
+    assert record.header.endswith(b"\r\n\r\n")
+    return parse_head(record.header).fields
+
+
+def sha1(data: bytes) -> str:
+    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
+
+
+def pair(exchanged: Exchange, original: Original | None = None) -> tuple[Record, Record]:
+    first, second = exchange_records(exchanged, warcinfo_id=INFO, original=original)
+    return first, second
+
+
+def test_response_and_request_say_alike_what_they_share() -> None:
+    for record in pair(exchange("/a?b=c")):
+        said = fields(record)
+        assert said.get("WARC-Date") == "2026-11-21T08:15:00.000123Z"
+        assert said.get("WARC-Target-URI") == "http://example.org/a?b=c"
+        assert said.get("WARC-Warcinfo-ID") == f"<urn:uuid:{INFO}>"
+        assert said.get("WARC-IP-Address") == "192.0.2.7"
+        assert said.all("WARC-Protocol") == ["http/1.1", "tls/1.3"]
+        assert said.get("WARC-Cipher-Suite") == "TLS_AES_128_GCM_SHA256"
+        assert said.get("WARC-Page-ID") == "page-1"
+        assert said.get("WARC-Job-ID") == "daily"
+        assert said.get("WARC-Record-ID") == f"<urn:uuid:{record.record_id}>"
+        assert said.get("Content-Length") == str(record.block_length) == str(len(b"".join(record.chunks())))
+        assert said.get("WARC-Block-Digest") == sha1(b"".join(record.chunks()))
+
+
+def test_response_and_request_are_tied_both_ways() -> None:
+    first, second = pair(exchange())
+    assert fields(first).all("WARC-Concurrent-To") == [f"<urn:uuid:{second.record_id}>"]
+    assert fields(second).all("WARC-Concurrent-To") == [f"<urn:uuid:{first.record_id}>"]
+
+
+def test_response_has_its_own_fields() -> None:
+    said = fields(pair(exchange())[0])
+    assert said.get("WARC-Type") == "response"
+    assert said.get("Content-Type") == "application/http;msgtype=response"
+    assert said.get("WARC-Payload-Digest") == sha1(HTML)
+    assert said.get("WARC-Truncated") is None
+
+
+def test_request_without_body_has_no_payload_digest() -> None:
+    said = fields(pair(exchange())[1])
+    assert said.get("WARC-Type") == "request"
+    assert said.get("Content-Type") == "application/http;msgtype=request"
+    assert said.get("WARC-Payload-Digest") is None
+
+
+def test_payload_digest_of_an_upload_covers_its_body() -> None:
+    said = fields(pair(exchange(method="POST", request=request("/", "POST", b"name=value")))[1])
+    assert said.get("WARC-Payload-Digest") == sha1(b"name=value")
+
+
+def test_payload_digest_of_a_chunked_upload_leaves_the_chunks_out() -> None:
+    upload = message("POST / HTTP/1.1", "Transfer-Encoding: chunked", body=b"4\r\nname\r\n6\r\n=value\r\n0\r\n\r\n")
+    said = fields(pair(exchange(method="POST", request=upload))[1])
+    assert said.get("WARC-Payload-Digest") == sha1(b"name=value")
+    assert said.get("WARC-Block-Digest") == sha1(b"".join(upload.chunks()))
+
+
+def test_exchange_without_request_gives_one_record() -> None:
+    (only,) = exchange_records(exchange(request=None), warcinfo_id=INFO)
+    assert fields(only).get("WARC-Concurrent-To") is None
+
+
+def test_exchange_without_response_is_refused() -> None:
+    with pytest.raises(ValueError, match="no response to keep"):
+        exchange_records(exchange(response=None, outcome=-2), warcinfo_id=INFO)
+
+
+def test_revisit_names_its_original_to_the_microsecond() -> None:
+    first, second = pair(exchange(), ORIGINAL)
+    said = fields(first)
+    assert said.get("WARC-Type") == "revisit"
+    assert said.get("WARC-Profile") == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    assert said.get("WARC-Refers-To") == f"<urn:uuid:{ORIGINAL.record_id}>"
+    assert said.get("WARC-Refers-To-Target-URI") == "http://example.org/first"
+    assert said.get("WARC-Refers-To-Date") == "2026-11-21T08:15:00.000116Z"
+    assert said.get("WARC-Payload-Digest") == sha1(HTML)
+    assert fields(second).get("WARC-Type") == "request"
+
+
+def test_revisit_keeps_the_head_and_says_that_the_body_was_cut() -> None:
+    exchanged = exchange()
+    assert exchanged.response
+    first, _ = pair(exchanged, ORIGINAL)
+    said = fields(first)
+    assert b"".join(first.chunks()) == exchanged.response.head
+    assert said.get("WARC-Truncated") == "length"
+    assert said.get("WARC-Block-Digest") == sha1(exchanged.response.head)
+    assert said.get("WARC-Payload-Length") == str(len(HTML))
+
+
+def test_truncated_exchange_says_so_and_can_be_no_revisit() -> None:
+    exchanged = exchange(truncated="disconnect")
+    assert fields(pair(exchanged)[0]).get("WARC-Truncated") == "disconnect"
+    with pytest.raises(ValueError, match="cut short"):
+        pair(exchanged, ORIGINAL)
+
+
+def test_certificate_error_is_seen_on_both_records() -> None:
+    origin = Origin("192.0.2.7", ("http/1.1",), None, "certificate has expired")
+    for record in pair(exchange(origin=origin)):
+        assert fields(record).get("WARC-TLS-Verification") == "certificate has expired"
+
+
+def test_further_fields_are_added() -> None:
+    for record in pair(exchange(fields=(("WARC-Resource-Type", "websocket"),))):
+        assert fields(record).get("WARC-Resource-Type") == "websocket"
+
+
+@pytest.mark.parametrize("value", ["a\r\nWARC-Type: warcinfo", "a\nb", "a\0b", "a\tb", "a\x7fb", "a\x85b", "a\ud800"])
+def test_no_value_can_start_a_field_of_its_own(value: str) -> None:
+    with pytest.raises(ValueError, match="control characters"):
+        pair(exchange(fields=(("WARC-Note", value),)))
+    with pytest.raises(ValueError, match="control characters"):
+        pair(exchange(url=f"http://example.org/{value}"))
+    with pytest.raises(ValueError, match="control characters"):
+        pair(exchange(origin=Origin(certificate_error=value)))
+    with pytest.raises(ValueError, match="control characters"):
+        pair(exchange(context=Context("news", page_id=value)))
+    with pytest.raises(ValueError, match="control characters"):
+        pair(exchange(), replace(ORIGINAL, url=value))
+
+
+@pytest.mark.parametrize("name", ["", "WARC Note", "WARC-Note:", "Ä", "a\r\nb"])
+def test_field_names_must_be_tokens(name: str) -> None:
+    with pytest.raises(ValueError, match="no name of a WARC field"):
+        pair(exchange(fields=((name, "x"),)))
+
+
+def test_a_field_of_the_recorder_can_not_be_given_twice() -> None:
+    with pytest.raises(ValueError, match="can't be given twice"):
+        pair(exchange(fields=(("warc-TARGET-uri", "http://other.example/"),)))
+
+
+def test_target_with_a_space_is_refused() -> None:
+    with pytest.raises(ValueError, match="holds a space"):
+        pair(exchange("/a b"))
+
+
+def test_index_line_tells_what_the_record_holds() -> None:
+    exchanged = exchange("/a", method="POST")
+    line = pair(exchanged)[0].line
+    assert line is not None
+    assert (line.key, line.kind, line.status, line.mime) == ("org,example)/a", "response", 200, "text/html")
+    assert (line.method, line.job, line.page_id) == ("POST", "daily", "page-1")
+    assert (line.digest, line.payload_length) == (sha1(HTML)[5:], len(HTML))
+    assert line.sha256 == hashlib.sha256(HTML).hexdigest()
+    assert pair(exchanged)[1].line is None
+
+
+def test_index_line_of_a_revisit_points_to_the_original() -> None:
+    line = pair(exchange(), ORIGINAL)[0].line
+    assert line is not None
+    assert (line.kind, line.refers_to, line.sha256) == ("revisit", ORIGINAL, None)
+
+
+def test_response_without_type_is_unknown_in_the_index() -> None:
+    line = pair(exchange(mime=None))[0].line
+    assert line is not None
+    assert line.mime == "unk"
+
+
+def test_resource_ties_to_the_response_of_its_page() -> None:
+    context = Context("news", job="daily", page_id="page-1")
+    text = Body((b"Wel", b"come"), None, 7)
+    record = resource_record(
+        "resource", "urn:text:http://example.org/", "text/plain; charset=utf-8", text,
+        date=DATE, context=context, warcinfo_id=INFO, concurrent_to=ORIGINAL.record_id,
+    )  # fmt: skip
+    said = fields(record)
+    assert said.get("WARC-Type") == "resource"
+    assert said.get("Content-Type") == "text/plain; charset=utf-8"
+    assert said.get("WARC-Concurrent-To") == f"<urn:uuid:{ORIGINAL.record_id}>"
+    assert said.get("WARC-Block-Digest") == said.get("WARC-Payload-Digest") == sha1(b"Welcome")
+    assert said.get("WARC-Page-ID") == "page-1"
+    assert record.line is not None
+    assert (record.line.key, record.line.mime) == ("urn:text:http://example.org/", "text/plain")
+
+
+def test_metadata_has_no_payload() -> None:
+    body = Body((b"a: b\r\n",), None, 6)
+    record = resource_record(
+        "metadata", "http://example.org/", "application/warc-fields", body,
+        date=DATE, context=Context("news"), warcinfo_id=INFO,
+    )  # fmt: skip
+    assert fields(record).get("WARC-Payload-Digest") is None
+    assert record.line is not None
+    assert record.line.kind == "metadata"
+
+
+def test_resource_of_a_spooled_body_is_read_from_its_file() -> None:
+    spool = io.BytesIO(b"picture" * 1000)
+    record = resource_record(
+        "resource", "urn:view:http://example.org/", "image/png", Body((), spool, 7000),
+        date=DATE, context=Context("news"), warcinfo_id=INFO,
+    )  # fmt: skip
+    assert fields(record).get("WARC-Block-Digest") == sha1(b"picture" * 1000)
+    assert record.packed
+
+
+def test_warcinfo_says_who_wrote_the_file() -> None:
+    settings = load({"archive.operator": "A Library"}, environment={})
+    record = warcinfo_record(
+        "a.warc.gz", settings, "news", record_id=INFO, date=DATE, hostname="host", software="ghostfleet/1"
+    )
+    said = fields(record)
+    assert (said.get("WARC-Type"), said.get("WARC-Filename")) == ("warcinfo", "a.warc.gz")
+    assert said.get("WARC-Warcinfo-ID") is None
+    assert said.get("Content-Type") == "application/warc-fields"
+    block = parse_head(b"\r\n" + b"".join(record.chunks())).fields
+    assert block.get("software") == "ghostfleet/1"
+    assert block.get("format") == "WARC File Format 1.1"
+    assert block.get("conformsTo", ).startswith("http://iipc.github.io/warc-specifications/")  # type: ignore[union-attr]
+    assert block.get("hostname") == "host"
+    assert block.get("operator") == "A Library"
+    assert block.get("isPartOf") == "news"
+    assert block.get("robots") == "obey"
+    assert "ghostfleet" in (block.get("http-header-user-agent") or "")
+
+
+def test_operator_with_a_line_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="control characters"):
+        warcinfo_record(
+            "a.warc.gz", load({"archive.operator": "A\r\nB"}, environment={}), "news",
+            record_id=INFO, date=DATE, hostname="host", software="x",
+        )  # fmt: skip
+
+
+def test_empty_operator_is_left_out(settings: Settings) -> None:
+    record = warcinfo_record("a", settings, "news", record_id=INFO, date=DATE, hostname="host", software="x")
+    assert b"operator" not in b"".join(record.chunks())
+
+
+@pytest.mark.parametrize(
+    ("mime", "coding", "expected"),
+    [
+        ("text/html", None, False),
+        ("text/html", "gzip", True),
+        ("text/html", "identity", False),
+        ("text/html", "identity, BR", True),
+        ("image/jpeg", None, True),
+        ("image/svg+xml", None, False),
+        ("font/woff2", None, True),
+        ("application/zip", None, True),
+        ("application/json", None, False),
+        ("video/mp4", None, True),
+        (None, None, False),
+        (None, "zstd", True),
+    ],
+)
+def test_what_is_compressed_already(mime: str | None, coding: str | None, expected: bool) -> None:
+    assert is_incompressible(mime, coding) is expected
+
+
+def test_ids_are_random_uuids_of_version_four() -> None:
+    import uuid
+
+    made = {new_id() for _ in range(1000)}
+    assert len(made) == 1000
+    for text in made:
+        parsed = uuid.UUID(text)
+        assert (parsed.version, parsed.variant, str(parsed)) == (4, uuid.RFC_4122, text)
+
+
+def test_two_builds_of_one_exchange_have_ids_of_their_own() -> None:
+    assert pair(exchange())[0].record_id != pair(exchange())[0].record_id
+
+
+def test_empty_body_has_the_digest_of_nothing() -> None:
+    said = fields(pair(exchange(answer=response(b"")))[0])
+    assert said.get("WARC-Payload-Digest") == "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"

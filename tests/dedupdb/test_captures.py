@@ -1,0 +1,298 @@
+"""The capture index answers as a plain list would, keeps each capture once, and is shared by processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captured import capture
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlalchemy import text
+from sqlalchemy.dialects import postgresql
+
+from archive.capture import Capture, Original, parse_date
+from dedupdb import query as queries
+from dedupdb.captures import Captures, CapturesError, Position, SearchTimeout
+from dedupdb.query import KeyRange
+from dedupdb.schema import CAPTURES, open_engine
+from dedupdb.walk import Walk
+
+ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä", 1_700_000_000_123_456)
+
+
+@pytest.fixture
+def database_url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'index.db'}"
+
+
+@pytest.fixture
+def captures(database_url: str) -> Iterator[Captures]:
+    with Captures(database_url) as index:
+        yield index
+
+
+def ask(captures: Captures, filters: tuple[str, ...] = (), **given_: str) -> list[Capture]:
+    given_ = {name.rstrip("_"): value for name, value in given_.items()}
+    return list(captures.search(queries.parse("news", given_, filters)))
+
+
+def test_a_capture_comes_back_as_it_was(captures: Captures) -> None:
+    full = capture(
+        *("http://example.org/ä", "20260102030405"),
+        **{"kind": "revisit", "refers_to": ORIGINAL, "job": "daily", "page_id": "p1", "method": "POST"},
+        **{"truncated": "length", "offset": 2**40, "payload_length": 2**41},
+    )
+    bare = capture(status=None, digest=None, sha256=None)
+    assert captures.add([full, bare]) == 2
+    assert captures.by_record("news", full.record_id) == full
+    assert captures.by_record("news", bare.record_id) == bare
+    assert captures.by_record("sports", bare.record_id) is None
+
+
+def test_adding_twice_adds_once(captures: Captures) -> None:
+    some = [capture(offset=offset) for offset in range(2500)]
+    assert captures.add(some) == 2500
+    assert captures.add([*some, capture(offset=9999)]) == 1
+    assert captures.count("news") == 2501
+
+
+def test_rows_and_position_are_one_transaction(captures: Captures) -> None:
+    spoilt = (capture(offset=1, sha256=value) for value in ("00" * 32, "no hexadecimal"))
+    with pytest.raises(ValueError, match="hexadecimal"):
+        captures.add(spoilt, position=Position("here", "2"))
+    assert (captures.count("news"), captures.positions("here")) == (0, {})
+    captures.add([capture()], position=Position("here", "1"))
+    captures.add([], position=Position("here", "2"))
+    assert (captures.count("news"), captures.positions("he")) == (1, {"here": "2"})
+
+
+def test_collections_are_apart(captures: Captures) -> None:
+    captures.add([capture(collection=name) for name in ("b", "a", "a.b", "Z")])
+    assert captures.collections() == ["Z", "a", "a.b", "b"]
+    assert (captures.has("a"), captures.has("c")) == (True, False)
+    assert captures.drop("a", "sidecar/a/") == 1
+    assert captures.collections() == ["Z", "a.b", "b"]
+
+
+def test_the_nearest_has_the_same_url_first_then_the_shortest_distance(captures: Captures) -> None:
+    dates = ["20260101", "20260110", "20260120", "20260201"]
+    places = iter(range(100))
+    for scheme in ("http", "https"):
+        captures.add(capture(f"{scheme}://example.org/", date, offset=next(places)) for date in dates)
+
+    def nearest(date: str | None, **kwargs: Any) -> list[str]:
+        moment = parse_date(date) if date else None
+        found = captures.nearest("news", "https://example.org/", moment, **kwargs)
+        return [f"{each.url[:5]} {each.timestamp[4:8]}" for each in found]
+
+    assert nearest("20260112")[:5] == ["https 0110", "https 0120", "https 0101", "https 0201", "http: 0110"]
+    assert nearest(None, limit=5) == ["https 0201", "https 0120", "https 0110", "https 0101", "http: 0201"]
+    assert nearest("20260115", limit=1) == ["https 0110"], "of two equally near, the earlier one"
+    assert nearest("2030", methods=("POST",)) == []
+    assert len(nearest("2030", methods=())) == 8
+
+
+def test_only_responses_and_revisits_are_near_unless_other_kinds_are_asked_for(captures: Captures) -> None:
+    kinds = ["response", "revisit", "resource", "metadata"]
+    captures.add(capture(kind=kind, offset=offset) for offset, kind in enumerate(kinds))
+    found = captures.nearest("news", "http://example.org/", None)
+    assert sorted(each.kind for each in found) == ["response", "revisit"]
+    assert [each.kind for each in captures.nearest("news", "http://example.org/", None, kinds=["resource"])] == [
+        "resource"
+    ]
+
+
+def test_originals_are_the_earliest_complete_success_of_each_payload(captures: Captures) -> None:
+    places = iter(range(100))
+
+    def kept(url: str, date: str, **changed: Any) -> Capture:
+        return capture(url, date, offset=next(places), **changed)
+
+    one, two = "11" * 32, "22" * 32
+    first = kept("http://example.org/first", "20260105", sha256=one)
+    short = kept("http://example.org/short", "20260105", sha256=one, payload_length=4)
+    other = kept("http://example.org/other", "20260103", sha256=two, status=203)
+    captures.add(
+        [
+            kept("http://example.org/later", "20260106", sha256=one),
+            kept("http://example.org/cut", "20260101", sha256=one, truncated="time"),
+            kept("http://example.org/error", "20260101", sha256=one, status=404),
+            kept("http://example.org/part", "20260101", sha256=one, status=206),
+            kept("http://example.org/again", "20260101", sha256=one, kind="revisit", refers_to=ORIGINAL),
+            kept("http://example.org/dom", "20260101", sha256=one, kind="resource"),
+            kept("http://example.org/unknown", "20260101", sha256=None),
+            kept("http://example.org/elsewhere", "20260101", sha256=one, collection="sports"),
+            *(first, short, other),
+        ]
+    )
+    assert list(captures.originals("news")) == [short, first, other]
+
+
+def test_originals_are_told_over_many_pages(captures: Captures) -> None:
+    captures.add(capture(offset=number, sha256=f"{number % 700:064x}") for number in range(2100))
+    assert [int(each.sha256 or "", 16) for each in captures.originals("news")] == list(range(700))
+
+
+def test_pruning_drops_what_is_not_at_the_offsets(captures: Captures) -> None:
+    captures.add(capture(offset=offset) for offset in range(5))
+    captures.add([capture(offset=7, filename="other.warc.gz")])
+    assert captures.prune("news", capture().filename, {1, 3, 4}) == 2
+    assert sorted(each.offset for each in ask(captures, url="example.org")) == [1, 3, 4, 7]
+
+
+URLS = st.sampled_from(
+    [
+        f"{scheme}://{host}{path}"
+        for scheme in ("http", "https")
+        for host in ("example.org", "www.example.org", "example.org:8080", "example-b.org", "exa.org")
+        for path in ("/", "/a", "/a/b?c=d")
+    ]
+)
+DATES = st.sampled_from(["20240229120000", "20250101000000", "20250630120000", "20251231235959", "20260101000000"])
+QUESTIONS = st.fixed_dictionaries(
+    {"url": URLS},
+    optional={
+        "matchType": st.sampled_from(["exact", "prefix", "host", "domain"]),
+        "from": st.sampled_from(["2024", "202501", "20250102"]),
+        "to": st.sampled_from(["2025", "202506", "20260101"]),
+        "limit": st.sampled_from(["0", "1", "7", "1000", "-1", "-7", "-1000"]),
+        "sort": st.sampled_from(["default", "reverse"]),
+    },
+)
+FILTERS = st.lists(st.sampled_from(["=status:200", "!=status:404", "url:a", "~mime:text/.*"]), max_size=2)
+
+
+@given(
+    kept=st.lists(st.tuples(URLS, DATES, st.sampled_from([200, 404])), max_size=300),
+    question=QUESTIONS,
+    filters=FILTERS,
+)
+@hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_search_answers_as_a_plain_list_would(
+    captures: Captures, kept: list[tuple[str, str, int]], question: dict[str, str], filters: list[str]
+) -> None:
+    captures.drop("news", "")
+    rows = [capture(url, date, status=status, offset=number) for number, (url, date, status) in enumerate(kept)]
+    captures.add(rows)
+    query = queries.parse("news", question, filters)
+    rows = [row for row in rows if any(matches(row.key, keys) for keys in query.ranges) and query.accepts(row)]
+    rows.sort(key=lambda row: (row.key, row.date, row.offset), reverse=query.sort == "reverse")
+    limit = query.limit
+    expected = rows if limit is None else rows[:limit] if limit >= 0 else rows[limit:]
+    assert list(captures.search(query)) == expected
+
+
+def matches(key: str, keys: KeyRange) -> bool:
+    return key == keys.low if keys.high is None else keys.low <= key < keys.high
+
+
+@given(dates=st.lists(DATES, max_size=200), closest=DATES, since=st.sampled_from(["", "2025"]))
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_closest_goes_by_distance(captures: Captures, dates: list[str], closest: str, since: str) -> None:
+    captures.drop("news", "")
+    captures.add(capture(date=date, offset=number) for number, date in enumerate(dates))
+    found = ask(captures, url="example.org", sort="closest", closest=closest, **{"from": since})
+    distances = [abs(each.date - parse_date(closest)) for each in found]
+    assert distances == sorted(distances)
+    assert sorted(each.timestamp for each in found) == sorted(date for date in dates if date >= since)
+
+
+def test_a_long_answer_is_read_page_by_page(captures: Captures) -> None:
+    captures.add(capture(f"http://example.org/{number:05d}", offset=number) for number in range(5000))
+    found = captures.search(queries.parse("news", {"url": "example.org/*"}))
+    assert [each.offset for each in islice(found, 3)] == [0, 1, 2]
+    captures.add([capture("http://example.org/04000a", offset=5001)])
+    assert 5001 in [each.offset for each in found], "a page was read before it was needed"
+
+
+def test_a_search_that_finds_nothing_ends_in_time(captures: Captures) -> None:
+    captures.add(capture(offset=number) for number in range(100))
+    query = queries.parse("news", {"url": "*.org"}, ["=status:999"])
+    with pytest.raises(SearchTimeout, match="ask for fewer URLs"):
+        list(captures.search(query, seconds=0))
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("keys", [KeyRange("org,example)/"), KeyRange("org,", "org-")])
+def test_every_page_is_read_along_the_index(captures: Captures, keys: KeyRange, backward: bool) -> None:
+    captures.add(capture(offset=number) for number in range(100))
+    walk = Walk("news", keys, since=1, until=2**60, backward=backward)
+    with open_engine(str(captures._engine.url)).connect() as connection:
+        first = connection.execute(walk.page(None, 1)).one()
+        for after in (None, first):
+            page = walk.page(after, 50).compile(connection, compile_kwargs={"literal_binds": True})
+            plan = " ".join(row[-1] for row in connection.execute(text(f"EXPLAIN QUERY PLAN {page}")))
+            assert "SEARCH captures USING INDEX captures_key" in plan
+            assert "TEMP B-TREE" not in plan
+        connection.engine.dispose()
+
+
+def test_threads_share_an_index(captures: Captures) -> None:
+    def work(number: int) -> int:
+        captures.add(capture(offset=number * 100 + each) for each in range(100))
+        return len(ask(captures, url="example.org"))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert max(pool.map(work, range(16))) == 1600
+
+
+STARTER = """
+import sys
+sys.path.insert(0, "tests")
+from captured import capture
+from dedupdb.captures import Captures
+print("ready", flush=True)
+sys.stdin.readline()
+with Captures(sys.argv[1]) as captures:
+    captures.add([capture(offset=int(sys.argv[2])), capture(offset=99)])
+"""
+
+
+def test_processes_that_start_at_once_make_one_index(database_url: str) -> None:
+    starters = [
+        subprocess.Popen(
+            [sys.executable, "-c", STARTER, database_url, str(number)],
+            **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True},
+        )
+        for number in range(6)
+    ]
+    for starter in starters:
+        assert starter.stdout.readline() == "ready\n"
+    for starter in starters:
+        starter.stdin.write("go\n")
+        starter.stdin.flush()
+    assert [(starter.communicate()[0], starter.returncode) for starter in starters] == [("", 0)] * 6
+    with Captures(database_url) as captures:
+        assert captures.count("news") == 7
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:////no/such/folder/index.db", "sqlite:////dev/null", "nonsense", "mysterysql://x/y"]
+)
+def test_a_database_that_can_not_be_opened_is_named_in_one_line(url: str) -> None:
+    with pytest.raises(CapturesError, match="capture index at") as caught:
+        Captures(url)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_damaged_database_is_named_in_one_line(tmp_path: Path, database_url: str) -> None:
+    (tmp_path / "index.db").write_bytes(b"SQLite format 3\0" + b"rubbish" * 1000)
+    with pytest.raises(CapturesError, match=r"^the capture index at \S+index.db"):
+        Captures(database_url)
+
+
+def test_postgresql_is_spoken_too() -> None:
+    statement = postgresql.insert(CAPTURES).on_conflict_do_nothing(index_elements=["collection", "filename", "offset"])
+    assert 'ON CONFLICT (collection, filename, "offset") DO NOTHING' in str(
+        statement.compile(dialect=postgresql.dialect())
+    )
+    page = Walk("news", KeyRange("a", "b")).page(None, 5)
+    assert "ORDER BY captures.key, captures.date, captures.id" in str(page.compile(dialect=postgresql.dialect()))
