@@ -12,42 +12,56 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Self
 
 from setproctitle import setproctitle
 
-GRACE_SECONDS: Final = 90.0
+GRACE_SECONDS: Final = 120.0
 """How long an abandoned child may take to end by itself before it kills its process group."""
 
 
-def attach(title: str, lifeline_fd: int, held_fds: Sequence[int] = ()) -> None:
-    """Name this process, and see to it that it ends when its lifeline does.
+@dataclass(slots=True)
+class Standing:
+    """This process as its parent knows it. `ready_fd` is -1 for a role that somebody started by hand."""
 
-    `held_fds` are the write ends of later stages' lifelines; they are kept from this process's own children.
-    """
-    setproctitle(f"ghostfleet: {title}")
-    for fd in held_fds:
-        os.set_inheritable(fd, False)
-    if lifeline_fd >= 0:
-        os.set_inheritable(lifeline_fd, False)
-        threading.Thread(target=_watch, args=(lifeline_fd,), name="lifeline", daemon=True).start()
+    ready_fd: int
 
+    @classmethod
+    def attach(cls, title: str, ready_fd: int, lifeline_fd: int, held_fds: Sequence[int]) -> Self:
+        """Name this process, and see to it that it ends when its lifeline does.
 
-def report_ready(ready_fd: int, **facts: Any) -> None:
-    """Tell the parent that this process serves, and what it should know; once."""
-    _tell(ready_fd, {"ready": True, **facts})
+        `held_fds` are the write ends of later stages' lifelines. None of the descriptors goes to its own children.
+        """
+        setproctitle(f"ghostfleet: {title}")
+        for fd in (ready_fd, lifeline_fd, *held_fds):
+            if fd >= 0:
+                os.set_inheritable(fd, False)
+        if lifeline_fd >= 0:
+            threading.Thread(target=_watch, args=(lifeline_fd,), name="lifeline", daemon=True).start()
+        return cls(ready_fd)
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether no supervisor started it."""
+        return self.ready_fd < 0
 
-def report_failed(ready_fd: int, message: str) -> None:
-    """Tell the parent in one line why this process can't serve; once."""
-    _tell(ready_fd, {"ready": False, "error": message})
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return os.getpid()
 
+    def is_ready(self, **facts: Any) -> None:
+        """Tell the parent that this process serves, and what it should know."""
+        self._tell({"ready": True, **facts})
 
-def _tell(ready_fd: int, facts: dict[str, Any]) -> None:
-    if ready_fd < 0:
-        return
-    with os.fdopen(ready_fd, "w", encoding="utf-8") as pipe:
-        pipe.write(json.dumps(facts) + "\n")
+    def is_unfit(self, message: str) -> None:
+        """Tell the parent in one line why this process can't serve, and that trying again is no use."""
+        self._tell({"ready": False, "error": message})
+
+    def _tell(self, facts: dict[str, Any]) -> None:
+        if self.ready_fd >= 0:
+            os.write(self.ready_fd, json.dumps(facts).encode() + b"\n")
 
 
 def _watch(lifeline_fd: int) -> None:

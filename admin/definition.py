@@ -1,4 +1,4 @@
-"""From what a person asked for to what is run: seeds, profile, collection and job name, checked before anything starts."""
+"""From what a person asked for to what is run: seeds, profile and names, checked before anything starts."""
 
 from __future__ import annotations
 

@@ -11,16 +11,16 @@ import logging
 import os
 import socket
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from admin import homefolder, sockets
 from admin.process import Role, Stage, StartError
 from admin.supervise import Post, Supervisor
-from archive import warcfile
+from archive.repair import repair
 from archive.settings import Settings
-from dedupdb.claims import Claims, DedupUnavailable
+from frontier.embedded import RedisProblem, check_redis
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +28,8 @@ READY_SECONDS: Final = 60.0
 _PROXY_MARGIN_SECONDS: Final = 20.0
 """Beyond the drain, for the last batch's fsync and the files' final names."""
 _INDEX_SECONDS: Final = 60.0
+_REDIS_SECONDS: Final = 310.0
+"""A large append-only file takes its time to load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,13 @@ class Addresses:
 class Fleet:
     """Redis, proxies and indexer as supervised children; workers when asked for.
 
-    `on_restart` is called with a line for each child that died and starts again.
+    `note` is called with a line for whatever people should know, such as a child that died and starts again.
     """
 
-    def __init__(self, settings: Settings, on_restart: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, settings: Settings, note: Callable[[str], None] = lambda _: None) -> None:
         self.settings = settings
         self.addresses: Addresses | None = None
-        self._on_restart = on_restart
+        self._note = note
         self._supervisor: Supervisor | None = None
         self._listeners: list[socket.socket] = []
 
@@ -72,13 +74,17 @@ class Fleet:
             self.stop(hurry=lambda: True)
             raise
 
-    def add_worker(self, index: int, arguments: tuple[str, ...], stop_seconds: float) -> Post:
-        """Start one worker process; it visits until the frontier says that the job is finished."""
+    def add_worker(self, index: int, *, job: str, at_once: int, log_dir: Path, stop_seconds: float) -> None:
+        """Start one worker process; it visits until the frontier says that the job is finished or stopped."""
         assert self._supervisor is not None
-        role = Role(
-            f"worker-{index}", Stage.WORKERS, ("worker", *arguments), stop_seconds=stop_seconds, ends_by_itself=True
+        assert self.addresses is not None
+        name = f"worker-{index}"
+        arguments = ["worker", "--job", job, "--name", name, "--at-once", str(at_once), "--log-dir", str(log_dir)]
+        arguments += ["--proxy", self.addresses.proxy, "--redis-url", self.addresses.redis_url]
+        arguments += [part for control in self.addresses.controls for part in ("--control", control)]
+        self._supervisor.start(
+            Role(name, Stage.WORKERS, tuple(arguments), stop_seconds=stop_seconds, ends_by_itself=True)
         )
-        return self._supervisor.start(role)
 
     def tick(self) -> None:
         """Look after the children once. Raises GaveUp or StartError when one can't be kept alive."""
@@ -109,9 +115,9 @@ class Fleet:
         controls = [self._control_socket(index) for index in range(proxy.processes)]
         (cdx,) = self._listen(chosen.host, chosen.cdx_port, 1, "the setting admin.cdx_port")
         environment = {**os.environ, **self.settings.for_child()}
-        self._supervisor = Supervisor(self.settings.home / "logs", environment, self._on_restart)
+        self._supervisor = Supervisor(self.settings.home / "logs", environment, self._note)
         redis_url = self.settings.redis.url or self._start_redis()
-        self._ping_redis(redis_url)
+        self._check_redis(redis_url)
         repair_leftovers(self.settings)
         posts = [self._start_indexer(cdx, redis_url)]
         posts += [self._start_proxy(i, main[i], controls[i], redis_url) for i in range(proxy.processes)]
@@ -132,19 +138,17 @@ class Fleet:
 
     def _start_redis(self) -> str:
         assert self._supervisor is not None
-        post = self._supervisor.start(Role("redis-keeper", Stage.REDIS, ("_redis",), owns_group=False))
-        self._supervisor.wait_ready([post], READY_SECONDS)
+        post = self._supervisor.start(Role("redis-keeper", Stage.REDIS, ("_redis",)))
+        self._supervisor.wait_ready([post], _REDIS_SECONDS)
         return str((post.child.facts or {})["url"])
 
-    def _ping_redis(self, redis_url: str) -> None:
-        settings = self.settings
-        with Claims(
-            redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=settings.redis.timeout_seconds
-        ) as claims:
-            try:
-                claims.tally("ghostfleet", "ping")
-            except DedupUnavailable as error:
-                raise StartError(f"{error}; start it, correct redis.url, or leave it empty for a private one") from error
+    def _check_redis(self, redis_url: str) -> None:
+        try:
+            warnings = check_redis(redis_url, timeout_seconds=self.settings.redis.timeout_seconds)
+        except RedisProblem as error:
+            raise StartError(str(error)) from error
+        for warning in warnings:
+            self._note(warning)
 
     def _start_indexer(self, cdx: socket.socket, redis_url: str) -> Post:
         assert self._supervisor is not None
@@ -156,13 +160,12 @@ class Fleet:
     def _start_proxy(self, index: int, main: socket.socket, control: socket.socket, redis_url: str) -> Post:
         assert self._supervisor is not None
         fds = (main.fileno(), control.fileno())
-        arguments = ("_proxy-process", "--index", str(index), "--redis-url", redis_url)
-        arguments += ("--listen-fd", str(fds[0]), "--control-fd", str(fds[1]))
+        where = ("--listen-fd", str(fds[0]), "--control-fd", str(fds[1]), "--redis-url", redis_url)
         seconds = self.settings.proxy.drain_seconds + _PROXY_MARGIN_SECONDS
         role = Role(
             f"proxy-{index}",
             Stage.PROXIES,
-            arguments,
+            ("_proxy-process", "--index", str(index), *where),
             fds=fds,
             stop_seconds=seconds,
             before_restart=lambda: repair_leftovers(self.settings),
@@ -174,9 +177,6 @@ def repair_leftovers(settings: Settings) -> None:
     """Finish the files that dead writers left open, in every collection; a failure is logged, and stops nobody."""
     for collection in homefolder.collections(settings):
         try:
-            repaired = warcfile.repair(settings, collection)
+            repair(settings, collection)
         except OSError:
             log.exception("collection %s could not be repaired; `ghostfleet repair` tries again", collection)
-            continue
-        for each in repaired:
-            log.warning("repaired %s", each)

@@ -27,7 +27,9 @@ def prepare(home: Path) -> None:
         probe.unlink()
         _make_token(home / TOKEN_FILE)
     except OSError as error:
-        raise HomeError(f"the home {home} can't be written to ({error.strerror}); choose another with --home") from error
+        raise HomeError(
+            f"the home {home} can't be written to ({error.strerror}); choose another with --home"
+        ) from error
 
 
 def control_token(home: Path) -> str:

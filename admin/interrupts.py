@@ -45,8 +45,13 @@ class Interrupts:
         """Whether there was a second one."""
         return self.count > 1
 
-    def wait(self, seconds: float) -> bool:
-        """Wait for so long, or until the next signal; whether there was one, now or earlier."""
+    def wake(self) -> None:
+        """End a `wait` without a signal; for other threads."""
+        with suppress(BlockingIOError):
+            os.write(self._write_fd, b".")
+
+    def wait(self, seconds: float | None) -> bool:
+        """Wait for so long (None: for ever), or until the next signal or `wake`; whether there was a signal ever."""
         if select.select([self._read_fd], [], [], seconds)[0]:
             with suppress(BlockingIOError):
                 os.read(self._read_fd, 4096)
@@ -54,5 +59,4 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
-        with suppress(BlockingIOError):
-            os.write(self._write_fd, b"!")
+        self.wake()

@@ -49,8 +49,6 @@ class Role:
     """From SIGTERM to SIGKILL."""
     ends_by_itself: bool = False
     """True for workers: exit code 0 is the end of their work, not a death."""
-    owns_group: bool = True
-    """Whether what it left behind ends with it (a worker's browsers). Redis must outlive a restart of its keeper."""
     before_restart: Callable[[], None] | None = None
     """Run in the parent between a death and the next start, for instance to repair files that were left open."""
 
@@ -100,16 +98,21 @@ class Child:
     @property
     def is_ready(self) -> bool:
         """Whether it said that it serves."""
-        if self.facts is None:
-            self._hear()
+        self._hear()
         return bool(self.facts and self.facts.get("ready"))
 
     @property
     def complaint(self) -> str | None:
         """Why it can't serve, in its own words when it gave any; None as long as it may become ready."""
-        if self.exit_code is None and self.facts is None:
+        if self.is_ready or (self.exit_code is None and self.facts is None):
             return None
-        return None if self.is_ready else self.last_words()
+        return self.last_words()
+
+    @property
+    def refusal(self) -> str | None:
+        """What it said when it found that it can't serve here; None when it did not say so."""
+        self._hear()
+        return str(self.facts["error"]) if self.facts and "error" in self.facts else None
 
     def await_word(self, seconds: float) -> None:
         """Return when it says something or ends, or when the time has passed."""
@@ -121,9 +124,10 @@ class Child:
 
     def last_words(self) -> str:
         """What it said was wrong; else how it ended and the last line of its log."""
-        if self.facts and self.facts.get("error"):
-            return str(self.facts["error"])
-        return f"{self.role.name} {how_it_ended(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
+        return (
+            self.refusal
+            or f"{self.role.name} {how_it_ended(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
+        )
 
     def terminate(self) -> None:
         """Ask it to end."""
@@ -131,17 +135,13 @@ class Child:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End it now, and with it what it started, where that is its own."""
-        if self.role.owns_group:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-        elif self.exit_code is None:
-            self._process.kill()
+        """End it now, and whatever of its process group is left, such as a worker's browsers."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
 
     def bury(self) -> None:
         """Reap it after its end; end what it left behind; let go of its pipe."""
-        if self.role.owns_group:
-            self.kill()
+        self.kill()
         self._process.wait()
         self._close_pipe()
 
@@ -149,15 +149,24 @@ class Child:
         self, arguments: list[str], ready_fd: int, lifeline: Lifeline, environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         # -P keeps the current folder, which may hold a redis.py or a folder named proxy, out of the import path.
-        path = os.pathsep.join(filter(None, [_SOURCE, environment.get("PYTHONPATH", "")]))
+        role, path = self.role, os.pathsep.join(filter(None, [_SOURCE, environment.get("PYTHONPATH", "")]))
         with self._open_log() as output:
             return subprocess.Popen(
-                [sys.executable, "-P", "-m", self.role.module, *arguments]
-                + ["--title", self.role.name, "--ready-fd", str(ready_fd)],
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    role.module,
+                    *arguments,
+                    "--title",
+                    role.name,
+                    "--ready-fd",
+                    str(ready_fd),
+                ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                pass_fds=(*self.role.fds, ready_fd, lifeline.fd, *lifeline.held),
+                pass_fds=(*role.fds, ready_fd, lifeline.fd, *lifeline.held),
                 env={**environment, "PYTHONPATH": path},
                 start_new_session=True,
             )
@@ -177,8 +186,8 @@ class Child:
             self._told += piece
             if not piece:
                 self._close_pipe()
-        line, newline, _ = self._told.partition(b"\n")
-        if newline:
+        *lines, self._told = self._told.split(b"\n")
+        for line in lines:
             self.facts = _facts(line)
 
     def _close_pipe(self) -> None:

@@ -183,7 +183,7 @@ def _panel(view: View, notices: list[str]) -> RenderableType:
         table.add_row(Text("failed", style="red"), Text(f"{count} × {kind}"))
     title = f"{view.name}  {clock(view.seconds)}"
     footer = "finishing what is in flight; Ctrl-C again ends it now" if view.stopping else "Ctrl-C stops cleanly"
-    lines = [table, *(Text(line, style="yellow") for line in notices)]
+    lines: list[RenderableType] = [table, *(Text(line, style="yellow") for line in notices)]
     return Panel(Group(*lines), title=Text(title), subtitle=Text(footer, style="dim"), title_align="left")
 
 

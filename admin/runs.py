@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -47,9 +48,9 @@ class RunState:
     limits: Mapping[str, float] | None = None
 
     def is_open(self, limits: Mapping[str, float]) -> bool:
-        """Whether there is more to do: it was cut off, or stopped at limits that are others now."""
+        """Whether there is more to do: it was cut off, or stopped at limits that were raised since."""
         if self.status == "limit":
-            return dict(self.limits or {}) != dict(limits)
+            return _reach_further(self.limits or {}, limits)
         return self.status != "finished"
 
 
@@ -71,6 +72,11 @@ class Run:
         changed = replace(self, state=replace(self.state, **changes))
         _write_json(self.folder / STATE_FILE, asdict(changed.state))
         return changed
+
+    def discard_if_new(self) -> None:
+        """Drop the folder of a run that never began."""
+        if not self.resumed:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def save_profile(self, profile: Mapping[str, Any]) -> None:
         """Keep the profile as it is run now."""
@@ -110,6 +116,11 @@ def held(run: Run) -> Iterator[None]:
         except BlockingIOError as error:
             raise RunError(f"job {run.state.job} is being run already; wait for it, or give another --job") from error
         yield
+
+
+def _reach_further(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
+    """Whether limits were raised or dropped, and none was lowered or added."""
+    return dict(before) != dict(now) and all(name in before and now[name] >= before[name] for name in now)
 
 
 def _read_state(path: Path) -> RunState:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from admin.codes import word
 from admin.progress import clock, human_bytes
-from admin.runs import Status
+from admin.runs import Run, Status
+from admin.tally import Tally
+from frontier.lease import Progress
 
 _ENDINGS = {
     "finished": "finished: everything in scope was visited",
@@ -76,3 +79,29 @@ class Summary:
                 yield kind, f"{count} × {word(code)}"
         yield "files", self.archive
         yield "reports", self.folder
+
+
+def summarise(run: Run, tally: Tally, progress: Progress, archive: Path) -> Summary:
+    """The summary of a run that has just ended; `archive` is the folder of its collection's WARC files."""
+    state, count = run.state, tally.all
+    return Summary(
+        job=state.name,
+        collection=state.collection,
+        status=state.status,
+        reason=state.reason,
+        seconds=state.seconds,
+        resumed=run.resumed,
+        pages=progress.done,
+        urls=count.total.urls,
+        bytes=count.total.bytes,
+        novel_urls=count.novel.urls,
+        novel_bytes=count.novel.bytes,
+        duplicate_urls=count.duplicate.urls,
+        duplicate_bytes=count.duplicate.bytes,
+        queued=progress.queued + progress.leased,
+        failures=tally.failures,
+        http_errors={code: number for code, number in tally.codes.most_common() if code >= 400},
+        excluded=tally.disregards,
+        folder=str(run.folder),
+        archive=str(archive),
+    )

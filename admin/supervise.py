@@ -92,7 +92,7 @@ class Supervisor:
     def tick(self) -> None:
         """Look after everybody once: note deaths, start again what is due. Never blocks for long.
 
-        Raises GaveUp when a child keeps dying, StartError when one can't be started again.
+        Raises GaveUp when a child keeps dying, StartError when one says that it can't serve here.
         """
         for post in self.posts:
             if post.is_filled:
@@ -148,6 +148,9 @@ class Supervisor:
         if post.role.ends_by_itself and code == 0:
             post.finished = True
             return
+        if post.child.refusal:
+            post.finished = True
+            raise StartError(post.child.refusal)
         steady = time.monotonic() - post.child.started > STEADY_SECONDS
         post.deaths = 1 if steady else post.deaths + 1
         if post.deaths >= MAX_DEATHS:

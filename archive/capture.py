@@ -7,6 +7,7 @@ microseconds (ISO 28500:2017 section 5.4), and a revisit must repeat its origina
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -24,6 +25,11 @@ SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not
 
 _READ_SIZE: Final = 1 << 18
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
+_DIGITS: Final = re.compile(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d{1,3})?", re.ASCII)
+_ISO: Final = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?Z?)?)?)?", re.ASCII | re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,20 +213,18 @@ def timestamp14(date: Micros) -> str:
 
 
 def parse_date(text: str) -> Micros:
-    """The moment named by a WARC-Date (any precision of ISO 8601) or by a CDX date of 4 to 17 digits.
+    """The moment named by a WARC-Date (any precision of WARC/1.1 section 5.4) or by a CDX date of 4 to 17 digits.
 
     Raises ValueError for anything else.
     """
-    if text.isdigit() and 4 <= len(text) <= 17:
-        padded = text + "00000101000000000"[len(text) :]
-        stamp = datetime.strptime(padded[:14], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-        return int(stamp.timestamp()) * 1_000_000 + int(padded[14:17]) * 1000
-    whole, _, rest = text.partition(".")
-    digits = rest.rstrip("Zz")
-    if digits and not digits.isdigit():
-        raise ValueError(f"not a WARC date: {text!r}")
-    stamp = datetime.fromisoformat(whole if whole.endswith(("Z", "z")) else whole + "Z")
-    return int(stamp.timestamp()) * 1_000_000 + int((digits + "000000")[:6])
+    found = _DIGITS.fullmatch(text) or _ISO.fullmatch(text)
+    if found is None:
+        raise ValueError(f"not a date of a WARC or an index: {text[:60]!r}")
+    year, month, day, hour, minute, second, fraction = found.groups()
+    stamp = datetime(
+        int(year), int(month or 1), int(day or 1), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
+    )
+    return (stamp - _EPOCH) // _SECOND * 1_000_000 + int(((fraction or "") + "000000")[:6])
 
 
 @lru_cache(maxsize=256)

@@ -26,6 +26,11 @@ _META_CHARSET: Final = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([a
 _XML_ENCODING: Final = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([a-zA-Z0-9_:.-]{1,40})", re.I)
 _CSS_CHARSET: Final = re.compile(rb'^@charset "([a-zA-Z0-9_:.-]{1,40})";')
 _BOMS: Final = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_OF_THE_WEB: Final = re.compile(
+    r"utf-8|utf-16-[lb]e|iso8859-\d+|cp125\d|cp866|cp874|cp932|cp949|koi8-[ru]|mac-(roman|cyrillic)|gb18030|big5(hkscs)?"
+    r"|euc_(jp|kr)|iso2022_jp"
+)
+"""Python's names of the encodings that browsers know; it has others, some of which aren't even encodings of text."""
 _LABELS: Final = {
     "iso-8859-1": "windows-1252",
     "latin1": "windows-1252",
@@ -100,12 +105,11 @@ def text_of(body: bytes, encoding: str) -> str:
 
 def _known(label: str) -> str | None:
     name = label.strip().strip("\"'").lower()
-    name = _LABELS.get(name, name)
     try:
-        b"".decode(name)
-        return codecs.lookup(name).name
+        found = codecs.lookup(_LABELS.get(name, name)).name
     except (LookupError, ValueError):
         return None
+    return found if _OF_THE_WEB.fullmatch(found) else None
 
 
 def _is_utf8(body: bytes) -> bool:

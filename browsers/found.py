@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, urljoin
@@ -12,7 +13,8 @@ from browsers.visit import FoundLink, Hop
 MAX_LINKS: Final = 6000
 """Heritrix's maxOutlinks: a page with more is a trap or a directory of everything."""
 _NO_ADDRESS: Final = ("javascript:", "mailto:", "data:", "tel:", "about:", "blob:", "sms:", "file:", "#")
-_QUERY_SAFE: Final = "!$&'()*+,;=:@/?%-._~[]|^`{}\\"
+_SLASHES: Final = re.compile(r"^(https?:)?/{2,}", re.I)
+_NO_HOST: Final = re.compile(r"(https?:)?//([?#].*)?", re.I | re.S)
 
 
 @dataclass(slots=True)
@@ -39,10 +41,12 @@ class Found:
     def resolve(self, reference: str | None) -> str | None:
         """The reference as an absolute URL in canonical form; None when it is none that can be fetched."""
         text = (reference or "").strip(" \t\r\n\f")
-        if not text or text[:11].lower().startswith(_NO_ADDRESS):
+        place, mark, query = text.partition("?")
+        text = _SLASHES.sub(r"\1//", place.replace("\\", "/")) + mark + query
+        if not text or text[:11].lower().startswith(_NO_ADDRESS) or _NO_HOST.fullmatch(text):
             return None
         try:
-            return canonical(urljoin(self.base, self._in_document_encoding(text.replace("\\", "/"))))
+            return canonical(urljoin(self.base, self._in_document_encoding(text)))
         except (UrlError, ValueError):
             return None
 
@@ -55,9 +59,15 @@ class Found:
             return text
         address, mark, query = text.partition("?")
         query, hash_mark, fragment = query.partition("#")
-        return (
-            address + mark + quote(query.encode(self.encoding, "xmlcharrefreplace"), _QUERY_SAFE) + hash_mark + fragment
-        )
+        return address + mark + "".join(map(self._escape, query)) + hash_mark + fragment
+
+    def _escape(self, char: str) -> str:
+        if char.isascii():
+            return char
+        try:
+            return quote(char.encode(self.encoding), "")
+        except UnicodeEncodeError:
+            return f"%26%23{ord(char)}%3B"  # what browsers send for a character that the encoding lacks
 
     @property
     def links(self) -> tuple[FoundLink, ...]:

@@ -13,6 +13,8 @@ from browsers.visit import FleetUnavailable
 
 ERROR_HEADER: Final = "ghostfleet-error"
 """Header by which the proxy says that an answer is its own: `<Heritrix code> <word>`; code 0 is our own trouble."""
+NOT_KEPT: Final = "not-kept"
+"""The proxy's word for an answer that came and could not be written."""
 _PROXY_STATUSES: Final = frozenset((403, 502, 503, 504))
 _NEGATIVE: Final = re.compile(r"-\d{1,5}")
 _LONGEST_RETRY_AFTER: Final = 31 * 86_400.0
@@ -48,7 +50,7 @@ def proxy_error(status: int, headers: Mapping[str, str]) -> tuple[int, str] | No
     except ValueError:
         return crawl_log.RUNTIME, text.strip()[:40] or "unexpected"
     if code >= 0:
-        raise FleetUnavailable(reason or "unavailable", retry_after(headers))
+        raise FleetUnavailable(reason or "unavailable", retry_after(headers), may_be_the_page=reason == NOT_KEPT)
     return code, reason or word(code)
 
 

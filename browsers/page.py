@@ -52,7 +52,7 @@ class Look:
     @property
     def is_page(self) -> bool:
         """Whether a document of the site is shown, and not a download or an error page of the browser."""
-        return self.main is not None and not self.failure and not self.crashed
+        return self.main is not None and self.main.is_sites and not self.failure and not self.crashed
 
 
 class Deadline:
@@ -131,8 +131,7 @@ class _Steps:
         try:
             await self._page.goto(self._url, wait_until="commit", timeout=seconds * 1000)
             self._look.main = self._traffic.main
-            left = max(0.1, seconds - (time.monotonic() - began))
-            await self._page.wait_for_load_state("load", timeout=left * 1000)
+            await self._loaded(max(0.1, seconds - (time.monotonic() - began)))
         except PlaywrightTimeout:
             if self._traffic.main is None:
                 self._look.failure = "ERR_TIMED_OUT"
@@ -142,6 +141,18 @@ class _Steps:
             match = _NET_ERROR.search(error.message)
             self._look.failure = match[1] if match else "ERR_FAILED"
         self._look.main = self._traffic.main
+
+    async def _loaded(self, seconds: float) -> None:
+        """The load event; nothing to wait for when the document itself broke off. Raises PlaywrightTimeout."""
+        load = asyncio.ensure_future(self._page.wait_for_load_state("load", timeout=seconds * 1000))
+        broken = asyncio.ensure_future(self._traffic.main_failed.wait())
+        try:
+            await asyncio.wait({load, broken}, return_when="FIRST_COMPLETED")
+            if load.done():
+                load.result()
+        finally:
+            load.cancel()
+            broken.cancel()
 
     async def _settle(self) -> None:
         most = self._deadline.left(self._settings.settle_max_seconds, _RESERVE_SECONDS)
@@ -157,7 +168,7 @@ class _Steps:
         while self._look.scroll.ended is None:
             position = Position(**await self._page.evaluate(behaviors.STEP_SCRIPT))
             quiet = 0.25 if position.is_bottom else 0.1
-            await self._traffic.settled(quiet, clock.left(2.0))
+            await self._traffic.settled(quiet, clock.left(2.0), from_now=True)
             self._look.scroll = self._look.scroll.after(position, time_is_up=clock.left(1.0) == 0)
         if self._look.scroll.ended != "bottom":
             self._look.notes.append(f"scroll-{self._look.scroll.ended}")
@@ -181,7 +192,7 @@ class _Steps:
         self._look.text = await render.page_text(self._page)
 
     async def _take_links(self) -> None:
-        self._look.links = await render.frame_links(self._page)
+        await render.collect_links(self._page, self._look.links)
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
         """One look at the page: when it fails or hangs, a note says so and the next one has its turn."""

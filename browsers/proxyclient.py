@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self
 
 import httpx
 
-from browsers.outcome import retry_after
+from browsers.outcome import NOT_KEPT, retry_after
 from browsers.visit import FleetUnavailable, VisitOrder
 
 type RecordType = Literal["resource", "metadata", "conversion"]
@@ -94,7 +94,7 @@ class SessionReport:
     @property
     def not_kept(self) -> int:
         """Exchanges that passed but could not be kept: the page has holes that are our fault."""
-        return self.errors.get("not-kept", 0)
+        return self.errors.get(NOT_KEPT, 0)
 
 
 class Control:

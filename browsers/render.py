@@ -6,17 +6,19 @@ Each step is bounded and may fail by itself: a page whose screenshot fails still
 from __future__ import annotations
 
 import io
+from asyncio import timeout
 from typing import Final
 
 from PIL import Image
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import FloatRect, Frame, Page
+from playwright.async_api import FloatRect, Page
 
 from browsers.found import MAX_LINKS
 
 THUMBNAIL_WIDTH: Final = 640
 MAX_FRAMES: Final = 50
 """Frames searched for links."""
+_FRAME_SECONDS: Final = 3.0
 MAX_TEXT: Final = 2_000_000
 """Characters of a page's text."""
 
@@ -66,12 +68,15 @@ async def page_text(page: Page) -> str:
     return str(await page.evaluate(_TEXT_SCRIPT, MAX_TEXT))
 
 
-async def frame_links(page: Page) -> list[tuple[str, str]]:
-    """(absolute URL, context) of each link in the final DOM of every frame, shadow roots included."""
-    found: list[tuple[str, str]] = []
+async def collect_links(page: Page, found: list[tuple[str, str]]) -> None:
+    """Adds (absolute URL, context) of each link in the final DOM of every frame, shadow roots included."""
     for frame in page.frames[:MAX_FRAMES]:
-        found += await _links_in(frame)
-    return found
+        try:
+            async with timeout(_FRAME_SECONDS):
+                pairs = await frame.evaluate(_LINKS_SCRIPT, MAX_LINKS)
+        except (PlaywrightError, TimeoutError):
+            continue  # the frame went away, or it never had a document, as one of a `mailto:`
+        found += [(str(url), str(context)) for url, context in pairs]
 
 
 def thumbnail(png: bytes) -> bytes:
@@ -82,10 +87,3 @@ def thumbnail(png: bytes) -> bytes:
     out = io.BytesIO()
     small.save(out, "JPEG", quality=80)
     return out.getvalue()
-
-
-async def _links_in(frame: Frame) -> list[tuple[str, str]]:
-    try:
-        return [(str(url), str(context)) for url, context in await frame.evaluate(_LINKS_SCRIPT, MAX_LINKS)]
-    except PlaywrightError:  # the frame went away meanwhile, or may not run scripts
-        return []

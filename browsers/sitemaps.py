@@ -74,7 +74,7 @@ def collect_robots(found: Found, text: str) -> None:
 def collect(found: Found, data: bytes) -> None:
     """Adds the addresses of a sitemap, a sitemap index, a feed, or a plain list of addresses."""
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<":
-        for address in _ADDRESS_LINE.findall(data.decode("utf-8", "replace").replace("\r", "\n")):
+        for address in _ADDRESS_LINE.findall(data.decode("utf-8-sig", "replace").replace("\r", "\n")):
             found.add(address, "L", "sitemap/line")
         return
     try:

@@ -45,6 +45,8 @@ class MainAnswer:
     url: str
     status: int
     headers: Mapping[str, str]
+    is_sites: bool = True
+    """False when the proxy answered by itself, since the site did not."""
 
 
 class Traffic:
@@ -57,6 +59,8 @@ class Traffic:
         """The newest answer to a main-frame navigation that was no redirect."""
         self.trouble: FleetUnavailable | None = None
         """Set when the proxy said of any request that it can't keep anything at present."""
+        self.main_failed = asyncio.Event()
+        """Set when the main document broke off after its head."""
         self._main_frame: Frame | None = None
         self._open: set[Request] = set()
         self._changed = time.monotonic()
@@ -69,22 +73,25 @@ class Traffic:
         """The page's main frame: its navigations set `main`."""
         self._main_frame = frame
 
-    async def settled(self, quiet_seconds: float, most_seconds: float) -> bool:
-        """Waits until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first."""
-        deadline = time.monotonic() + most_seconds
+    async def settled(self, quiet_seconds: float, most_seconds: float, *, from_now: bool = False) -> bool:
+        """Waits until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first.
+
+        With `from_now`, quiet before this call does not count, since something was just set off.
+        """
+        began = time.monotonic()
         while True:
             now = time.monotonic()
-            quiet_since = now - self._changed
-            if not self._open and quiet_since >= quiet_seconds:
+            quiet = now - (max(self._changed, began) if from_now else self._changed)
+            if not self._open and quiet >= quiet_seconds:
                 return True
-            if now >= deadline:
+            if now >= began + most_seconds:
                 return False
-            left = quiet_seconds - quiet_since if not self._open else _TICK
-            await asyncio.sleep(min(max(left, 0.005), deadline - now))
+            left = quiet_seconds - quiet if not self._open else _TICK
+            await asyncio.sleep(min(max(left, 0.005), began + most_seconds - now))
 
     def _on_request(self, request: Request) -> None:
         self.requests += 1
-        if request.resource_type not in _ENDLESS and request.url.startswith("http"):
+        if request.resource_type not in _ENDLESS and request.url.startswith("http") and self._is_of_page(request):
             self._open.add(request)
             self._changed = time.monotonic()
 
@@ -98,12 +105,12 @@ class Traffic:
         )
         is_redirect = response.status in range(300, 400) and "location" in headers
         if not is_redirect and self._is_main(request):
-            self.main = MainAnswer(request.url, response.status, headers)
+            self.main = MainAnswer(request.url, response.status, headers, is_sites=error is None)
 
     def _on_finished(self, request: Request) -> None:
         self._closed(request)
         asked = self.asked.get(request.url)
-        if asked is not None and asked.error is None and request.method == "GET":
+        if asked is not None and asked.error is None and asked.status != 206 and request.method == "GET":
             self.asked[request.url] = Asked(asked.status, asked.mime, asked.kind, None, is_whole=True)
 
     def _on_failed(self, request: Request) -> None:
@@ -111,6 +118,8 @@ class Traffic:
         asked = self.asked.get(request.url)
         status, mime = (asked.status, asked.mime) if asked else (0, "")
         self._remember(request.url, Asked(status, mime, request.resource_type, request.failure or "failed"))
+        if self.main is not None and self.main.url == request.url and self._is_main(request):
+            self.main_failed.set()
 
     def _closed(self, request: Request) -> None:
         self._open.discard(request)
@@ -129,9 +138,16 @@ class Traffic:
         return failure[1] if failure else None
 
     def _is_main(self, request: Request) -> bool:
-        if not request.is_navigation_request():
-            return False
-        try:
-            return request.frame is self._main_frame or request.frame == self._main_frame
-        except PlaywrightError:  # a request of a service worker, or of a frame that is gone, has none
-            return False
+        return request.is_navigation_request() and _frame_of(request) == self._main_frame
+
+    def _is_of_page(self, request: Request) -> bool:
+        """Whether the page is waited for this request: not if it is a popup's, which is closed at once."""
+        frame = _frame_of(request)
+        return frame is not None and self._main_frame is not None and frame.page == self._main_frame.page
+
+
+def _frame_of(request: Request) -> Frame | None:
+    try:
+        return request.frame
+    except PlaywrightError:  # a request of a service worker, or of a window that is only being opened, has none
+        return None

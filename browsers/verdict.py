@@ -28,6 +28,7 @@ SITES: Final = {
     "ERR_INCOMPLETE_CHUNKED_ENCODING": (crawl_log.LOST, "short"),
     "ERR_CONTENT_LENGTH_MISMATCH": (crawl_log.LOST, "short"),
     "ERR_TUNNEL_CONNECTION_FAILED": (crawl_log.CONNECT, "refused"),
+    "ERR_UNSAFE_PORT": (crawl_log.BAD_URL, "unfetchable"),
     "ERR_INVALID_HTTP_RESPONSE": (crawl_log.BAD_URL, "unreadable"),
     "ERR_INVALID_RESPONSE": (crawl_log.BAD_URL, "unreadable"),
     "ERR_RESPONSE_HEADERS_TOO_BIG": (crawl_log.BAD_URL, "unreadable"),
@@ -42,7 +43,7 @@ def visit_of(sighting: Sighting, found: Found, report: SessionReport | None, dur
     Raises FleetUnavailable when the page has holes, or is missing, by our own fault.
     """
     if report is not None and report.not_kept:
-        raise FleetUnavailable("not-kept", may_be_the_page=True)
+        raise FleetUnavailable(outcome.NOT_KEPT, may_be_the_page=True)
     look = sighting.look
     notes = (*look.notes, *(() if report is not None else ("captures-in-flight",)))
     size = report.bytes if report is not None else 0
@@ -70,13 +71,20 @@ def _failure(sighting: Sighting, report: SessionReport | None) -> tuple[int, str
     if look.crashed:
         raise FleetUnavailable("browser-crashed", may_be_the_page=True)
     if look.main is not None:
-        return outcome.proxy_error(look.main.status, look.main.headers)
+        return outcome.proxy_error(look.main.status, look.main.headers) or _broken_off(sighting, look.main.url)
     if look.failure in OURS:
         raise FleetUnavailable(OURS[look.failure])
     if _redirect(sighting) is not None:
         return None
     told = outcome.worst_error(report.errors) if report is not None else None
     return told or _by_name(look)
+
+
+def _broken_off(sighting: Sighting, url: str) -> tuple[int, str] | None:
+    """Set when the document ended short; one that the browser itself let go of (a download) did not."""
+    asked = sighting.asked.get(url)
+    name = asked.error.removeprefix("net::") if asked is not None and asked.error else ""
+    return SITES.get(name)
 
 
 def _by_name(look: Look) -> tuple[int, str]:

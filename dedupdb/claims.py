@@ -17,7 +17,6 @@ Keys, all of one collection in one hash slot:
 
 from __future__ import annotations
 
-import logging
 import secrets
 import threading
 from collections import Counter
@@ -33,8 +32,6 @@ from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
 from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entry
 
 __all__ = ["Claims", "DedupUnavailable", "Verdict", "Want"]
-
-logger = logging.getLogger(__name__)
 
 type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
 """Increments by (collection, job), then by the counter's name."""
@@ -121,8 +118,11 @@ class Claims:
         ]
         with self._ledger.lock:
             self._ledger.add(tallies)
-            self._link.run([*commands, *self._ledger.commands()])
-            self._ledger.forget()
+            self._link.run([*commands, *self._ledger.due()])
+            self._ledger.settled()
+            # Only after an outage is there more: what was added while others were in doubt.
+            self._link.run(self._ledger.due())
+            self._ledger.settled()
 
     def restore(self, known: Iterable[tuple[Want, Original]]) -> int:
         """Make originals known again, after a loss; the first of equal ones wins. How many were not known."""
@@ -172,29 +172,34 @@ class Claims:
 
 
 class _Ledger:
-    """Increments that Redis has not acknowledged yet. Those tried keep their serial, so that they count once."""
+    """Increments that Redis has not acknowledged. Those in doubt are sent again as they were, with their serial, so
+    that they count once; others add up meanwhile. However long an outage lasts, it holds one number per counter.
+    """
 
     def __init__(self, writer: bytes) -> None:
         self.lock = threading.Lock()
         self._field = b"\0" + writer
         self._serial = 0
         self._owed: dict[tuple[str, str], Counter[str]] = {}
-        self._tried: list[Command] = []
+        self._in_doubt: list[Command] = []
 
     def add(self, tallies: Tallies) -> None:
         for job, increments in tallies.items():
             self._owed.setdefault(job, Counter()).update(increments)
 
-    def commands(self) -> list[Command]:
-        for job, increments in self._owed.items():
-            self._serial += 1
-            facts = [part for pair in increments.items() for part in pair]
-            self._tried.append(_TALLY.command([_tally_key(*job)], [self._field, self._serial, *facts]))
-        self._owed = {}
-        return self._tried
+    def due(self) -> list[Command]:
+        """What to send now: what is in doubt, or else what is owed, which is in doubt from now on."""
+        if not self._in_doubt:
+            for job, increments in self._owed.items():
+                self._serial += 1
+                facts = [part for pair in increments.items() for part in pair]
+                self._in_doubt.append(_TALLY.command([_tally_key(*job)], [self._field, self._serial, *facts]))
+            self._owed = {}
+        return self._in_doubt
 
-    def forget(self) -> None:
-        self._tried = []
+    def settled(self) -> None:
+        """What was due has been acknowledged."""
+        self._in_doubt = []
 
 
 def _answer(reply: Any) -> Original | Verdict:

@@ -55,6 +55,8 @@ ALIASES: Final = {
 
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?i\)|\(\?:|\{\d+\}|\{\d*,\d*\}|.", re.DOTALL)
 _FORBIDDEN: Final = re.compile(r"\\[1-9]|\(\?(?!:|i\))")
+_AMBIGUOUS: Final = re.compile(r"\[\^?\[|--|&&|~~|\|\|")
+"""What Python may read as operations on sets one day, and warns of."""
 
 
 class FilterError(ValueError):
@@ -101,6 +103,8 @@ def worst_steps(pattern: str) -> int:
     """
     if _FORBIDDEN.search(pattern):
         raise FilterError("back-references, look-around and inline flags other than (?i) are not supported")
+    if _AMBIGUOUS.search(pattern):
+        raise FilterError("write \\[ within a set, and neither of -- && ~~ ||")
     levels = [_Level()]
     closed: _Level | None = None
     for token in _TOKEN.findall(pattern.removesuffix("$").removesuffix(".*")):

@@ -73,11 +73,6 @@ class RedisLink:
         self._address = url.rpartition("@")[2]
         self._rests_until = 0.0
 
-    @property
-    def client(self) -> redis.Redis:
-        """The client itself, for calls that may wait; use it inside `guarded`."""
-        return self._client
-
     def run(self, commands: Sequence[Command], *, patient: bool = False) -> list[Any]:
         """The replies to all commands, sent at once and not as a transaction.
 

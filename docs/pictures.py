@@ -7,12 +7,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -36,10 +37,8 @@ def main() -> int:
     """Runs the demo in a terminal and writes the pictures; the demo's exit code."""
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="ghostfleet-pictures-") as folder:
-        home = Path(folder) / "demo"
-        status = Path(folder) / "status"
-        with terminal(f"{TOP}/run demo --home {home}; echo $? > {status}") as pane:
-            screens = list(pane.screens())
+        home, status = Path(folder) / "demo", Path(folder) / "status"
+        screens = list(screens_of(f"{TOP}/run demo --home {home}", status))
         crawling = [screen for screen in screens if CRAWLING in screen and REPLAYING not in screen]
         write_svg("crawl", crawling[len(crawling) * 2 // 3], "./run demo")
         write_svg("demo", screens[-1], "./run demo")
@@ -47,49 +46,40 @@ def main() -> int:
         return int(status.read_text())
 
 
-class Pane:
-    """A terminal that a program runs in, to be looked at."""
+def screens_of(command: str, status: Path) -> Iterator[str]:
+    """Runs a command in a terminal; its screen with colours, a few times a second, the last one after its end.
 
-    def __init__(self, server: str) -> None:
-        self._server = server
-        self._pause = threading.Event()
-
-    def tmux(self, *arguments: str) -> str:
-        """What tmux answers."""
-        command = ["tmux", "-L", self._server, *arguments]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    def screens(self) -> Iterator[str]:
-        """The screen with its colours, a few times a second until the program ends, and then once more."""
-        while self.tmux("display-message", "-p", "#{pane_dead}").strip() != "1":
-            yield self._screen()
-            self._pause.wait(LOOK_SECONDS)
-        yield self._screen()
-
-    def _screen(self) -> str:
-        lines = self.tmux("capture-pane", "-p", "-e").rstrip().splitlines()
-        return "\n".join(line for line in lines if not line.startswith("Pane is dead"))
+    `status` is where the command's exit code is written.
+    """
+    pause = threading.Event()
+    shell = f"COLORTERM=truecolor {command}; echo $? > {status}.new; mv {status}.new {status}; cat"
+    with terminal(shell) as tmux:
+        while not status.exists():
+            pause.wait(LOOK_SECONDS)
+            yield tmux("capture-pane", "-p", "-e")
+        yield tmux("capture-pane", "-p", "-e")
 
 
 @contextmanager
-def terminal(command: str) -> Iterator[Pane]:
-    """A terminal of its own that runs a command and stays when that has ended."""
-    pane = Pane(f"ghostfleet-{threading.get_native_id()}")
-    size = ["-x", str(COLUMNS), "-y", str(ROWS)]
-    pane.tmux("new-session", "-d", *size, "cat", ";", "set-option", "-g", "remain-on-exit", "on")
+def terminal(shell_command: str) -> Iterator[Callable[..., str]]:
+    """A terminal of its own that runs a shell command; gives what asks tmux about it."""
+    server = f"ghostfleet-{os.getpid()}"
+
+    def tmux(*arguments: str) -> str:
+        return subprocess.run(["tmux", "-L", server, *arguments], check=True, capture_output=True, text=True).stdout
+
+    tmux("new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), shell_command)
     try:
-        pane.tmux("set-option", "-g", "default-terminal", "tmux-256color")
-        pane.tmux("respawn-pane", "-k", f"COLORTERM=truecolor {command}")
-        yield pane
+        yield tmux
     finally:
-        pane.tmux("kill-server")
+        tmux("kill-server")
 
 
 def write_svg(name: str, screen: str, title: str) -> None:
     """The screen as a picture that fetches nothing: rich's own would load its font from the network."""
     console = Console(record=True, width=COLUMNS, file=sys.stderr, quiet=False, force_terminal=True)
     with console.capture():
-        console.print(Text.from_ansi(screen.strip("\n")), soft_wrap=True)
+        console.print(Text.from_ansi(screen.rstrip()), soft_wrap=True)
     svg = console.export_svg(title=title)
     svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
     (PICTURES / f"{name}.svg").write_text(svg, "utf-8")

@@ -3,32 +3,32 @@
 -- Answers 1 or 0 (seen) for each, or '' when the lease is another's or over: then nothing changes.
 
 if not known() then return 'gone' end
-if ARGV[1] ~= '' and redis.call('HGET', key('lease'), ARGV[1]) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
+if ARGV[1] ~= '' and call('HGET', key('lease'), ARGV[1]) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
 
 -- Whether it may be queued: it is new, or it is to be visited again and not waiting for that already.
 local function admitted(id, bucket, force)
-  local new = redis.call('SADD', key('seen:' .. bucket), id) == 1
+  local new = call('SADD', key('seen:' .. bucket), id) == 1
   if new or not force then return new end
-  if redis.call('HEXISTS', key('u'), id) == 1 then return false end
-  local ended = redis.call('HGET', key('ended'), id)
+  if call('HEXISTS', key('u'), id) == 1 then return false end
+  local ended = call('HGET', key('ended'), id)
   if ended then
     count(string.match(ended, '^[^\n]*'), -1)
-    redis.call('HDEL', key('ended'), id)
+    call('HDEL', key('ended'), id)
   end
   return true
 end
 
 local wanted = math.floor((#ARGV - 3) / 7)
-local sequence = redis.call('HINCRBY', key('count'), 'sequence', wanted) - wanted
+local sequence = call('HINCRBY', key('count'), 'sequence', wanted) - wanted
 local answers = {}
 for number = 1, wanted do
   local at = 3 + (number - 1) * 7
   local id, host, seed = ARGV[at + 1], ARGV[at + 3], ARGV[at + 7]
-  if seed ~= '' then redis.call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) end
+  if seed ~= '' then call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) end
   answers[number] = 0
   if admitted(id, ARGV[at + 2], ARGV[at + 6] == '1') then
     local place = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
-    redis.call('HSET', key('u'), id, host .. '\n' .. place .. '\n' .. ARGV[at + 5])
+    call('HSET', key('u'), id, host .. '\n' .. place .. '\n' .. ARGV[at + 5])
     enqueue(id, host, place)
     answers[number] = 1
   end

@@ -6,23 +6,25 @@ local host, what = ARGV[1], ARGV[2]
 local name = HOSTS .. host
 
 if what == 'block' then
-  redis.call('HSET', name, 'b', NOW + tonumber(ARGV[3]))
-  redis.call('PEXPIREAT', name, due(host) + DAY_MS)
-  look_when_due(host)
+  local over = NOW + tonumber(ARGV[3])
+  call('HSET', name, 'b', over)
+  call('PEXPIREAT', name, over + 2 * DAY_MS)
+  look_when_due(host, over)
   return 1
 end
 if what == 'aside' then return set_aside(host, ARGV[3]) end
 
-local blocked = redis.call('HDEL', name, 'b', 'f')
+local blocked = call('HDEL', name, 'b', 'f')
+local due = look(host)
 if not is_aside(host) then
-  look_when_due(host)
+  look_when_due(host, due)
   return blocked > 0 and 1 or 0
 end
-redis.call('HDEL', key('aside'), host)
-local waiting = redis.call('ZCARD', key('q:' .. host))
+call('HDEL', key('aside'), host)
+local waiting = call('ZCARD', key('q:' .. host))
 if waiting > 0 then
   count('queued', waiting)
   count('excluded', -waiting)
-  redis.call('ZADD', key('ready'), math.max(due(host), NOW), host)
+  call('ZADD', key('ready'), math.max(due, NOW), host)
 end
 return 1

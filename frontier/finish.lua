@@ -6,44 +6,50 @@ local id, token, worker, ending, code = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV
 local bytes, url_wait, host_wait = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local host_failed, counts, most_failures, seed = ARGV[9] == '1', ARGV[10] == '1', tonumber(ARGV[11]), ARGV[12]
 
-if not known() then return 'gone' end
-local mine = token .. '\n' .. worker
-if redis.call('HGET', key('lease'), id) ~= mine then
+local held = call('HMGET', key('lease'), id, 'f:' .. worker)
+if held[1] ~= token .. '\n' .. worker then
+  if not known() then return 'gone' end
   -- Said twice: the first answer may have been lost on its way.
-  local last = redis.call('HGET', key('last'), 'f:' .. worker)
-  return last and string.match(last, '^' .. token .. '\n(.*)$') or ''
+  return held[2] and string.match(held[2], '^' .. token .. '\n(.*)$') or ''
 end
-redis.call('HSET', key('last'), 'f:' .. worker, token .. '\n' .. ending)
 
-local record, host, place = read(id)
-local name = HOSTS .. host
-if host_wait > 0 then redis.call('HSET', name, 'd', math.max(due(host), NOW + host_wait)) end
-release(id, host)
+local record, tries, host, place = read(id)
+call('HSET', key('lease'), 'f:' .. worker, token .. '\n' .. ending)
+if not record then
+  call('ZREM', key('leases'), id)
+  call('HDEL', key('lease'), id)
+  quarantine(id)
+  return 'failed'
+end
+
+local due, going_on, failures = look(host)
+if host_wait > 0 then due = math.max(due, NOW + host_wait) end
+failures = host_failed and failures + 1 or ending == 'done' and 0 or failures
+call('ZREM', key('leases'), id)
+call('HDEL', key('lease'), id)
+call('HSET', HOSTS .. host, 'n', math.max(going_on - 1, 0), 'd', due, 'f', failures)
+if host_wait > DAY_MS then call('PEXPIREAT', HOSTS .. host, due + DAY_MS) end
 
 if bytes > 0 then
   count('bytes', bytes)
-  redis.call('HINCRBY', key('hostbytes'), host, bytes)
+  call('HINCRBY', key('hostbytes'), host, bytes)
 end
 
-if ending == 'again' then
+if ending ~= 'again' then
+  conclude(id, record, ending, code)
+  if ending == 'done' then call('HINCRBY', key('pages'), host, 1) end
+else
   count('retries', 1)
-  if counts then redis.call('HINCRBY', key('tries'), id, 1) end
+  if counts then call('HSET', key('u'), 't:' .. id, tries + 1) end
   if url_wait > 0 then
-    redis.call('ZADD', key('retry'), NOW + url_wait, id)
+    call('ZADD', key('retry'), NOW + url_wait, id)
     count('queued', 1)
   else
     enqueue(id, host, place)
   end
-else
-  conclude(id, record, ending, code)
-  if ending == 'done' then redis.call('HINCRBY', key('pages'), host, 1) end
 end
-if seed ~= '' and redis.call('HEXISTS', key('seeds'), id) == 1 then redis.call('HSET', key('seeds'), id, seed) end
 
-if host_failed then
-  if redis.call('HINCRBY', name, 'f', 1) >= most_failures then set_aside(host, 'failing') end
-elseif ending == 'done' then
-  redis.call('HDEL', name, 'f')
-end
-look_when_due(host)
+if seed ~= '' and call('HEXISTS', key('seeds'), id) == 1 then call('HSET', key('seeds'), id, seed) end
+look_when_due(host, due)
+if host_failed and failures >= most_failures then set_aside(host, 'failing') end
 return ending

@@ -13,21 +13,27 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import Final
 
-_SHUTDOWN = b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n"
-_PING = b"*1\r\n$4\r\nPING\r\n"
-_SECONDS = 10.0
+_SHUTDOWN: Final = b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n"
+PING: Final = b"*1\r\n$4\r\nPING\r\n"
+_SECONDS: Final = 10.0
 
 
 def main(folder: Path, address: str) -> None:
-    """Return at once; what is left behind waits for the last user."""
+    """Return at once; what is left behind waits for the last user. One guard is enough: a second one leaves."""
     if os.fork():
         os._exit(0)
     os.setsid()
-    while answer(address, _PING):
-        wait_until_unused(folder)
-        if end_if_unused(folder, address):
-            break
+    os.chdir("/")
+    with (folder / "guard.lock").open("a") as guarding:
+        try:
+            fcntl.flock(guarding, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        while is_up(address):
+            wait_until_unused(folder)
+            end_if_unused(folder, address)
 
 
 def wait_until_unused(folder: Path) -> None:
@@ -46,6 +52,11 @@ def end_if_unused(folder: Path, address: str) -> bool:
             return False
         answer(address, _SHUTDOWN)
         return True
+
+
+def is_up(address: str) -> bool:
+    """Whether a Redis answers at this socket, be it that it is still loading its data."""
+    return answer(address, PING).startswith((b"+PONG", b"-LOADING"))
 
 
 def answer(address: str, command: bytes) -> bytes:

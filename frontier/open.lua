@@ -2,16 +2,16 @@
 -- both JSON, then names and values of its limits. Answers 0, changing nothing, when somebody else was quicker.
 -- A job that was stopped goes on; one that was paused stays so. Until its seeds are in ('opening'), nothing is handed out or finished.
 
-local before = redis.call('GET', ROOT)
+local before = call('GET', ROOT)
 if (before or '') ~= ARGV[1] then return 0 end
-redis.call('SET', ROOT, ARGV[2])
+call('SET', ROOT, ARGV[2])
 for at = 3, #ARGV, 2 do
   if ARGV[at + 1] == '' then
-    redis.call('HDEL', key('state'), ARGV[at])
+    call('HDEL', key('state'), ARGV[at])
   else
-    redis.call('HSET', key('state'), ARGV[at], ARGV[at + 1])
+    call('HSET', key('state'), ARGV[at], ARGV[at + 1])
   end
 end
-redis.call('HDEL', key('state'), 'stopped')
-redis.call('HSET', key('state'), 'opening', 1)
+call('HDEL', key('state'), 'stopped')
+call('HSET', key('state'), 'opened', NOW, 'opening', 1)
 return 1

@@ -4,15 +4,15 @@
 if not known() then return 'gone' end
 local next_due
 for _, name in ipairs({ 'ready', 'retry' }) do
-  local first = redis.call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
+  local first = call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
-local state = redis.call('HMGET', key('state'), 'paused', 'stopped')
+local state = call('HMGET', key('state'), 'paused', 'stopped')
 return {
-  redis.call('HGETALL', key('count')),
-  redis.call('ZCARD', key('leases')),
-  redis.call('ZCARD', key('ready')),
-  redis.call('ZCOUNT', key('ready'), '(' .. string.format('%.0f', NOW), '+inf'),
+  call('HGETALL', key('count')),
+  call('ZCARD', key('leases')),
+  call('ZCARD', key('ready')),
+  call('ZCOUNT', key('ready'), '(' .. string.format('%.0f', NOW), '+inf'),
   next_due and math.max(next_due - NOW, 0) or -1,
   state[1],
   state[2],

@@ -109,7 +109,8 @@ class Frontier(Controls, Reports):
         """Take in what this canonical URL spans, too: a seed's redirect led there."""
         if self._scope.covers(url) is None:
             with self._store.guarded():
-                self._store.client.rpush(self._store.key("scope"), url)
+                length = self._store.client.rpush(self._store.key("scope"), url)
+                self._store.client.hset(self._store.key("state"), "scope", length)
             self._scope.widen([url])
             logger.info("job %s: scope widened to %s, where a seed redirects to", self.job.name, url)
 

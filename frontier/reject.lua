@@ -6,6 +6,6 @@ local MOST = 10000 -- rejected links kept
 if not known() then return 'gone' end
 local reasons = tonumber(ARGV[1])
 for number = 1, reasons do count('r:' .. ARGV[2 * number], ARGV[2 * number + 1]) end
-for at = 2 * reasons + 2, #ARGV do redis.call('LPUSH', key('rejected'), ARGV[at]) end
-if #ARGV > 2 * reasons + 1 then redis.call('LTRIM', key('rejected'), 0, MOST - 1) end
+for at = 2 * reasons + 2, #ARGV do call('LPUSH', key('rejected'), ARGV[at]) end
+if #ARGV > 2 * reasons + 1 then call('LTRIM', key('rejected'), 0, MOST - 1) end
 return 1

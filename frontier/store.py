@@ -5,18 +5,17 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 
 | key | type | what |
 |---|---|---|
-| `gf:{SHARD}:@HOST` | hash | `d` due ms, `n` visits going on, `f` failures in a row, `b` blocked until ms, `k` claims |
+| `gf:{SHARD}:@HOST` | hash | `d` due ms, `n` visits going on, `f` failures in a row, `b` end of block ms, `k` urgent claims |
 | `gf:{SHARD}:JOB` | string | the job as JSON; while it exists, the job does |
-| `…:JOB:state` | hash | paused, stopped, opening, the limits, time at work |
+| `…:JOB:state` | hash | opened, opening, paused, stopped, the limits, time at work, length of `scope` |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
 | `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by when to look at them next |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
 | `…:JOB:retry` | zset | ids that wait before they go back to their queue, by due ms |
-| `…:JOB:leases` `…:lease` | zset, hash | ids by expiry ms; id to token and worker |
-| `…:JOB:u` | hash | id to record (host, place in the queue, JSON): of what is queued or leased |
-| `…:JOB:tries` | hash | id to visits that did not end it |
+| `…:JOB:leases` | zset | ids that are leased, by expiry ms |
+| `…:JOB:lease` | hash | id to token and worker; `c:WORKER`, `f:WORKER` its last claim and finish, for lost answers |
+| `…:JOB:u` | hash | of what is queued or leased: id to record (host, place, JSON), `t:ID` visits that did not end it |
 | `…:JOB:ended` | hash | id to ending, code, record: of what failed or was excluded |
-| `…:JOB:last` | hash | worker to its last claim and finish, so that a lost answer can be given again |
 | `…:JOB:aside` | hash | hosts set aside, to the reason |
 | `…:JOB:pages` `…:hostbytes` | hash | visits that ended well, and bytes, by host |
 | `…:JOB:seen:NNNN` | sets | fingerprints of eight bytes, packed by Redis as integer sets |
@@ -46,7 +45,7 @@ from frontier.seen import BUCKETS
 type Argument = bytes | str | int | float
 
 _NAMES: Final = (
-    *("state", "count", "ready", "retry", "leases", "lease", "u", "tries", "ended", "last", "aside"),
+    *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "rejected"),
 )
 _CHUNK: Final = 1000

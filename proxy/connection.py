@@ -23,6 +23,7 @@ from proxy.relay import Stream
 log = logging.getLogger(__name__)
 
 _HIGH_WATER: Final = 1 << 19
+_LINGER_SECONDS: Final = 2.0
 
 
 class House(Protocol):
@@ -46,6 +47,8 @@ class ClientConnection(asyncio.Protocol):
         self.stream: Stream | None = None
         """The exchange under way."""
         self.is_full = False
+        self.is_at_end = False
+        """Whether the client has closed its sending side."""
         self.last_heard = house.loop.time()
         self._transport: asyncio.Transport | None = None
         self._layer: layers.modes.HttpProxy | None = None
@@ -75,8 +78,9 @@ class ClientConnection(asyncio.Protocol):
         self.run(events.DataReceived(self._client, data))
 
     def eof_received(self) -> bool:
-        """A client that closes its sending side has left: HTTP clients that still listen keep it open."""
-        return False
+        """A client that has said all it will say still gets the answer it waits for (RFC 9112 section 9.6)."""
+        self.is_at_end = True
+        return self.stream is not None
 
     def connection_lost(self, exc: Exception | None) -> None:
         assert self._client is not None
@@ -134,6 +138,13 @@ class ClientConnection(asyncio.Protocol):
         """Break the connection so that the client can't take what it has for a whole response."""
         if self._transport is not None:
             self._transport.abort()
+
+    def linger(self) -> None:
+        """Close so that the client can read our last words even when it was still talking (RFC 9112 section 9.6)."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write_eof()
+            self.resume_reading()
+            self.house.loop.call_later(_LINGER_SECONDS, self.close)
 
     def close(self) -> None:
         """Close after what was written has been sent."""

@@ -18,11 +18,12 @@ type Fields = tuple[tuple[bytes, bytes, bytes], ...]
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_STATUS_LINE: Final = re.compile(rb"(?i:(?:HTTP/(\d)(?:\.(\d+))?|ICY))[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?")
-_REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r?\n")
+_STATUS_LINE: Final = re.compile(rb"(?i:(?:HTTP/(\d)(?:\.(\d{1,9}))?|ICY))[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?")
+_REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
-_CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,16})[ \t]*(?:;[^\n]*)?\r?\n")
-_STRICT_CHUNK_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,16})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
+_CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r*\n")
+_STRICT_CHUNK_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,15})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
+_STRICT_LINE: Final = re.compile(rb"[^\x00\r\n]*\r\n")
 _MAX_CHUNK_LINE: Final = 65_536
 
 
@@ -98,14 +99,14 @@ def parse_request(raw: bytes) -> RequestHead:
     line = _REQUEST_LINE.match(raw)
     if not line:
         raise BadMessage(f"bad request line {raw.partition(b'\n')[0][:100]!r}")
+    if not raw.endswith(b"\r\n\r\n"):
+        raise BadMessage("the head ends with a bare line feed")
     fields = []
-    for text in raw[line.end() :].split(b"\n"):
-        stripped = text.rstrip(b"\r")
-        if not stripped:
-            continue
-        name, colon, value = stripped.partition(b":")
-        if not colon or not _TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
-            raise BadMessage(f"bad header line {stripped[:100]!r}")
+    for text in raw[line.end() :].split(b"\n")[:-2]:
+        # One bare CR or LF, and the origin may see other lines than we do (RFC 9112 section 2.2).
+        name, colon, value = text[:-1].partition(b":")
+        if text[-1:] != b"\r" or not colon or not _TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
+            raise BadMessage(f"bad header line {text[:100]!r}")
         fields.append((name.lower(), value.strip(b" \t"), text + b"\n"))
     return RequestHead(line[1].decode("ascii"), line[2].decode("latin-1"), int(line[3]), tuple(fields))
 
@@ -176,7 +177,7 @@ def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str
 class BodyReader:
     """Finds a body's end in a stream of bytes, and hands on its payload: the body without transfer coding."""
 
-    __slots__ = ("_line", "_payload", "_remaining", "_state", "_strict", "broken", "done", "framing")
+    __slots__ = ("_has_begun", "_line", "_payload", "_remaining", "_state", "_strict", "broken", "done", "framing")
 
     def __init__(
         self, framing: Framing, length: int, payload: Callable[[bytes | memoryview], object], *, strict: bool = False
@@ -188,6 +189,7 @@ class BodyReader:
         self._payload = payload
         self._remaining = length
         self._state = "size"
+        self._has_begun = False
         self._line = bytearray()
         self._strict = strict
 
@@ -205,10 +207,21 @@ class BodyReader:
             self._remaining -= taken
             self.done = self._remaining == 0
             return taken
-        if self.framing is Framing.CLOSE or self.broken:
+        if self.framing is Framing.CLOSE:
             self._payload(data)
             return len(data)
-        return self._feed_chunks(data)
+        return self._feed_broken(data) if self.broken else self._feed_chunks(data)
+
+    def finish(self) -> None:
+        """The stream ended here. A first line that could have become a chunk size was payload, then."""
+        if self.framing is Framing.CHUNKED and not (self._has_begun or self.done or self.broken) and self._line:
+            self._payload(bytes(self._line))
+
+    def _feed_broken(self, data: bytes | memoryview) -> int:
+        """Payload ends where its chunks break; a body that never was in chunks is payload as it stands."""
+        if not self._has_begun:
+            self._payload(data)
+        return len(data)
 
     def _feed_chunks(self, data: bytes) -> int:
         view, position, size = memoryview(data), 0, len(data)
@@ -225,13 +238,15 @@ class BodyReader:
             stop = end + 1 if end >= 0 else size
             self._line += view[position:stop]
             position = stop
-            if end >= 0:
-                self._end_of_line(bytes(self._line))
-                self._line.clear()
-            elif len(self._line) > _MAX_CHUNK_LINE:
+            if len(self._line) > _MAX_CHUNK_LINE:
                 self.broken = "chunk line too long"
+            elif end >= 0:
+                self._end_of_line(bytes(self._line))
             if self.broken:
-                return size
+                self._feed_broken(bytes(self._line))
+                return position + self._feed_broken(view[position:])
+            if end >= 0:
+                self._line.clear()
         return position
 
     def _end_of_line(self, line: bytes) -> None:
@@ -240,8 +255,11 @@ class BodyReader:
             if not match:
                 self.broken = f"bad chunk size {line[:40]!r}"
                 return
+            self._has_begun = True
             self._remaining = int(match[1], 16)
             self._state = "data" if self._remaining else "trailer"
+        elif self._strict and not _STRICT_LINE.fullmatch(line):
+            self.broken = f"bad line end behind {line[:40]!r}"
         elif self._state == "data end":
             if line.strip(b"\r\n"):
                 self.broken = "bytes behind a chunk"

@@ -232,7 +232,7 @@ class RelayLayer(layer.Layer):
         self._closing = True
         self._connection.refused(refused)
         yield commands.SendData(self.context.client, heads.refusal(refused.status, refused.word, str(refused)))
-        yield commands.CloseConnection(self.context.client)
+        self._connection.linger()
 
     # -- to the client --------------------------------------------------------------------------------------------
 
@@ -244,6 +244,8 @@ class RelayLayer(layer.Layer):
             self._connection.resume_reading()
             if self._buffer:
                 yield from self._next_request()
+            elif self._connection.is_at_end:
+                yield commands.CloseConnection(self.context.client)
         elif event.end == "switch":
             self._switched = True
             if self._buffer and self._connection.stream is not None and self._connection.stream.exchange is not None:

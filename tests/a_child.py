@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from admin.child import attach, report_failed, report_ready
+from admin.child import Standing
 from admin.interrupts import Interrupts
 
 
@@ -25,16 +25,16 @@ def main() -> int:
     parser.add_argument("--lifeline-fd", type=int, default=-1)
     parser.add_argument("--held-fd", type=int, action="append", default=[])
     given = parser.parse_args()
-    attach(given.title, given.lifeline_fd, given.held_fd)
+    standing = Standing.attach(given.title, given.ready_fd, given.lifeline_fd, given.held_fd)
     (given.folder / f"{given.title}.pid").write_text(str(os.getpid()))
     with Interrupts() as interrupts:
         if given.mode == "refuse":
-            report_failed(given.ready_fd, "the disk is full; make room")
+            standing.is_unfit("the disk is full; make room")
             return 1
         if given.mode == "crash":
             print("out of luck", flush=True)
             return 3
-        report_ready(given.ready_fd, number=42)
+        standing.is_ready(number=42)
         if given.mode == "work":
             return 0
         if given.mode == "parent":

@@ -53,10 +53,12 @@ def main() -> int:
     options = _options()
     console = Console(highlight=False)
     home = fresh(options.home)
-    console.print(f"[bold]1. Crawl[/]  {SEED} with {options.workers} ghosts, into {home}")
+    console.print(f"[bold]1. Crawl[/]  {SEED} with {options.workers} ghosts, into {home}", soft_wrap=True)
     with GardenSite() as site:
         command = crawl_command(site, home, options.workers)
-        console.print(f"   ./run crawl {SEED} --visitor chromium … (the site's names lead to 127.0.0.1)\n")
+        console.print(
+            f"   ./run crawl {SEED} --visitor chromium … (the site's names lead to 127.0.0.1)\n", soft_wrap=True
+        )
         status = subprocess.run([*GHOSTFLEET, *command], check=False, cwd=TOP).returncode
         asked = len(site.requests)
     if status:

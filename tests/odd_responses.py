@@ -79,7 +79,7 @@ def _chunks(
 
 
 def _packed(tag: bytes) -> tuple[bytes, bytes]:
-    body = gzip.compress(page(tag, 5000))
+    body = gzip.compress(page(tag, 5000), mtime=0)
     return OK + HTML + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body, body
 
 

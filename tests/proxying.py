@@ -6,6 +6,7 @@ import base64
 import http.client
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -18,7 +19,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from waiting import until
-from warcs import Archive
+from warcs import Archive, Stored
 
 from admin.bench.process import our_command, source_environment, tree
 
@@ -26,6 +27,7 @@ type Route = Literal["plain", "connect", "absolute"]
 ROUTES: tuple[Route, ...] = ("plain", "connect", "absolute")
 PATIENCE_SECONDS = 30.0
 STOP_SECONDS = 60.0
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]+[ \t]*(;.*)?")
 
 
 @dataclass(frozen=True)
@@ -124,6 +126,8 @@ class Client:
     def _chunks(self) -> tuple[bytes, bool]:
         body = b""
         while (line := self._line()) is not None:
+            if not _CHUNK_SIZE.fullmatch(line):
+                break
             size = int(line.partition(b";")[0], 16)
             if size == 0:
                 while line:
@@ -254,9 +258,14 @@ class RunningProxy:
         """Where a collection's WARC files are."""
         return self.home / "collections" / collection / "archive"
 
-    def records(self, collection: str = "default") -> Archive:
-        """Everything kept so far, files still open too."""
-        return Archive.read(self.folder(collection))
+    def records(self, collection: str = "default", *, growing: bool = False) -> Archive:
+        """Everything kept so far, files still open too; `growing` when a record may be on its way just now."""
+        return Archive.read(self.folder(collection), growing=growing)
+
+    def awaited(self, url: str, *kinds: str) -> Stored:
+        """The only record of a URL, once it is there."""
+        (record,) = until(lambda: self.records(growing=True).of(url, *kinds), what=f"a record of {url}")
+        return record
 
     def sidecar_lines(self, collection: str = "default") -> list[dict[str, Any]]:
         """Every line of the collection's CDXJ sidecars, as the JSON part with `urlkey` and `timestamp` added."""

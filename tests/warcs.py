@@ -55,9 +55,9 @@ class Archive:
     records: tuple[Stored, ...]
 
     @classmethod
-    def read(cls, folder: Path) -> Archive:
-        """Everything in a folder, files still named `.open` too. Raises Torn."""
-        return cls(tuple(record for path in files(folder) for record in read_file(path)))
+    def read(cls, folder: Path, *, growing: bool = False) -> Archive:
+        """Everything in a folder, files still named `.open` too. Raises Torn, unless they are `growing` just now."""
+        return cls(tuple(record for path in files(folder) for record in _up_to_the_end(path, growing)))
 
     def of(self, url: str, *kinds: str) -> list[Stored]:
         """The records of a URL, of these kinds only when any are named."""
@@ -96,6 +96,14 @@ def read_file(path: Path) -> Iterator[Stored]:
             rest = member.unused_data
             yield _record(path, offset, record)
             offset += packed - len(rest)
+
+
+def _up_to_the_end(path: Path, growing: bool) -> Iterator[Stored]:
+    try:
+        yield from read_file(path)
+    except Torn:
+        if not growing:
+            raise
 
 
 def _record(path: Path, offset: int, record: bytes) -> Stored:

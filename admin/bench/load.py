@@ -23,7 +23,7 @@ import uvloop
 
 from admin.bench.corpus import Corpus, path
 from admin.bench.process import source_environment
-from admin.bench.wire import LoadError, Wire
+from admin.bench.wire import ClosedIdle, LoadError, Wire
 
 SAMPLE: Final = 8
 """Of one body in this many the digest is checked; of all, the length."""
@@ -87,9 +87,17 @@ class Client:
         self._wire = None
 
     async def _exchange(self, index: int) -> bytes:
-        if self._wire is None or self._wire.closed:
+        request, kept = self._request(index), self._wire
+        if kept is None or kept.closed:
+            kept, self._wire = None, await self._connect()
+        assert self._wire is not None
+        try:
+            reply = await self._wire.ask(request)
+        except ClosedIdle:
+            if kept is None:
+                raise
             self._wire = await self._connect()
-        reply = await self._wire.ask(self._request(index))
+            reply = await self._wire.ask(request)
         if not reply.stays:
             self.close()
         if reply.status != 200:

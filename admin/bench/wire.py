@@ -14,6 +14,10 @@ class LoadError(Exception):
     """An answer that is not what the origin sent; the message is the reason as a word."""
 
 
+class ClosedIdle(LoadError):
+    """The connection was closed before the first byte of the answer, as a kept one may be at any time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """An answer in full; `stays` says whether the connection may be used again."""
@@ -45,7 +49,7 @@ class Wire(asyncio.Protocol):
         if self._body_at and self._framing == b"close":
             self._done()
         elif self._waiter and not self._waiter.done():
-            self._waiter.set_exception(LoadError("closed-early"))
+            self._waiter.set_exception(LoadError("closed-early") if self._buffer else ClosedIdle("closed-idle"))
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data

@@ -14,7 +14,6 @@ from admin.options import (
     JOB_FAILED,
     Duration,
     InputError,
-    JobFailed,
     Size,
     common,
     fetching,
@@ -39,7 +38,9 @@ _DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots")
 @click.option("--seeds-file", type=click.Path(path_type=Path), metavar="FILE", help="More seeds, one per line.")
 @click.option("--profile", type=click.Path(path_type=Path), metavar="FILE", help="Profile, TOML or JSON; flags win.")
 @click.option("--visitor", type=click.Choice(["plain", "chromium", "mixed"]), help="Who visits pages.  [plain]")
-@click.option("--rendered-fraction", type=click.FloatRange(0, 1), metavar="F", help="Share that `mixed` renders.  [0.1]")
+@click.option(
+    "--rendered-fraction", type=click.FloatRange(0, 1), metavar="F", help="Share that `mixed` renders.  [0.1]"
+)
 @click.option(
     "--scope", type=click.Choice(["page", "prefix", "host", "domain", "any"]), help="What the seeds span.  [host]"
 )
@@ -53,9 +54,7 @@ _DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots")
 @click.option("--robots", type=click.Choice(["obey", "ignore"]), help="Whether robots.txt decides.  [obey]")
 @fetching
 @click.option("--json", "as_json", is_flag=True, help="Progress and summary as JSON lines.")
-def crawl(
-    seeds: tuple[str, ...], home: Path | None, settings_file: Path | None, as_json: bool, **flags: Any
-) -> int:
+def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None, as_json: bool, **flags: Any) -> int:
     """Run one job to its end on this machine, and show how it goes.
 
     SEED is a URL. The same command again goes on where an unfinished job was; after a finished one it harvests anew,
@@ -73,22 +72,21 @@ def crawl(
 
 def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Summary, bool]:
     """The job's summary, and whether a second signal cut it short. Expected faults become one line."""
-    from admin.crawl import Crawl, CrawlFailed
+    from admin.crawl import Crawl
     from admin.homefolder import HomeError
     from admin.interrupts import Interrupts
     from admin.process import StartError
     from admin.progress import display_for
     from admin.runs import RunError
     from admin.sockets import PortError
+    from frontier.job import JobError
 
     with Interrupts() as interrupts:
         display = display_for(sys.stdout, as_json=as_json)
         try:
             summary = Crawl(settings, definition, display, interrupts).run()
-        except (PortError, HomeError, StartError, RunError) as error:
+        except (PortError, HomeError, StartError, RunError, JobError) as error:
             raise InputError(str(error)) from error
-        except CrawlFailed as error:
-            raise JobFailed(str(error)) from error
         finally:
             display.close()
         return summary, interrupts.in_haste()

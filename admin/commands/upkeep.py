@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,7 +92,6 @@ def repair(home: Path | None, settings_file: Path | None, collections: tuple[str
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per collection.")
 def reindex(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> None:
     """Rebuild the capture index and the dedup store of collections from their WARC files and sidecars."""
-    from admin.redis import running_redis
     from dedupdb.captures import Captures
     from dedupdb.claims import Claims
     from dedupdb.indexer import Indexer
@@ -98,7 +99,7 @@ def reindex(home: Path | None, settings_file: Path | None, collections: tuple[st
     settings = load_settings(home, settings_file)
     names = _collections(settings, collections)
     with (
-        running_redis(settings) as redis_url,
+        _redis(settings) as redis_url,
         Captures(settings.database_url) as captures,
         Indexer(redis_url, captures, settings.home) as indexer,
         Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=60) as claims,
@@ -108,6 +109,22 @@ def reindex(home: Path | None, settings_file: Path | None, collections: tuple[st
             facts = {"collection": name, "captures": indexed, "payloads": payloads}
             text = f"{name}: {indexed} captures in the index, {payloads} payloads known to dedup"
             click.echo(json.dumps(facts) if as_json else text)
+
+
+@contextmanager
+def _redis(settings: Settings) -> Iterator[str]:
+    """URL of the Redis of the settings, else of the home's own, started if need be."""
+    from frontier.embedded import RedisProblem, check_redis, start_redis
+
+    try:
+        if settings.redis.url:
+            check_redis(settings.redis.url, timeout_seconds=settings.redis.timeout_seconds)
+            yield settings.redis.url
+        else:
+            with start_redis(settings.home) as server:
+                yield server.url
+    except RedisProblem as error:
+        raise InputError(str(error)) from error
 
 
 def _collections(settings: Settings, chosen: tuple[str, ...]) -> tuple[str, ...]:

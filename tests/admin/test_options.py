@@ -11,7 +11,8 @@ from admin.options import Duration, InputError, Size, load_settings, resolve_tab
 
 
 @pytest.mark.parametrize(
-    ("text", "count"), [("500", 500), ("20MB", 20_000_000), ("1.5GiB", 1_610_612_736), ("3 k", 3000), ("2t", 2 * 10**12)]
+    ("text", "count"),
+    [("500", 500), ("20MB", 20_000_000), ("1.5GiB", 1_610_612_736), ("3 k", 3000), ("2t", 2 * 10**12)],
 )
 def test_sizes_are_read_with_their_units(text: str, count: int) -> None:
     assert Size().convert(text, None, None) == count
@@ -42,12 +43,12 @@ def test_resolve_flags_become_a_table() -> None:
 
 
 def test_a_resolve_flag_without_an_address_is_refused() -> None:
-    with pytest.raises(InputError, match="--resolve 'example.org': write NAME=ADDRESS"):
+    with pytest.raises(InputError, match=r"--resolve 'example.org': write NAME=ADDRESS"):
         resolve_table(["example.org"])
 
 
 def test_a_wrong_setting_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("[proxy]\nporrt = 5\n")
-    with pytest.raises(InputError, match="unknown setting proxy.porrt in .*; did you mean proxy.port"):
+    with pytest.raises(InputError, match=r"unknown setting proxy.porrt in .*; did you mean proxy.port"):
         load_settings(tmp_path, file)

@@ -70,7 +70,9 @@ def test_a_terminal_gets_a_panel_that_disappears() -> None:
     assert "proxy-0 was killed" in drawn
 
 
-@pytest.mark.parametrize(("count", "text"), [(0, "0 B"), (999, "999 B"), (23_400, "23.4 kB"), (2e12, "2.0 TB"), (5e15, "5000.0 TB")])
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (999, "999 B"), (23_400, "23.4 kB"), (2e12, "2.0 TB"), (5e15, "5000.0 TB")]
+)
 def test_bytes_are_written_for_people(count: float, text: str) -> None:
     assert human_bytes(count) == text
 

@@ -61,7 +61,7 @@ def test_two_commands_never_work_on_one_run(jobs: Path) -> None:
 def test_a_damaged_state_is_named_with_the_remedy(jobs: Path) -> None:
     run = _ended(jobs, "stopped")
     (run.folder / "run.json").write_text("{")
-    with pytest.raises(RunError, match="run.json is damaged .* move its folder away"):
+    with pytest.raises(RunError, match=r"run.json is damaged .* move its folder away"):
         take_up(jobs, "garden", "daily", {})
 
 

@@ -31,7 +31,7 @@ def test_all_sockets_of_a_fleet_have_one_port_and_accept() -> None:
 
 
 def test_an_impossible_host_is_explained() -> None:
-    with pytest.raises(PortError, match="can't listen on 192.0.2.1:8000"):
+    with pytest.raises(PortError, match=r"can't listen on 192.0.2.1:8000"):
         listen("192.0.2.1", 8000, option="--port")
 
 

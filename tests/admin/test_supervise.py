@@ -59,7 +59,7 @@ def test_a_child_that_crashes_before_it_is_ready_is_named_with_the_last_line_of_
     supervisor: Supervisor, role: MakeRole, tmp_path: Path
 ) -> None:
     post = supervisor.start(role("one", "crash"))
-    with pytest.raises(StartError, match="one ended with code 3: out of luck .*logs/one.log"):
+    with pytest.raises(StartError, match=r"one ended with code 3: out of luck .*logs/one.log"):
         supervisor.wait_ready([post], 30)
 
 
@@ -78,9 +78,7 @@ def test_a_killed_child_is_replaced_and_told_of(supervisor: Supervisor, role: Ma
     assert notices == ["one was killed by SIGKILL and starts again"]
 
 
-def test_what_a_killed_child_left_running_ends_with_it(
-    supervisor: Supervisor, role: MakeRole, tmp_path: Path
-) -> None:
+def test_what_a_killed_child_left_running_ends_with_it(supervisor: Supervisor, role: MakeRole, tmp_path: Path) -> None:
     post = supervisor.start(role("one", "parent"))
     supervisor.wait_ready([post], 30)
     grandchild = int(until(lambda: _text(tmp_path / "one.grandchild"), what="the grandchild"))
@@ -92,7 +90,7 @@ def test_what_a_killed_child_left_running_ends_with_it(
 
 def test_a_child_that_keeps_dying_is_given_up(supervisor: Supervisor, role: MakeRole) -> None:
     supervisor.start(role("one", "crash"))
-    with pytest.raises(GaveUp, match="one died 6 times in a row; .*out of luck"):
+    with pytest.raises(GaveUp, match=r"one died 6 times in a row; .*out of luck"):
         until(lambda: not _ticked(supervisor), what="the end of patience", within=60)
 
 

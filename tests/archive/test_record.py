@@ -244,7 +244,9 @@ def test_warcinfo_says_who_wrote_the_file() -> None:
     block = parse_head(b"\r\n" + b"".join(record.chunks())).fields
     assert block.get("software") == "ghostfleet/1"
     assert block.get("format") == "WARC File Format 1.1"
-    assert block.get("conformsTo", ).startswith("http://iipc.github.io/warc-specifications/")  # type: ignore[union-attr]
+    assert block.get(
+        "conformsTo",
+    ).startswith("http://iipc.github.io/warc-specifications/")  # type: ignore[union-attr]
     assert block.get("hostname") == "host"
     assert block.get("operator") == "A Library"
     assert block.get("isPartOf") == "news"

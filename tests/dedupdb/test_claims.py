@@ -215,10 +215,11 @@ def test_tallies_of_an_outage_are_counted_once_when_redis_is_back(server: RedisS
         with pytest.raises(DedupUnavailable):
             claims.settle([], [], [], {("news", "daily"): {"novel_urls": 10}})
         with pytest.raises(DedupUnavailable):
-            claims.settle([], [], [], {("news", "daily"): {"novel_urls": 100}})
+            claims.settle([], [], [], {("news", "daily"): {"novel_urls": 100}, ("news", "weekly"): {"novel_urls": 1}})
         server.resume()
         until(lambda: settled(claims, 0), what="the link to recover")
-        assert claims.tally("news", "daily")["novel_urls"] == 111
+        assert claims.tally("news", "daily") == {"novel_urls": 111}
+        assert claims.tally("news", "weekly") == {"novel_urls": 1}
 
 
 @pytest.mark.parametrize(("setting", "value"), [("maxmemory", "1"), ("min-replicas-to-write", "3")])

@@ -46,7 +46,7 @@ def test_the_fetch_goes_on_to_its_end(proxy: RunningProxy, origin: RawOrigin, ho
     client.close()
     gone.set()
 
-    (record,) = until(lambda: proxy.records().of(origin.url("/page"), "response"), what="the record")
+    record = proxy.awaited(origin.url("/page"), "response")
     assert record.block == whole
     assert record.field("WARC-Truncated") is None
 

@@ -55,7 +55,7 @@ def test_a_full_disk_refuses_and_recovers(small_disk: Path, origin: RawOrigin) -
         assert refused.status == 503
         assert (refused.header("Ghostfleet-Error") or "").startswith("0 ")
         assert refused.header("Retry-After")
-        assert "disk" in str(proxy.status()).lower()
+        until(lambda: "disk" in str(proxy.status()).lower(), what="/status to say that the disk is full", within=5)
 
         subprocess.run(["mount", "-o", f"remount,size={4 * SIZE}", str(small_disk)], check=True)
         until(lambda: proxy.get(origin.url("/again")).status == 200, what="the proxy to go on")
@@ -81,8 +81,7 @@ def test_a_disk_that_fills_within_a_write_loses_nothing(small_disk: Path, origin
 def test_a_file_size_limit_loses_nothing(tmp_path: Path, origin: RawOrigin) -> None:
     """A quota of the system's (RLIMIT_FSIZE): the write comes back short, then fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    proxy = RunningProxy(tmp_path / "home").start()
-    with proxy:
+    with RunningProxy(tmp_path / "home") as proxy:
         for pid in proxy.ready["pids"]:
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (1_500_000, hard))
         acknowledged = _until_refused(proxy, origin, "first", most=40)

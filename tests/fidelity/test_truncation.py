@@ -66,7 +66,7 @@ def test_what_came_is_kept_and_flagged(stage: Stage, name: str, route: Route) ->
     reply = stage.proxy.get(origin.url(path), route=route)
 
     assert not reply.whole, "the client took a broken response for a whole one"
-    (record,) = stage.proxy.records().of(origin.url(path), "response")
+    record = stage.proxy.awaited(origin.url(path), "response")
     assert record.field("WARC-Truncated") == "disconnect"
     assert record.block == origin.sent(path)
 
@@ -85,7 +85,7 @@ def test_a_reset_keeps_what_had_come(stage: Stage, route: Route) -> None:
         rest = client.read_some(100_000)
 
     sent = origin.sent(path)
-    (record,) = stage.proxy.records().of(origin.url(path), "response")
+    record = stage.proxy.awaited(origin.url(path), "response")
     assert record.field("WARC-Truncated") == "disconnect"
     assert record.block == sent
     assert (first + rest).endswith(sent.partition(b"\r\n\r\n")[2]), "something else than the origin's bytes followed"
@@ -99,7 +99,7 @@ def test_silence_within_a_body_ends_it(stage: Stage, route: Route) -> None:
     reply = stage.proxy.get(origin.url(path), route=route)
 
     assert not reply.whole
-    (record,) = stage.proxy.records().of(origin.url(path), "response")
+    record = stage.proxy.awaited(origin.url(path), "response")
     assert record.field("WARC-Truncated") == "time"
     assert record.block == origin.sent(path)
 
@@ -112,7 +112,7 @@ def test_a_body_over_the_limit_is_cut_there(stage: Stage, route: Route) -> None:
     reply = stage.proxy.get(origin.url(path), route=route)
 
     assert not reply.whole
-    (record,) = stage.proxy.records().of(origin.url(path), "response")
+    record = stage.proxy.awaited(origin.url(path), "response")
     assert record.field("WARC-Truncated") == "length"
     assert response(page(path.encode(), 4_000_000)).startswith(record.block)
     assert 2_000_000 <= len(record.block) < 3_000_000
@@ -126,7 +126,7 @@ def test_a_server_that_forgets_to_say_goodbye_is_read_to_its_end(stage: Stage, r
 
     reply = stage.proxy.get(origin.url(path), route=route)
 
-    (record,) = stage.proxy.records().of(origin.url(path), "response")
+    record = stage.proxy.awaited(origin.url(path), "response")
     assert record.block == origin.sent(path)
     assert reply.body == page(path.encode())
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from origin import Close, RawOrigin, Send, response
 
-from admin.bench.wire import LoadError, Reply, Wire, dechunk
+from admin.bench.wire import ClosedIdle, LoadError, Reply, Wire, dechunk
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nmoss\r\n3;x=y\r\n ok\r\n0\r\n\r\n"
@@ -56,6 +56,11 @@ def test_a_proxy_that_means_to_close_is_believed(ask: Ask) -> None:
 def test_a_body_that_breaks_off_is_an_error(ask: Ask) -> None:
     with pytest.raises(LoadError, match="closed-early"):
         ask(Send(response(b"moss")[:-1]), Close())
+
+
+def test_a_kept_connection_that_was_closed_is_told_apart(ask: Ask) -> None:
+    with pytest.raises(ClosedIdle):
+        ask(Close())
 
 
 def test_a_chunk_that_is_none_is_an_error() -> None:

@@ -1,0 +1,36 @@
+"""Where log lines go: of a child to its standard error, which is its log file; of a command to a file in the home."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any, Final
+
+_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"
+
+
+def to_stderr() -> None:
+    """For children: their standard error is appended to `<home>/logs/<role>-<n>.log`."""
+    _configure()
+
+
+def to_file(path: Path) -> None:
+    """For commands whose terminal is for people. `path`'s folder exists."""
+    _configure(filename=path, encoding="utf-8")
+
+
+def _configure(**destination: Any) -> None:
+    import structlog
+
+    logging.basicConfig(level=logging.INFO, format=_FORMAT, force=True, **destination)
+    for noisy in ("httpx", "httpcore", "waitress.queue"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            structlog.processors.format_exc_info,
+            structlog.processors.KeyValueRenderer(key_order=["event"]),
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )

@@ -1,0 +1,396 @@
+"""Which links documents of all kinds give: tables of input and output."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from browsers.found import MAX_LINKS
+from browsers.links import Links, links_of, may_have_links, media_type
+
+PAGE = "http://site.test/dir/page.html?x=1"
+HTML = {"content-type": "text/html; charset=utf-8"}
+
+type Expected = tuple[str, str, str]
+
+
+def found(body: bytes | str, headers: Mapping[str, str] = HTML, url: str = PAGE, status: int = 200) -> list[Expected]:
+    """(URL, hop, context) of each link."""
+    data = body.encode() if isinstance(body, str) else body
+    return [(link.url, link.hop, link.context) for link in links_of(url, status, headers, data).links]
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<a href=b.html>", [("http://site.test/dir/b.html", "L", "a/@href")]),
+        ("<a href='/c?d=e&amp;f=g#frag'>", [("http://site.test/c?d=e&f=g", "L", "a/@href")]),
+        ("<a href='//other.test/x'>", [("http://other.test/x", "L", "a/@href")]),
+        ("<a href='?q'>", [("http://site.test/dir/page.html?q", "L", "a/@href")]),
+        ("<a href='../up'>", [("http://site.test/up", "L", "a/@href")]),
+        ("<a href=' \n/sp ace\n'>", [("http://site.test/sp%20ace", "L", "a/@href")]),
+        ("<a href='\\back\\slash'>", [("http://site.test/back/slash", "L", "a/@href")]),
+        ("<a href='HTTP://SITE.test:80/A'>", [("http://site.test/A", "L", "a/@href")]),
+        ("<map><area href=m.html></map>", [("http://site.test/dir/m.html", "L", "area/@href")]),
+        ("<base href='/b/'><a href=x>", [("http://site.test/b/x", "L", "a/@href")]),
+        ("<base href='https://o.test/'><a href=x>", [("https://o.test/x", "L", "a/@href")]),
+        ("<img src=i.png>", [("http://site.test/dir/i.png", "E", "img/@src")]),
+        ("<img data-src=l.png>", [("http://site.test/dir/l.png", "E", "img/@data-src")]),
+        ("<img data-srcset='l.png 2x'>", [("http://site.test/dir/l.png", "E", "img/@data-srcset")]),
+        ("<noscript><img src=n.png></noscript>", [("http://site.test/dir/n.png", "E", "img/@src")]),
+        ("<picture><source srcset=w.webp></picture>", [("http://site.test/dir/w.webp", "E", "source/@srcset")]),
+        (
+            "<video src=v.mp4 poster=p.jpg><source src=v.webm><track src=t.vtt></video>",
+            [
+                ("http://site.test/dir/v.mp4", "E", "video/@src"),
+                ("http://site.test/dir/p.jpg", "E", "video/@poster"),
+                ("http://site.test/dir/v.webm", "E", "source/@src"),
+                ("http://site.test/dir/t.vtt", "E", "track/@src"),
+            ],
+        ),
+        ("<audio src=a.ogg></audio>", [("http://site.test/dir/a.ogg", "E", "audio/@src")]),
+        ("<script src=s.js></script>", [("http://site.test/dir/s.js", "E", "script/@src")]),
+        ("<iframe src=f.html></iframe>", [("http://site.test/dir/f.html", "E", "iframe/@src")]),
+        ("<frameset><frame src=f.html></frameset>", [("http://site.test/dir/f.html", "E", "frame/@src")]),
+        ("<embed src=e.swf>", [("http://site.test/dir/e.swf", "E", "embed/@src")]),
+        (
+            "<object data=o.swf><param name=movie value=m.swf></object>",
+            [("http://site.test/dir/o.swf", "E", "object/@data"), ("http://site.test/dir/m.swf", "E", "param/@value")],
+        ),
+        ("<input type=image src=b.png>", [("http://site.test/dir/b.png", "E", "input/@src")]),
+        ("<body background=bg.gif>", [("http://site.test/dir/bg.gif", "E", "body/@background")]),
+        ("<link rel=stylesheet href=s.css>", [("http://site.test/dir/s.css", "E", "link/@href")]),
+        ("<link rel='shortcut icon' href=f.ico>", [("http://site.test/dir/f.ico", "E", "link/@href")]),
+        ("<link rel=preload as=font href=f.woff2>", [("http://site.test/dir/f.woff2", "E", "link/@href")]),
+        ("<link rel=manifest href=m.json>", [("http://site.test/dir/m.json", "E", "link/@href")]),
+        ("<link rel=canonical href=/c>", [("http://site.test/c", "L", "link/@href")]),
+        ("<link rel='alternate stylesheet' href=a.css>", [("http://site.test/dir/a.css", "E", "link/@href")]),
+        ("<link rel=alternate hreflang=de href=/de>", [("http://site.test/de", "L", "link/@href")]),
+        ("<link rel=dns-prefetch href=//cdn.test><link rel=preconnect href=//cdn.test>", []),
+        (
+            "<link rel=preload as=image imagesrcset='a.png 1x, b.png 2x'>",
+            [
+                ("http://site.test/dir/a.png", "E", "link/@imagesrcset"),
+                ("http://site.test/dir/b.png", "E", "link/@imagesrcset"),
+            ],
+        ),
+        (
+            "<meta http-equiv=Refresh content=\"3; URL='n.html'\">",
+            [("http://site.test/dir/n.html", "R", "meta/@content")],
+        ),
+        ("<meta http-equiv=refresh content=30>", []),
+        (
+            "<meta property=og:image content=https://cdn.test/p.jpg>",
+            [("https://cdn.test/p.jpg", "E", "meta/@content")],
+        ),
+        ("<meta property=og:image:width content=800><meta name=description content=/no/>", []),
+        ("<p style=\"background:url('s.png')\">", [("http://site.test/dir/s.png", "E", "p/@style")]),
+        (
+            "<style>@import 'i.css'; a{background:url( b.png )}</style>",
+            [("http://site.test/dir/i.css", "E", "style/text()"), ("http://site.test/dir/b.png", "E", "style/text()")],
+        ),
+        (
+            "<svg><a xlink:href=/l></a><image href=i.svg /><use xlink:href='sprite.svg#x'/></svg>",
+            [
+                ("http://site.test/l", "L", "a/@xlink:href"),
+                ("http://site.test/dir/i.svg", "E", "image/@href"),
+                ("http://site.test/dir/sprite.svg", "E", "use/@xlink:href"),
+            ],
+        ),
+        (
+            "<p><template shadowrootmode=open><a href=t.html></a><template><img src=tt.png></template></template></p>",
+            [("http://site.test/dir/t.html", "L", "a/@href"), ("http://site.test/dir/tt.png", "E", "img/@src")],
+        ),
+        ("<q cite=/src>x</q>", [("http://site.test/src", "L", "q/@cite")]),
+        ("<form action=/search><input name=q></form>", []),
+        ("<!-- <a href=commented.html> -->", []),
+        ("<script>var x = '<a href=nope.html>'</script>", []),
+        ("<a href=x>1</a><a href=x#y>2</a>", [("http://site.test/dir/x", "L", "a/@href")]),
+        (
+            "<a href=i.png><img src=i.png></a>",
+            [("http://site.test/dir/i.png", "L", "a/@href"), ("http://site.test/dir/i.png", "E", "img/@src")],
+        ),
+    ],
+)
+def test_html_gives_its_links_with_heritrix_hops(html: str, expected: list[Expected]) -> None:
+    assert found(html) == expected
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        "javascript:void(0)",
+        " JavaScript:alert(1)",
+        "mailto:a@b.test",
+        "tel:+123",
+        "data:image/png;base64,AAAA",
+        "about:blank",
+        "blob:http://site.test/1",
+        "file:///etc/passwd",
+        "#top",
+        "",
+        "   ",
+        "ftp://site.test/x",
+        "http://",
+        "http://[::1",
+        "http://a b.test/",
+        "http://site.test:99999/",
+        "http:///",
+        "//",
+    ],
+)
+def test_what_can_not_be_fetched_is_no_link(reference: str) -> None:
+    assert found(f'<a href="{reference}">x</a>') == []
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a.png", ["a.png"]),
+        ("a.png 1x, b.png 2x", ["a.png", "b.png"]),
+        ("a.png 100w,b.png 200w", ["a.png", "b.png"]),
+        ("a,1.png 1x, b,2.png 2x", ["a,1.png", "b,2.png"]),
+        ("a.png, b.png", ["a.png", "b.png"]),
+        (" ,, a.png ,", ["a.png"]),
+        ("a.png (x, y), b.png", ["a.png", "b.png"]),
+        ("data:image/png;base64,AA== 1x, b.png 2x", ["b.png"]),
+        (",", []),
+        ("", []),
+    ],
+)
+def test_srcset_is_read_as_browsers_do(value: str, expected: list[str]) -> None:
+    assert [url for url, _, _ in found(f'<img srcset="{value}">')] == [
+        f"http://site.test/dir/{name}" for name in expected
+    ]
+
+
+@pytest.mark.parametrize(
+    ("css", "expected"),
+    [
+        ("a{background:url(i.png)}", ["i.png"]),
+        ("a{background:url('i.png')}", ["i.png"]),
+        ('a{background:URL( "i.png" )}', ["i.png"]),
+        ("@import 'a.css'; @import url(b.css) screen; @import url('c.css');", ["a.css", "b.css", "c.css"]),
+        ("@font-face{src:url(f.woff2) format('woff2'),url(f.woff)}", ["f.woff2", "f.woff"]),
+        ("@media print{a{background:url(p.png)}}", ["p.png"]),
+        ("@supports (display:grid){@media x{a{b:image-set(url(1.png) 1x,url(2.png) 2x)}}}", ["1.png", "2.png"]),
+        ("/* url(no.png) */ a{content:'url(no2.png)'}", []),
+        ("a{background:url(i\\.png)}", ["i.png"]),
+        ("a{background:url(unclosed.png", ["unclosed.png"]),
+        ("a{background:url(b ad.png)} b{background:url(ok.png)}", ["ok.png"]),
+        ("a{b:url()}", []),
+        ("}}}{{{", []),
+        ("a{" * 5000 + "b:url(deep.png)", []),
+    ],
+)
+def test_css_gives_what_it_embeds(css: str, expected: list[str]) -> None:
+    links = found(css, {"content-type": "text/css"}, url="http://site.test/s/s.css")
+
+    assert links == [(f"http://site.test/s/{name}", "E", "css") for name in expected]
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "expected"),
+    [
+        (301, {"location": "/to"}, [("http://site.test/to", "R", "header:location")]),
+        (302, {"location": "http://o.test"}, [("http://o.test/", "R", "header:location")]),
+        (307, {"location": "/b\xc3\xbccher"}, [("http://site.test/b%C3%BCcher", "R", "header:location")]),
+        (302, {"location": "javascript:x"}, []),
+        (302, {"location": ""}, []),
+        (302, {}, []),
+        (200, {"location": "/not-followed"}, []),
+        (304, {"location": "/not-followed"}, []),
+        (200, {"refresh": "5; url=/later"}, [("http://site.test/later", "R", "header:refresh")]),
+        (200, {"refresh": "5"}, []),
+        (200, {"link": "</s.css>; rel=stylesheet"}, [("http://site.test/s.css", "E", "header:link")]),
+        (
+            200,
+            {"link": '<a,b>; rel="next"; title="x, <y>", <c>; rel=preload'},
+            [("http://site.test/dir/a,b", "L", "header:link"), ("http://site.test/dir/c", "E", "header:link")],
+        ),
+        (200, {"link": "<//cdn.test>; rel=preconnect"}, []),
+        (200, {"link": "garbage; <<>>; ,,,"}, []),
+    ],
+)
+def test_headers_give_links(status: int, headers: dict[str, str], expected: list[Expected]) -> None:
+    assert found(b"", headers, status=status) == expected
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "query"),
+    [
+        ("text/html; charset=utf-8", "<a href='?ü'>".encode(), "%C3%BC"),
+        ("text/html; charset=iso-8859-1", "<a href='?ü'>".encode("latin-1"), "%FC"),
+        ("text/html", "<meta charset=shift_jis><a href='?日'>".encode("shift_jis"), "%93%FA"),
+        ("text/html", "<a href='?ü'>".encode(), "%C3%BC"),
+        ("text/html", "<a href='?ü'>".encode("windows-1252"), "%FC"),
+        (
+            "text/html; charset=windows-1251",
+            "<a href='?я日'>".encode("windows-1251", "xmlcharrefreplace"),
+            "%FF%26%2326085%3B",
+        ),
+        ("text/html; charset=nonsense", "<a href='?ü'>".encode(), "%C3%BC"),
+        ("text/html; charset=hex", "<a href='?ü'>".encode(), "%C3%BC"),
+        ("text/html", "\ufeff<a href='?ü'>".encode("utf-16"), "%C3%BC"),
+        ("text/html", "<meta charset=utf-16><a href='?ü'>".encode(), "%C3%BC"),
+    ],
+)
+def test_queries_are_written_in_the_encoding_of_the_document(content_type: str, body: bytes, query: str) -> None:
+    assert [url for url, _, _ in found(body, {"content-type": content_type})] == [
+        f"http://site.test/dir/page.html?{query}"
+    ]
+
+
+def test_paths_are_utf8_whatever_the_document_is() -> None:
+    body = "<a href='/ü?ü'>".encode("latin-1")
+
+    assert found(body, {"content-type": "text/html; charset=latin1"})[0][0] == "http://site.test/%C3%BC?%FC"
+
+
+SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://i" xmlns:xhtml="http://x">
+<url><loc> http://site.test/a?b=1&amp;c=2 </loc><image:image><image:loc>http://site.test/i.jpg</image:loc></image:image>
+<xhtml:link rel="alternate" hreflang="de" href="http://site.test/de"/></url>
+<url><loc><![CDATA[http://site.test/cdata]]></loc></url></urlset>"""
+
+
+@pytest.mark.parametrize(
+    ("url", "content_type", "body", "expected"),
+    [
+        (
+            "http://site.test/sitemap.xml",
+            "application/xml",
+            SITEMAP,
+            [
+                ("http://site.test/a?b=1&c=2", "L", "loc/text()"),
+                ("http://site.test/i.jpg", "E", "image:loc/text()"),
+                ("http://site.test/de", "L", "link/@href"),
+                ("http://site.test/cdata", "L", "loc/text()"),
+            ],
+        ),
+        (
+            "http://site.test/anything",
+            "text/xml",
+            b"<sitemapindex><sitemap><loc>http://site.test/s1.xml</loc></sitemap></sitemapindex>",
+            [("http://site.test/s1.xml", "L", "loc/text()")],
+        ),
+        (
+            "http://site.test/sitemap.xml.gz",
+            "application/octet-stream",
+            gzip.compress(b"<urlset><url><loc>http://site.test/z</loc></url></urlset>"),
+            [("http://site.test/z", "L", "loc/text()")],
+        ),
+        (
+            "http://site.test/sitemap.txt",
+            "text/plain",
+            b"\xef\xbb\xbfhttp://site.test/1\r\nnonsense\r\n http://site.test/2 \r\n",
+            [("http://site.test/1", "L", "sitemap/line"), ("http://site.test/2", "L", "sitemap/line")],
+        ),
+        (
+            "http://site.test/sitemap.xml",
+            "application/xml",
+            b"<urlset><url><loc>http://site.test/a</loc></url><url><loc>http://site.test/b?x&y</loc></url>",
+            [("http://site.test/a", "L", "loc/text()"), ("http://site.test/b?x&y", "L", "sitemap/loc")],
+        ),
+        (
+            "http://site.test/feed",
+            "application/rss+xml",
+            b"<rss><channel><item><link>http://site.test/post</link>"
+            b"<enclosure url='http://site.test/p.mp3'/></item></channel></rss>",
+            [("http://site.test/post", "L", "link/text()"), ("http://site.test/p.mp3", "E", "enclosure/@url")],
+        ),
+        (
+            "http://site.test/atom",
+            "application/atom+xml",
+            b"<feed><entry><link rel='alternate' href='/entry'/></entry></feed>",
+            [("http://site.test/entry", "L", "link/@href")],
+        ),
+        (
+            "http://site.test/robots.txt",
+            "text/plain",
+            b"User-agent: *\rDisallow: /x\rSITEMAP:http://site.test/s.xml\rsitemap: /rel.xml",
+            [
+                ("http://site.test/s.xml", "L", "robots.txt/sitemap"),
+                ("http://site.test/rel.xml", "L", "robots.txt/sitemap"),
+            ],
+        ),
+        ("http://site.test/data.xml", "application/xml", b"<data><loc>http://site.test/no</loc></data>", []),
+        ("http://site.test/sitemap.xml", "text/html", b"<h1>404</h1>", []),
+    ],
+)
+def test_sitemaps_feeds_and_robots_give_links(
+    url: str, content_type: str, body: bytes, expected: list[Expected]
+) -> None:
+    assert found(body, {"content-type": content_type}, url=url) == expected
+
+
+def test_xml_that_declares_entities_gives_nothing() -> None:
+    bomb = b'<!DOCTYPE urlset [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><urlset><loc>http://x.test/&b;</loc></urlset>'
+
+    assert found(bomb, {"content-type": "application/xml"}, url="http://site.test/sitemap.xml") == []
+
+
+def test_forms_that_get_are_followed_only_when_asked_for() -> None:
+    html = b"<form action=/s></form><form action=/p method=POST></form><form method=get action=/t></form>"
+
+    links = links_of(PAGE, 200, HTML, html, forms=True).links
+
+    assert [link.url for link in links] == ["http://site.test/s", "http://site.test/t"]
+
+
+def test_links_beyond_the_bound_are_dropped_and_counted() -> None:
+    html = "".join(f"<a href=/{number}>" for number in range(MAX_LINKS + 5))
+
+    result = links_of(PAGE, 200, HTML, html.encode())
+
+    assert len(result.links) == MAX_LINKS
+    assert result.annotations == ("links-dropped:5",)
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "application/pdf", "text/plain", "application/json"])
+def test_other_documents_are_not_searched(content_type: str) -> None:
+    assert found(b"<a href=/x>", {"content-type": content_type}) == []
+
+
+def test_a_page_without_a_type_is_searched_when_it_looks_like_one() -> None:
+    assert found(b" \n<html><a href=/x>", {}) == [("http://site.test/x", "L", "a/@href")]
+    assert found(b"plain <a href=/x>", {}) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "content_type", "expected"),
+    [
+        (PAGE, "text/html", True),
+        (PAGE, "Text/HTML; charset=x", True),
+        (PAGE, "", True),
+        (PAGE, "image/png", False),
+        ("http://site.test/sitemap.xml.gz", "application/x-gzip", True),
+        ("http://site.test/big.iso", "application/octet-stream", False),
+    ],
+)
+def test_bodies_that_can_have_no_links_are_not_kept(url: str, content_type: str, expected: bool) -> None:
+    assert may_have_links(url, {"content-type": content_type}) is expected
+
+
+def test_media_type_is_bare_and_lower_case() -> None:
+    assert media_type(" Text/HTML ; charset=utf-8") == "text/html"
+
+
+@given(st.binary(max_size=400), st.sampled_from(["text/html", "text/css", "application/xml", "text/plain", "", "x"]))
+def test_junk_never_fails(body: bytes, content_type: str) -> None:
+    for url in (PAGE, "http://site.test/robots.txt", "http://site.test/sitemap.xml.gz"):
+        assert isinstance(links_of(url, 200, {"content-type": content_type}, body), Links)
+
+
+@given(st.text(max_size=60))
+def test_any_reference_gives_a_link_or_nothing(reference: str) -> None:
+    attribute = reference.replace("&", "&amp;").replace('"', "&quot;")
+    for encoding in ("utf-8", "shift_jis", "windows-1251"):
+        body = f'<a href="{attribute}">'.encode(encoding, "xmlcharrefreplace")
+        for url, _, _ in found(body, {"content-type": f"text/html; charset={encoding}"}):
+            assert url.startswith(("http://", "https://"))
+            assert url.isascii()

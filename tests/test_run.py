@@ -1,0 +1,73 @@
+"""`./run` on a machine where something is missing: one line says what, the exit code is 2, and it can be mended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder with as much of the repository as setting up needs, in a path with a space."""
+    folder = tmp_path / "a clone"
+    shutil.copytree(TOP / "requirements", folder / "requirements")
+    for name in ("run", "pyproject.toml"):
+        shutil.copy(TOP / name, folder / name)
+    return folder
+
+
+def run(clone: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [clone / "run", *arguments],
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("python", ["/nonexistent/python3", "/bin/sh"])
+def test_a_python_that_can_not_be_used_is_named_in_one_line(clone: Path, python: str) -> None:
+    ended = run(clone, "--version", GHOSTFLEET_PYTHON=python)
+
+    assert ended.returncode == 2
+    (line,) = ended.stderr.splitlines()
+    assert python in line
+    assert not (clone / ".venv").exists()
+
+
+def test_without_a_package_index_the_last_line_says_so_and_where_to_read_on(clone: Path) -> None:
+    ended = run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+
+    assert ended.returncode == 2
+    last = ended.stderr.splitlines()[-1]
+    assert "requirements/run.txt" in last
+    assert "is the package index within reach?" in last
+    assert str(clone / ".cache" / "setup.log") in last
+
+
+def test_a_set_up_that_was_cut_short_is_begun_anew(clone: Path) -> None:
+    run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+    (clone / ".venv" / "bin" / "pip").unlink()
+
+    again = run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+
+    assert "making .venv" in again.stderr
+    assert (clone / ".venv" / "bin" / "pip").exists()
+
+
+def test_shellcheck_finds_nothing() -> None:
+    checker = shutil.which("shellcheck")
+    if checker is None:
+        pytest.skip("shellcheck is not installed; apt-get install shellcheck")
+    ended = subprocess.run([checker, TOP / "run", TOP / ".ci" / "run"], capture_output=True, text=True, check=False)
+
+    assert ended.stdout == ""
