@@ -72,7 +72,8 @@ class Crawl:
         try:
             frontier = self._open(run, self._fleet.start())
             run = run.save(status="running", reason="", sittings=run.state.sittings + 1, limits=self._definition.limits)
-            run.save_profile(self._definition.profile.model_dump(mode="json", exclude_defaults=True))
+            profile = self._definition.profile.model_dump(mode="json", exclude_defaults=True)
+            run.save_definition([seed.url for seed in self._definition.seeds], profile)
             self._start_workers(run)
         except BaseException:
             self._fleet.stop(lambda: True)
@@ -143,6 +144,9 @@ class Crawl:
                     raise
             self._show(meter)
         self._show(meter)
+        if self._interrupts.asked_to_stop:
+            in_flight = self._progress.leased
+            self._display.note(f"stopping: {in_flight} visits going on are finished; another Ctrl-C ends them now")
 
     def _show(self, meter: Meter) -> None:
         stopping = self._interrupts.asked_to_stop

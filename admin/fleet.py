@@ -24,7 +24,8 @@ from frontier.embedded import RedisProblem, check_redis
 
 log = logging.getLogger(__name__)
 
-READY_SECONDS: Final = 60.0
+READY_SECONDS: Final = 600.0
+"""The indexer is ready when it has read what is new in the sidecars, and a large archive may have been copied in."""
 _PROXY_MARGIN_SECONDS: Final = 20.0
 """Beyond the drain, for the last batch's fsync and the files' final names."""
 _INDEX_SECONDS: Final = 60.0

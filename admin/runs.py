@@ -1,6 +1,7 @@
 """A run of a job, and its folder: `<home>/collections/NAME/jobs/<job>-<timestamp14>/`.
 
-`profile.json` is the profile as run (it can be given to `--profile` again), `run.json` says how far the run came.
+`profile.json` and `seeds.txt` are what was run (both can be given to `ghostfleet crawl` again), `run.json` says how
+far the run came.
 A run that did not end is taken up by the next command that asks for the same job; one that ended stays as it is, and
 the job's next run gets a folder of its own.
 """
@@ -12,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ type Status = Literal["running", "stopped", "limit", "failed", "finished"]
 
 STATE_FILE: Final = "run.json"
 PROFILE_FILE: Final = "profile.json"
+SEEDS_FILE: Final = "seeds.txt"
 _LOCK_FILE: Final = ".lock"
 _FOLDER: Final = re.compile(r"(?P<job>.+)-(?P<timestamp>\d{14})")
 
@@ -78,9 +80,15 @@ class Run:
         if not self.resumed:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def save_profile(self, profile: Mapping[str, Any]) -> None:
-        """Keep the profile as it is run now."""
+    def save_definition(self, seeds: Sequence[str], profile: Mapping[str, Any]) -> None:
+        """Keep seeds and profile as they are run now; `--seeds-file` and `--profile` read both again."""
+        (self.folder / SEEDS_FILE).write_text("".join(f"{seed}\n" for seed in seeds), "utf-8")
         _write_json(self.folder / PROFILE_FILE, profile)
+
+    def seeds(self) -> list[str]:
+        """The seeds as run last."""
+        path = self.folder / SEEDS_FILE
+        return path.read_text("utf-8").split() if path.exists() else []
 
 
 def take_up(jobs: Path, collection: str, job: str, limits: Mapping[str, float]) -> Run:

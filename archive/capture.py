@@ -26,7 +26,7 @@ SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not
 _READ_SIZE: Final = 1 << 18
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
-_DIGITS: Final = re.compile(r"(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d{1,3})?", re.ASCII)
+_DIGITS: Final = re.compile(r"(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(\d{0,3}))?)?)?)?)?", re.ASCII)
 _ISO: Final = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?Z?)?)?)?", re.ASCII | re.IGNORECASE
 )

@@ -86,19 +86,22 @@ def check(path: Path) -> Iterator[Problem]:
 def _check_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
     here: dict[str, _Seen] = {}
     warcinfos: set[str] = set()
+    last: Problem | None = None  # damage met in a block is met again where the record should end
     with path.open("rb") as file:
         if not file.read(1):
             yield Problem(path, 0, "", "the file is empty")
             return
         for found in _walk(Source(file, path)):
             if isinstance(found, Problem):
-                yield found
+                if found != last:
+                    yield found
                 continue
             if not here and not warcinfos and found.kind != "warcinfo":
                 yield _problem(
                     found, f"the file begins with a {found.kind or 'nameless record'}, not with its warcinfo"
                 )
-            yield from _check_record(found, here, warcinfos, seen)
+            for last in _check_record(found, here, warcinfos, seen):
+                yield last
     yield from _pair_problems(here)
 
 
@@ -133,8 +136,9 @@ def _check_record(
         for message in (*field_findings(record), *block_findings(record, measured)):
             yield _problem(record, message)
         known = _remember(record, measured)
-    except WarcError:
-        return  # the walk meets the same damage when it finishes the record, and reports it
+    except WarcError as error:
+        yield Problem(record.path, record.offset, "", error.reason)
+        return
     if record.in_member:
         yield _problem(record, "the record shares its gzip member with the one before")
     if record.kind == "warcinfo":

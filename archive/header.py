@@ -25,6 +25,7 @@ _OWN_FIELDS: Final = frozenset(
         "warc-profile",
         "warc-protocol",
         "warc-record-id",
+        "warc-refers-to",
         "warc-refers-to-date",
         "warc-refers-to-target-uri",
         "warc-target-uri",

@@ -16,6 +16,7 @@ MAX_CHUNK_LINE: Final = 16_384
 _STATUS: Final = re.compile(r"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)")
 _CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 _EMPTY_LINE: Final = re.compile(rb"\r?\n\r?\n")
+_EMPTY_LINE_MAX: Final = 4
 
 
 class Fields(tuple[tuple[str, str], ...]):
@@ -77,9 +78,12 @@ def is_chunked(transfer_encodings: Iterable[str]) -> bool:
     return bool(codings) and codings[-1] == "chunked"
 
 
-def end_of_head(data: bytes | bytearray) -> int:
-    """Where a head with its empty line ends in `data`; 0 when the empty line has not come yet."""
-    found = _EMPTY_LINE.search(data)
+def end_of_head(data: bytes | bytearray, searched: int = 0) -> int:
+    """Where a head with its empty line ends in `data`; 0 when the empty line has not come yet.
+
+    `searched` bytes were looked at before: a head that comes in many pieces is searched but once.
+    """
+    found = _EMPTY_LINE.search(data, max(0, searched - _EMPTY_LINE_MAX))
     return found.end() if found else 0
 
 

@@ -122,9 +122,12 @@ def create_locked(path: Path) -> int:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
+    except OSError as error:
         os.close(fd)
-        raise FileExistsError(f"{path} is being looked at by a repair") from error
+        if isinstance(error, BlockingIOError):
+            raise FileExistsError(f"{path} is being looked at by a repair") from error
+        path.unlink()
+        raise
     if os.fstat(fd).st_nlink == 0:
         os.close(fd)
         raise FileExistsError(f"{path} was removed by a repair")

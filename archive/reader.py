@@ -131,12 +131,13 @@ class StoredRecord:
 
     def _read_head(self) -> tuple[bytes, Head]:
         if self._http is None:
-            found = bytearray()
-            while self._left and not end_of_head(found):
+            found, end = bytearray(), 0
+            while self._left and not end:
                 if len(found) > MAX_HTTP_HEAD:
                     raise WarcError(self.path, self.offset, f"an HTTP head of more than {MAX_HTTP_HEAD} bytes")
-                found += self._read()
-            cut = end_of_head(found) or len(found)
+                found += (piece := self._read())
+                end = end_of_head(found, len(found) - len(piece))
+            cut = end or len(found)
             self._source.unread(bytes(found[cut:]))
             self._left += len(found) - cut
             head = bytes(found[:cut])

@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -223,7 +223,7 @@ def sources(
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Where each setting that is not at its default got its value: dotted name to the layer that `load` took it from."""
+    """Where each setting that is not at its default got its value: dotted name to the layer `load` took it from."""
     _, layers = _layers(overrides, file, os.environ if environment is None else environment)
     return {
         f"{section}.{key}": where
@@ -279,9 +279,8 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 def _plain(section: str, key: str, value: str) -> Any:
     """Text from the environment; a table setting is written NAME=ADDRESS, comma separated."""
     model = _sections().get(section)
-    if model and key in model.model_fields and get_args(model.model_fields[key].annotation)[:1] == (str,):
-        if model.model_fields[key].annotation == dict[str, str]:
-            return dict(pair.partition("=")[::2] for pair in value.split(",") if pair)
+    if model and key in model.model_fields and model.model_fields[key].annotation == dict[str, str]:
+        return dict(pair.partition("=")[::2] for pair in value.split(",") if pair)
     return value
 
 

@@ -73,11 +73,12 @@ class Source:
 
     def head(self, limit: int) -> bytes:
         """Bytes up to an empty line inclusive; all there are when none comes. Raises WarcError beyond `limit`."""
-        found = bytearray()
-        while not (end := end_of_head(found)) and (piece := self.read()):
+        found, start, end = bytearray(), self.offset, 0
+        while not end and (piece := self.read()):
             if len(found) > limit:
-                raise WarcError(self.path, self.offset, f"a head of more than {limit} bytes")
+                raise WarcError(self.path, start, f"a head of more than {limit} bytes")
             found += piece
+            end = end_of_head(found, len(found) - len(piece))
         cut = end or len(found)
         self.unread(bytes(found[cut:]))
         return bytes(found[:cut])

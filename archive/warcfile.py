@@ -93,9 +93,7 @@ class WarcWriter:
         """
         if self._failure is not None:
             raise KeepError(f"the batch is lost already: {self._failure}")
-        if self._alarm is not None:
-            alarm, self._alarm = self._alarm, None
-            raise alarm
+        self._sound_alarm()
         for record in records:
             if record.warcinfo_id != self._warcinfo_id:
                 raise ValueError(f"record {record.record_id} names warcinfo {record.warcinfo_id}, not this file's")
@@ -115,7 +113,7 @@ class WarcWriter:
         """Makes the batch durable, its index lines written; closes the file when it is large enough.
 
         Raises KeepError, after which the whole batch is gone. When only the closing failed, the batch is kept:
-        then the next `append` raises.
+        then the next `append` or `close` raises.
         """
         self._sets = 0
         if self._failure is not None:
@@ -144,16 +142,25 @@ class WarcWriter:
     def close(self) -> None:
         """Makes everything durable and gives the file its final name. A later `append` opens another.
 
-        Raises KeepError: for a failing `sync` as there; when only the final name could not be given, everything
-        is kept and `repair` can finish.
+        Raises KeepError when the last batch is lost (the file is closed all the same), and when a final name could
+        not be given: then everything is kept, and `repair` can finish.
         """
-        self.sync()
-        if self._file is not None:
-            self._publish(self._file)
+        try:
+            self.sync()
+        finally:
+            if self._file is not None:
+                self._publish(self._file)
+        self._sound_alarm()
 
     def disk_is_low(self) -> bool:
         """Whether the free space is below `archive.min_free_bytes`."""
         return free_bytes(self._archive) < self._settings.archive.min_free_bytes
+
+    def _sound_alarm(self) -> None:
+        """Raises, once, what `sync` could not say without denying that its batch was kept."""
+        if self._alarm is not None:
+            alarm, self._alarm = self._alarm, None
+            raise alarm
 
     def _open(self) -> OpenFile:
         self._archive.mkdir(parents=True, exist_ok=True)

@@ -6,54 +6,63 @@ of processes that are gone are removed when the next browser starts.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 import re
 import shutil
 import signal
 import sys
 import tempfile
-from asyncio import timeout
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
-import structlog
-from playwright.async_api import BrowserContext, Playwright, async_playwright
+import playwright.async_api
+from playwright.async_api import BrowserContext, CDPSession, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from archive.settings import BrowserSettings
 from browsers import flags
 from browsers.visit import FleetUnavailable
 
-_log = structlog.get_logger(__name__)
+log = logging.getLogger(__name__)
 _FOLDER: Final = "ghostfleet-ghost-"
 _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
+_PING_SECONDS: Final = 2.0
 
 
 class Browser:
     """Lends a fresh context per visit. Belongs to the event loop that started it."""
 
     def __init__(
-        self, driver: Playwright, root: BrowserContext, folder: Path, pid: int, settings: BrowserSettings
+        self,
+        driver: Playwright,
+        root: BrowserContext,
+        browser: playwright.async_api.Browser,
+        cdp: CDPSession,
+        folder: Path,
+        settings: BrowserSettings,
     ) -> None:
         self._driver = driver
         self._root = root
         self._folder = folder
         self._settings = settings
-        self.pid = pid
+        self._cdp = cdp
+        self.pid = 0
         self.used = 0
         """Contexts lent so far."""
         self.busy = 0
         """Contexts lent at this moment."""
         self.is_broken = False
         """Set when something of it hung or died: it gets no further visit."""
-        browser = root.browser
-        if browser is None:
-            raise FleetUnavailable("browser-start")
+        self.gone = asyncio.Event()
+        """Set when it ended or answers no more: its visits are over."""
         self._browser = browser
-        self._browser.on("disconnected", lambda _: self._mark_broken())
+        self._browser.on("disconnected", lambda _: self._lose())
+        self._watch = asyncio.ensure_future(self._ping())
         self.version = browser.version
         self._user_agent = settings.user_agent or flags.page_user_agent(self.version, sys.platform)
 
@@ -61,9 +70,7 @@ class Browser:
     async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings, *, sandbox: bool) -> Self:
         """A running browser. Raises FleetUnavailable when it does not start."""
         _sweep()
-        folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
-        (folder / "profile" / "Default").mkdir(parents=True)
-        (folder / "profile" / "Default" / "Preferences").write_text(flags.PREFERENCES, "utf-8")
+        folder = _new_folder()
         driver = await async_playwright().start()
         try:
             root = await driver.chromium.launch_persistent_context(
@@ -84,16 +91,17 @@ class Browser:
                 handle_sighup=False,
                 timeout=_START_SECONDS * 1000,
             )
-            browser = cls(driver, root, folder, await _pid_of(root), settings)
-            for page in root.pages:
-                await page.close()
+            if root.browser is None:
+                raise PlaywrightError("the browser ended at once")
+            started = cls(driver, root, root.browser, await root.browser.new_browser_cdp_session(), folder, settings)
+            await started._settle_in()
         except PlaywrightError as error:
-            _log.error("browser did not start", executable=str(executable), error=error.message.splitlines()[0])
+            log.error("%s did not start: %s", executable, error.message.splitlines()[0])
             await driver.stop()
             shutil.rmtree(folder, ignore_errors=True)
             raise FleetUnavailable("browser-start") from error
-        _log.info("browser started", version=browser.version, pid=browser.pid)
-        return browser
+        log.info("Chromium %s started, process %d", started.version, started.pid)
+        return started
 
     async def context(self, proxy: str) -> BrowserContext:
         """A context that shares nothing with any other and fetches only through `proxy`. Raises PlaywrightError."""
@@ -109,10 +117,10 @@ class Browser:
     async def give_back(self, context: BrowserContext) -> None:
         """Ends a context; a browser that can't do so in time is not used again."""
         try:
-            async with timeout(_STOP_SECONDS):
+            async with asyncio.timeout(_STOP_SECONDS):
                 await context.close()
         except (PlaywrightError, TimeoutError):
-            self._mark_broken()
+            self.is_broken = True
 
     def is_spent(self, contexts_per_browser: int) -> bool:
         """Whether the next visit should have a fresh browser."""
@@ -120,33 +128,49 @@ class Browser:
 
     async def stop(self) -> None:
         """Ends browser and driver and removes the folder: asked first, killed when it does not answer."""
-        self._mark_broken()
+        self.is_broken = True
+        self._watch.cancel()
         try:
-            async with timeout(_STOP_SECONDS):
+            async with asyncio.timeout(_STOP_SECONDS):
                 await self._root.close()
         except (PlaywrightError, TimeoutError):
-            _log.warning("browser had to be killed", pid=self.pid)
+            log.warning("Chromium had to be killed, process %d", self.pid)
         _kill(self.pid)
         try:
-            async with timeout(_STOP_SECONDS):
+            async with asyncio.timeout(_STOP_SECONDS):
                 await self._driver.stop()
         except (PlaywrightError, TimeoutError):
-            _log.warning("browser driver did not end", pid=self.pid)
+            log.warning("the driver of Chromium %d did not end", self.pid)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _mark_broken(self) -> None:
+    async def _settle_in(self) -> None:
+        """Learns its process, whose children end with it, and closes the empty window that every browser opens."""
+        answer = await self._cdp.send("SystemInfo.getProcessInfo")
+        self.pid = next((int(process["id"]) for process in answer["processInfo"] if process["type"] == "browser"), 0)
+        for page in self._root.pages:
+            await page.close()
+
+    async def _ping(self) -> None:
+        """Asks it for a sign of life over and over: of a driver that died, or a browser that hangs, no event tells."""
+        while not self.gone.is_set():
+            try:
+                async with asyncio.timeout(_STOP_SECONDS):
+                    await self._cdp.send("Browser.getVersion")
+            except (PlaywrightError, TimeoutError):
+                self._lose()
+            await asyncio.sleep(_PING_SECONDS)
+
+    def _lose(self) -> None:
         self.is_broken = True
+        self.gone.set()
 
 
-async def _pid_of(root: BrowserContext) -> int:
-    """The browser's own process; its children end with it."""
-    browser = root.browser
-    if browser is None:
-        return 0
-    session = await browser.new_browser_cdp_session()
-    answer = await session.send("SystemInfo.getProcessInfo")
-    await session.detach()
-    return next((int(process["id"]) for process in answer["processInfo"] if process["type"] == "browser"), 0)
+def _new_folder() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+    preferences = folder / "profile" / "Default" / "Preferences"
+    preferences.parent.mkdir(parents=True)
+    preferences.write_text(flags.PREFERENCES, "utf-8")
+    return folder
 
 
 def _kill(pid: int) -> None:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
-import structlog
 from playwright.async_api import Error as PlaywrightError
 
 from archive.capture import now_micros
@@ -27,12 +27,12 @@ from browsers.executable import find_chromium
 from browsers.flags import launch_flags
 from browsers.page import Look, look_at
 from browsers.pageinfo import Sighting, derived_records, fetched_urls, found_links
-from browsers.proxyclient import Control, ProxySession, SessionReport, SessionWish
+from browsers.proxyclient import Control, ProxySession, SessionWish
 from browsers.traffic import Traffic
 from browsers.trust import spki_hash
 from browsers.visit import FleetUnavailable, Visit, VisitOrder
 
-_log = structlog.get_logger(__name__)
+log = logging.getLogger(__name__)
 
 
 class ChromiumVisitor:
@@ -69,9 +69,12 @@ class ChromiumVisitor:
         except BaseException:
             self._abandon(control, session)
             raise
-        report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
+        if trouble is None and sighting.look.crashed:
+            trouble = FleetUnavailable("browser-crashed", may_be_the_page=True)
         if trouble is not None:
+            self._abandon(control, session)  # there will be another visit: no need to wait for what this one asked for
             raise trouble
+        report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
         return verdict.visit_of(sighting, found, report, round((time.monotonic() - began) * 1000))
 
     def close(self) -> None:
@@ -79,11 +82,9 @@ class ChromiumVisitor:
         self._loop.run(self._browsers.close())
         self._loop.close()
 
-    def _abandon(self, control: Control, session: ProxySession) -> SessionReport | None:
-        try:
-            return control.finish(session, wait_seconds=1)
-        except FleetUnavailable:
-            return None  # the proxy that had it is gone, and the session with it
+    def _abandon(self, control: Control, session: ProxySession) -> None:
+        with suppress(FleetUnavailable):  # a proxy that is gone has no session left to end
+            control.finish(session, wait_seconds=1)
 
     async def _sight(
         self, order: VisitOrder, session: ProxySession, page_id: str
@@ -99,7 +100,7 @@ class ChromiumVisitor:
             else:
                 try:
                     traffic = Traffic(context)
-                    look = await look_at(context, order.url, traffic, settings)
+                    look = await look_at(context, order.url, traffic, settings, browser.gone)
                 except PlaywrightError:
                     look = Look(crashed=True)  # it fell over before there was a page
                 finally:
@@ -116,7 +117,7 @@ class ChromiumVisitor:
 class _Browsers:
     """The browser in use, and those that are replaced already but have visits going on."""
 
-    def __init__(self, start: Any, contexts_per_browser: int) -> None:
+    def __init__(self, start: Callable[[], Awaitable[Browser]], contexts_per_browser: int) -> None:
         self._start = start
         self._contexts_per_browser = contexts_per_browser
         self._current: Browser | None = None
@@ -156,6 +157,7 @@ class _LoopThread:
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(_note)
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
 
@@ -170,11 +172,16 @@ class _LoopThread:
         self._loop.close()
 
 
+def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What Playwright leaves behind when its driver dies: futures that nobody waits for any more."""
+    log.debug("%s: %r", context.get("message"), context.get("exception"))
+
+
 def _may_sandbox(settings: Settings) -> bool:
     if not settings.browsers.sandbox:
-        _log.warning("Chromium runs without its sandbox: setting browsers.sandbox is false")
+        log.warning("Chromium runs without its sandbox: setting browsers.sandbox is false")
         return False
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        _log.warning("Chromium runs without its sandbox, since it has none as root: use another user")
+        log.warning("Chromium runs without its sandbox, since it has none as root: use another user")
         return False
     return True

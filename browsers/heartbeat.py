@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
-import structlog
-
 from frontier.lease import Lease
 from frontier.store import FrontierUnavailable
 
-_log = structlog.get_logger(__name__)
+log = logging.getLogger(__name__)
 
 
 class Heartbeat:
@@ -56,6 +55,6 @@ class Heartbeat:
     def _renew_one(self, lease: Lease) -> None:
         try:
             if not self._renew(lease):
-                _log.warning("lease was lost during its visit", url=lease.url, attempt=lease.attempt)
+                log.warning("the lease of %s (try %d) is over though its visit goes on", lease.url, lease.attempt)
         except FrontierUnavailable as error:
-            _log.warning("lease not renewed", url=lease.url, error=str(error))
+            log.warning("the lease of %s was not renewed: %s", lease.url, error)

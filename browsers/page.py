@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as PlaywrightError
@@ -27,6 +27,7 @@ _RESERVE_SECONDS: Final = 10.0
 """Kept back from scrolling and settling, for pictures, DOM and links."""
 _STEP_SECONDS: Final = 15.0
 """Longest single look at the page."""
+_CLOSED: Final = re.compile(r"has been closed|crashed|browser has disconnected")
 _NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 
 
@@ -66,8 +67,13 @@ class Deadline:
         return max(0.0, min(most, self._end - reserve - time.monotonic()))
 
 
-async def look_at(context: BrowserContext, url: str, traffic: Traffic, settings: BrowserSettings) -> Look:
-    """Visits `url` in a fresh page of `context`; always comes back within the page's time and a little."""
+async def look_at(
+    context: BrowserContext, url: str, traffic: Traffic, settings: BrowserSettings, gone: asyncio.Event
+) -> Look:
+    """Visits `url` in a fresh page of `context`; always comes back within the page's time and a little.
+
+    `gone` is set when the browser is no more. Raises PlaywrightError when there can't even be a page.
+    """
     look = Look()
     page = await context.new_page()
     traffic.watch(page.main_frame)
@@ -79,21 +85,20 @@ async def look_at(context: BrowserContext, url: str, traffic: Traffic, settings:
         task.add_done_callback(chores.discard)
 
     context.on("page", close_popup)
-    gone = asyncio.Event()
-    page.on("crash", lambda _: gone.set())
-    context.on("close", lambda _: gone.set())
-    steps = asyncio.ensure_future(_Steps(page, url, traffic, settings, look).run())
-    crash = asyncio.ensure_future(gone.wait())
+    crashed = asyncio.Event()
+    page.on("crash", lambda _: crashed.set())
+    steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(page, url, traffic, settings, look).run())
+    ends = {steps, asyncio.ensure_future(crashed.wait()), asyncio.ensure_future(gone.wait())}
     try:
-        done, _ = await asyncio.wait({steps, crash}, timeout=settings.page_seconds, return_when="FIRST_COMPLETED")
-        look.crashed = crash in done
+        done, _ = await asyncio.wait(ends, timeout=settings.page_seconds, return_when="FIRST_COMPLETED")
+        look.crashed = look.crashed or crashed.is_set() or gone.is_set()
         if not done:
             look.notes.append("page-timeout")
     finally:
         context.remove_listener("page", close_popup)
-        for task in (steps, crash, *chores):
+        for task in (*ends, *chores):
             task.cancel()
-        await asyncio.gather(steps, crash, *chores, return_exceptions=True)
+        await asyncio.gather(*ends, *chores, return_exceptions=True)
     look.main = look.main or traffic.main
     return look
 
@@ -138,6 +143,8 @@ class _Steps:
             else:
                 self._look.notes.append("load-timeout")
         except PlaywrightError as error:
+            if _CLOSED.search(error.message):
+                self._look.crashed = True
             match = _NET_ERROR.search(error.message)
             self._look.failure = match[1] if match else "ERR_FAILED"
         self._look.main = self._traffic.main

@@ -68,8 +68,6 @@ def visit_of(sighting: Sighting, found: Found, report: SessionReport | None, dur
 def _failure(sighting: Sighting, report: SessionReport | None) -> tuple[int, str] | None:
     """(code, word) when the URL had no answer of the site's; raises FleetUnavailable when the reason is ours."""
     look = sighting.look
-    if look.crashed:
-        raise FleetUnavailable("browser-crashed", may_be_the_page=True)
     if look.main is not None:
         return outcome.proxy_error(look.main.status, look.main.headers) or _broken_off(sighting, look.main.url)
     if look.failure in OURS:

@@ -6,6 +6,7 @@ durable: a worker that dies at any point costs a second visit, and loses nothing
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -15,10 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from archive import crawl_log
-from archive.capture import now_micros
+from archive.capture import compact_json, now_micros
 from archive.crawl_log import CrawlLog, LogLine
 from archive.settings import Settings
 from browsers.choice import wants_ghost
@@ -33,7 +32,7 @@ from frontier.politeness import Ending, Outcome
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
 
-_log = structlog.get_logger(__name__)
+log = logging.getLogger(__name__)
 
 _FIRST_REST: Final = 1.0
 _LONGEST_REST: Final = 30.0
@@ -101,7 +100,7 @@ class Worker:
             try:
                 claim = self._frontier.claim(name)
             except FrontierUnavailable as error:
-                _log.warning("no claim", worker=name, error=str(error))
+                log.warning("worker %s got no answer to its claim: %s", name, error)
                 self._stop.wait(rest)
                 rest = min(rest * 2, _LONGEST_REST)
                 continue
@@ -131,14 +130,14 @@ class Worker:
             self._give_back(lease, trouble)
             return None if trouble.may_be_the_page else trouble.retry_after or 0.0
         except FrontierUnavailable as error:
-            _log.warning("lease left to run out", url=lease.url, attempt=lease.attempt, error=str(error))
+            log.warning("%s (try %d) is left until its lease is over: %s", lease.url, lease.attempt, error)
             return _FIRST_REST
         except FrontierLost:
             self._stop.set()  # the other loops can't do better
             raise
         except Exception:
             # This loop owns the URL: whatever a page made our code do, the URL goes back and the others go on.
-            _log.exception("visit failed unexpectedly", url=lease.url, attempt=lease.attempt)
+            log.exception("visit of %s (try %d) failed unexpectedly", lease.url, lease.attempt)
             self._give_back(lease, FleetUnavailable("unexpected", may_be_the_page=True))
         return None
 
@@ -180,7 +179,7 @@ class Worker:
         return ending
 
     def _give_back(self, lease: Lease, trouble: FleetUnavailable) -> None:
-        _log.warning("visit given back", url=lease.url, attempt=lease.attempt, reason=trouble.reason)
+        log.warning("%s (try %d) given back: %s", lease.url, lease.attempt, trouble.reason)
         with self._lock:
             self.tally.given_back[trouble.reason] += 1
         counts = trouble.may_be_the_page
@@ -198,7 +197,7 @@ class Worker:
             except FrontierUnavailable as error:
                 if self._stop.is_set():
                     raise
-                _log.warning("frontier did not take it, trying again", error=str(error))
+                log.warning("the frontier did not take it, trying again in %.0f s: %s", rest, error)
                 self._stop.wait(rest)
                 rest = min(rest * 2, _LONGEST_REST)
 
@@ -262,9 +261,9 @@ def run_worker(
             heartbeat=heartbeat,
             log_dir=log_dir,
         )
-        _log.info("worker started", worker=name, job=job, visitor=profile.visitor, at_once=concurrency)
+        log.info("worker %s: job %s, visitor %s, %d at once", name, job, profile.visitor, concurrency)
         tally = worker.run(concurrency)
-    _log.info("worker ended", worker=name, job=job, **tally.as_json())
+    log.info("worker %s: job %s, ended: %s", name, job, compact_json(tally.as_json()))
     return tally
 
 

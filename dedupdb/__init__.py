@@ -7,7 +7,8 @@ The path of one payload and its capture through this room:
    to keep; bytes that another is keeping just now are held.
 2. `claims.Claims.settle`: after the batch is durable, originals become known (`commit.lua`), what failed is given up
    (`release.lua`), the job's counters grow (`tally.lua`), and the captures are announced on a `stream`.
-3. `indexer` takes announcements into the capture index, and looks through the CDXJ `sidecars` for what it missed.
+3. `indexer` takes announcements into the capture index, and looks through the CDXJ `sidecars` for what it missed;
+   what can't be trusted stays out (`trust`).
 4. `captures` is that index: rows in SQL (`schema`), added once however often they come.
 5. `query` says what is looked for, `filters` what is left out; `walk` reads the rows a page at a time.
 6. `cdx_api` answers over HTTP, in the forms of `cdx_formats`; replay asks `captures.Captures.nearest`.

@@ -78,7 +78,7 @@ class Captures:
 
     def positions(self, prefix: str) -> dict[str, str]:
         """Marks of the sources whose name starts so."""
-        query = select(POSITIONS).where(POSITIONS.c.source.startswith(prefix, autoescape=True))
+        query = select(POSITIONS).where(*_begins(prefix))
         with reading(self._engine) as connection:
             return {row.source: row.mark for row in connection.execute(query)}
 
@@ -99,7 +99,7 @@ class Captures:
         """
         dropped = 0
         with writing(self._engine) as connection:
-            connection.execute(delete(POSITIONS).where(POSITIONS.c.source.startswith(sources, autoescape=True)))
+            connection.execute(delete(POSITIONS).where(*_begins(sources)))
         some = select(_C.id).where(_C.collection == collection).limit(_BATCH)
         while True:
             with writing(self._engine) as connection:
@@ -232,6 +232,11 @@ class Captures:
         if (query.sort == "reverse") is not (query.limit is not None and query.limit < 0):
             walks = [replace(walk, backward=True) for walk in reversed(walks)]
         return chain.from_iterable(walk.rows(self._engine) for walk in walks)
+
+
+def _begins(prefix: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """Not LIKE, to which in SQLite an upper-case letter is the same as its lower-case one."""
+    return POSITIONS.c.source >= prefix, POSITIONS.c.source < prefix + chr(0x10FFFF)
 
 
 def _by_nearness(newest_first: Sequence[Row[Any]], url: str, date: Micros | None) -> list[Row[Any]]:

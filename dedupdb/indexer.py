@@ -18,8 +18,9 @@ from archive.capture import Capture, Original
 from dedupdb.captures import Captures, CapturesError, Position
 from dedupdb.claims import Claims, Want
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
-from dedupdb.sidecars import Sidecars, acceptable
+from dedupdb.sidecars import Sidecars
 from dedupdb.stream import STREAM, from_entry
+from dedupdb.trust import acceptable
 
 logger = logging.getLogger(__name__)
 

@@ -70,7 +70,7 @@ class RedisLink:
             socket_connect_timeout=timeout_seconds,
             retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         )
-        self._address = url.rpartition("@")[2]
+        self._address = url.rpartition("@")[2].partition("?")[0]
         self._rests_until = 0.0
 
     def run(self, commands: Sequence[Command], *, patient: bool = False) -> list[Any]:

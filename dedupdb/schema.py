@@ -97,7 +97,7 @@ def open_engine(url: str) -> Engine:
     try:
         engine = _engine(url)
     except (SQLAlchemyError, ImportError) as error:
-        address = url.rpartition("@")[2]
+        address = url.rpartition("@")[2].partition("?")[0]
         raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}") from error
     try:
         with writing(engine) as connection:
@@ -127,7 +127,9 @@ def _translated(engine: Engine) -> Iterator[None]:
     try:
         yield
     except SQLAlchemyError as error:
-        raise CapturesError(f"the capture index at {engine.url.render_as_string()}: {_first_line(error)}") from error
+        raise CapturesError(
+            f"the capture index at {engine.url.set(query={}).render_as_string()}: {_first_line(error)}"
+        ) from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -22,13 +22,12 @@ from archive.capture import Capture
 from archive.settings import NAME_PATTERN
 from archive.source import WarcError
 from dedupdb.captures import Captures, Position
+from dedupdb.trust import acceptable
 
 logger = logging.getLogger(__name__)
 
 _CHUNK: Final = 1 << 20
 _CHECKED: Final = 256
-_BARE_NAME: Final = re.compile(r"[^/\\\0:]+")
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,44 +95,38 @@ class Sidecars:
     def _reconcile_file(self, collection: str, path: Path, mark: Mark) -> int:
         with path.open("rb") as file:
             if _continues(file, mark):
-                return self._read_on(collection, path, file, mark)[0]
+                return self._read_on(collection, path, file, mark)
             start = Mark(os.fstat(file.fileno()).st_ino)
-            self._captures.add((), position=Position(source(collection, path.name), str(start)))
-            added, offsets = self._read_on(collection, path, file, start)
-        if mark.inode and (dropped := self._captures.prune(collection, path.name.removesuffix(cdxj.SUFFIX), offsets)):
-            logger.warning("collection %s: %d captures are no longer in %s; dropped", collection, dropped, path)
+            return (self._read_again if mark.inode else self._read_on)(collection, path, file, start)
+
+    def _read_on(self, collection: str, path: Path, file: BinaryIO, mark: Mark) -> int:
+        """Take in all whole lines after the mark."""
+        added = 0
+        for lines, reached in _chunks(file, mark):
+            captures = _captures_of(lines, collection, path)
+            added += self._captures.add(captures, position=Position(source(collection, path.name), str(reached)))
         return added
 
-    def _read_on(self, collection: str, path: Path, file: BinaryIO, mark: Mark) -> tuple[int, set[int]]:
-        """Take in all whole lines after the mark; also the offsets of their records in the sidecar's own WARC."""
-        added, own_offsets = 0, set[int]()
-        own = path.name.removesuffix(cdxj.SUFFIX)
+    def _read_again(self, collection: str, path: Path, file: BinaryIO, mark: Mark) -> int:
+        """Take in a sidecar that is not what it was, and drop captures of its WARC that it no longer has.
+
+        Its position comes last: whoever is stopped before finds it to be read again.
+        """
+        added, offsets, own = 0, set[int](), path.name.removesuffix(cdxj.SUFFIX)
         for lines, reached in _chunks(file, mark):
             captures = list(_captures_of(lines, collection, path))
-            own_offsets |= {capture.offset for capture in captures if capture.filename == own}
-            added += self._captures.add(captures, position=Position(source(collection, path.name), str(reached)))
-        return added, own_offsets
+            offsets |= {capture.offset for capture in captures if capture.filename == own}
+            added += self._captures.add(captures)
+            mark = reached
+        if dropped := self._captures.prune(collection, own, offsets):
+            logger.warning("collection %s: %d captures are no longer in %s; dropped", collection, dropped, path)
+        self._captures.add((), position=Position(source(collection, path.name), str(mark)))
+        return added
 
 
 def source(collection: str, name: str) -> str:
     """Under which name the position of a sidecar is kept; for no name, the start of all the collection's."""
     return f"sidecar/{collection}/{name}"
-
-
-def acceptable(capture: Capture) -> Capture:
-    """The capture itself. Raises ValueError when it could lead a reader astray: a file elsewhere, an odd name.
-
-    Index lines may come from anybody's archive, and a reader opens the file they name.
-    """
-    if not re.fullmatch(NAME_PATTERN, capture.collection):
-        raise ValueError(f"collection {capture.collection[:80]!r} is no name; allowed is {NAME_PATTERN}")
-    if not _BARE_NAME.fullmatch(capture.filename) or capture.filename in (".", ".."):
-        raise ValueError(f"filename {capture.filename[:200]!r} is not the bare name of a file in the collection")
-    if capture.sha256 is not None and not _SHA256.fullmatch(capture.sha256):
-        raise ValueError(f"sha256 {capture.sha256[:80]!r} is not 64 hexadecimal digits")
-    if min(capture.offset, capture.length, capture.payload_length) < 0:
-        raise ValueError(f"offset {capture.offset}, length {capture.length}, size {capture.payload_length}: negative")
-    return capture
 
 
 def _continues(file: BinaryIO, mark: Mark) -> bool:
@@ -167,5 +160,5 @@ def _captures_of(lines: bytes, collection: str, path: Path) -> Iterator[Capture]
         if line.strip() and not line.startswith((b"!", b"#")):
             try:
                 yield acceptable(cdxj.parse(line.decode(), collection))
-            except ValueError as error:
+            except (ValueError, OverflowError, RecursionError) as error:
                 logger.warning("sidecar %s: a line is left out: %s", path, error)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -25,7 +26,7 @@ from rich.text import Text
 TOP: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = TOP / "docs" / "pictures"
 COLUMNS: Final = 108
-ROWS: Final = 46
+ROWS: Final = 50
 LOOK_SECONDS: Final = 0.25
 SHOWN_PAGE: Final = "00"
 """Number of the page shown in replay.png: the home page."""
@@ -36,13 +37,13 @@ REPLAYING: Final = "2. Replay"
 def main() -> int:
     """Runs the demo in a terminal and writes the pictures; the demo's exit code."""
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="ghostfleet-pictures-") as folder:
-        home, status = Path(folder) / "demo", Path(folder) / "status"
-        screens = list(screens_of(f"{TOP}/run demo --home {home}", status))
+    with tempfile.TemporaryDirectory(prefix="garden-") as folder:
+        status = Path(folder) / "status"
+        screens = list(screens_of(f"cd {folder}; {TOP}/run demo", status))
         crawling = [screen for screen in screens if CRAWLING in screen and REPLAYING not in screen]
         write_svg("crawl", crawling[len(crawling) * 2 // 3], "./run demo")
         write_svg("demo", screens[-1], "./run demo")
-        write_pair(home / "looks")
+        write_pair(Path(folder) / "ghostfleet-data" / "demo" / "looks")
         return int(status.read_text())
 
 
@@ -52,7 +53,7 @@ def screens_of(command: str, status: Path) -> Iterator[str]:
     `status` is where the command's exit code is written.
     """
     pause = threading.Event()
-    shell = f"COLORTERM=truecolor {command}; echo $? > {status}.new; mv {status}.new {status}; cat"
+    shell = f"export COLORTERM=truecolor; {command}; echo $? > {status}.new; mv {status}.new {status}; cat"
     with terminal(shell) as tmux:
         while not status.exists():
             pause.wait(LOOK_SECONDS)
@@ -76,10 +77,9 @@ def terminal(shell_command: str) -> Iterator[Callable[..., str]]:
 
 
 def write_svg(name: str, screen: str, title: str) -> None:
-    """The screen as a picture that fetches nothing: rich's own would load its font from the network."""
-    console = Console(record=True, width=COLUMNS, file=sys.stderr, quiet=False, force_terminal=True)
-    with console.capture():
-        console.print(Text.from_ansi(screen.rstrip()), soft_wrap=True)
+    """The screen as a picture that fetches nothing: as rich makes it, its font would come from the network."""
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    console.print(Text.from_ansi(screen.rstrip()), soft_wrap=True)
     svg = console.export_svg(title=title)
     svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.DOTALL)
     (PICTURES / f"{name}.svg").write_text(svg, "utf-8")

@@ -24,7 +24,7 @@ call('HDEL', key('aside'), host)
 local waiting = call('ZCARD', key('q:' .. host))
 if waiting > 0 then
   count('queued', waiting)
-  count('excluded', -waiting)
+  count('excluded', 0 - waiting)
   call('ZADD', key('ready'), math.max(due, NOW), host)
 end
 return 1

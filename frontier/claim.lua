@@ -102,7 +102,10 @@ local function visit(host)
   if going_on >= per_host then return nil, NOW + BUSY_MS end
   if host_pages then
     local visited = tonumber(call('HGET', key('pages'), host) or 0)
-    if visited >= host_pages then return nil, set_aside(host, 'limit-host-pages') and nil end
+    if visited >= host_pages then
+      set_aside(host, 'limit-host-pages')
+      return nil
+    end
     if visited + going_on >= host_pages then return nil, NOW + BUSY_MS end
   end
   local id = take(host)

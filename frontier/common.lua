@@ -58,7 +58,7 @@ local function set_aside(host, why)
   local waiting = call('ZCARD', key('q:' .. host))
   call('HSET', key('aside'), host, why)
   call('ZREM', key('ready'), host)
-  count('queued', -waiting)
+  count('queued', 0 - waiting) -- not -0, which is no integer to Redis
   count('excluded', waiting)
   return 1
 end

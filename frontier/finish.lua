@@ -1,10 +1,11 @@
 -- End a lease. ARGV: id, token, worker, ending, code, bytes, wait of the URL ms, wait of the host ms, 1 if the visit
 -- tells of trouble of the host, 1 if it counts as a try, failures in a row that set a host aside, line of the report
--- of seeds ('' if it is no seed). Answers the ending; '' when the lease is another's or over: then nothing changes.
+-- of seeds ('' if it is no seed), host. Answers the ending; '' when the lease is another's or over: then nothing changes.
 
 local id, token, worker, ending, code = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local bytes, url_wait, host_wait = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
-local host_failed, counts, most_failures, seed = ARGV[9] == '1', ARGV[10] == '1', tonumber(ARGV[11]), ARGV[12]
+local host_failed, counts, most_failures = ARGV[9] == '1', ARGV[10] == '1', tonumber(ARGV[11])
+local seed, host = ARGV[12], ARGV[13]
 
 local held = call('HMGET', key('lease'), id, 'f:' .. worker)
 if held[1] ~= token .. '\n' .. worker then
@@ -13,14 +14,11 @@ if held[1] ~= token .. '\n' .. worker then
   return held[2] and string.match(held[2], '^' .. token .. '\n(.*)$') or ''
 end
 
-local record, tries, host, place = read(id)
-call('HSET', key('lease'), 'f:' .. worker, token .. '\n' .. ending)
-if not record then
-  call('ZREM', key('leases'), id)
-  call('HDEL', key('lease'), id)
-  quarantine(id)
-  return 'failed'
+local record, tries, _, place = read(id)
+if not record then -- lost or damaged meanwhile
+  ending, code = 'failed', '-5'
 end
+call('HSET', key('lease'), 'f:' .. worker, token .. '\n' .. ending)
 
 local due, going_on, failures = look(host)
 if host_wait > 0 then due = math.max(due, NOW + host_wait) end
@@ -36,7 +34,7 @@ if bytes > 0 then
 end
 
 if ending ~= 'again' then
-  conclude(id, record, ending, code)
+  conclude(id, record or '', ending, code)
   if ending == 'done' then call('HINCRBY', key('pages'), host, 1) end
 else
   count('retries', 1)

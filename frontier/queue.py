@@ -242,7 +242,9 @@ class Frontier(Controls, Reports):
         candidate = unpack(record)
         if candidate is None:
             logger.error("job %s: damaged record %r of URL %s set aside as failed", self.job.name, record[:200], id)
-            self._store.run("finish", *_finish_arguments(id, token, worker, Step(Ending.FAILED), RUNTIME_FAILURE))
+            host = record.partition(b"\n")[0].decode("utf-8", "replace")
+            step = Step(Ending.FAILED)
+            self._store.run("finish", *_finish_arguments(id, token, worker, host, step, RUNTIME_FAILURE))
             return None
         return leased(
             candidate,
@@ -259,6 +261,7 @@ class Frontier(Controls, Reports):
             lease.id,
             lease.token,
             lease.worker,
+            lease.host,
             step,
             outcome.code,
             bytes=outcome.bytes,
@@ -273,6 +276,7 @@ def _finish_arguments(
     id: str,
     token: str,
     worker: str,
+    host: str,
     step: Step,
     code: int,
     *,
@@ -283,7 +287,7 @@ def _finish_arguments(
 ) -> tuple[str | int, ...]:
     """Arguments of finish.lua, in its order."""
     waits = (step.url_wait_ms, step.host_wait_ms, int(step.host_failed))
-    return (id, token, worker, step.ending, code, bytes, *waits, int(counts), most_failures, seed)
+    return (id, token, worker, step.ending, code, bytes, *waits, int(counts), most_failures, seed, host)
 
 
 def _limits(limits: Limits) -> list[str | int | float]:

@@ -32,7 +32,9 @@ def pack(candidate: Candidate) -> str:
 def unpack(record: bytes) -> Candidate | None:
     """The candidate in a whole record; None when it is damaged."""
     try:
-        values: list[Any] = json.loads(record.split(b"\n", 2)[2])
+        values: Any = json.loads(record.split(b"\n", 2)[2])
+        if not isinstance(values, list) or not values:
+            return None
         url, priority, depth, hop_path, via, source, flags = [*values, *_EMPTY[len(values) :]]
         return Candidate(
             url=str(url),

@@ -5,7 +5,7 @@ cluster. Politeness is by host, for all jobs of the shard together; everything e
 
 | key | type | what |
 |---|---|---|
-| `gf:{SHARD}:@HOST` | hash | `d` due ms, `n` visits going on, `f` failures in a row, `b` end of block ms, `k` urgent claims |
+| `gf:{SHARD}:@HOST` | hash | `d` due ms, `b` end of block ms, `n` visits going on, `f` failures in a row, `k` claims |
 | `gf:{SHARD}:JOB` | string | the job as JSON; while it exists, the job does |
 | `…:JOB:state` | hash | opened, opening, paused, stopped, the limits, time at work, length of `scope` |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |

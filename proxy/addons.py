@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import datetime
 import os
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -86,6 +88,7 @@ def ensure_ca(folder: Path) -> Path:
     """
     public, secret = folder / "ca.pem", folder / "mitmproxy-ca.pem"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
     if not secret.exists():
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = _ca_certificate(key)
@@ -104,16 +107,12 @@ def _write_once(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Put the file in place whole, unless another process was first."""
     if path.exists():
         return
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        pass
-    finally:
-        draft.unlink()
+    with tempfile.NamedTemporaryFile(dir=path.parent) as draft:  # readable by nobody else until it says otherwise
+        draft.write(data)
+        draft.flush()
+        os.fchmod(draft.fileno(), mode)
+        with suppress(FileExistsError):
+            os.link(draft.name, path)
 
 
 def _ca_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:

@@ -13,8 +13,13 @@ CACHE_SECONDS: Final = 60.0
 CACHE_ENTRIES: Final = 4096
 _METADATA: Final = frozenset(map(ipaddress.ip_address, ("100.100.100.200", "168.63.129.16", "fd00:ec2::254")))
 """Cloud metadata services that lie in public or shared ranges."""
-_TRANSLATED: Final = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
-"""NAT64, 6to4 and Teredo: an IPv4 address in disguise."""
+_TRANSLATED: Final = tuple(
+    map(
+        ipaddress.ip_network,
+        ("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16", "fec0::/10"),
+    )
+)
+"""An IPv4 address in disguise (IPv4-compatible, SIIT, NAT64, Teredo, 6to4), and the old site-local addresses."""
 
 
 @dataclass(frozen=True, slots=True)

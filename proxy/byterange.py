@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_RANGE: Final = re.compile(rb"\s*bytes\s*=\s*(\d*)\s*-\s*(\d*)\s*", re.IGNORECASE)
-_CONTENT_RANGE: Final = re.compile(rb"\s*bytes\s+(\d+)-(\d+)/(\d+)\s*", re.IGNORECASE)
+_RANGE: Final = re.compile(rb"\s*bytes\s*=\s*(\d{0,19})\s*-\s*(\d{0,19})\s*", re.IGNORECASE)
+_CONTENT_RANGE: Final = re.compile(rb"\s*bytes\s+(\d{1,19})-(\d{1,19})/(\d{1,19})\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from proxy import heads
 from proxy.delivery import Client
 from proxy.fetch import Fetch, Order, Services
 from proxy.gate import Gate, Refused, Session, context_of
-from proxy.http1 import BadMessage, RequestHead, request_framing
+from proxy.http1 import BadMessage, Framing, RequestHead, request_framing
 from proxy.meta import Endpoints
 from proxy.relay import Exchanging, Tunnel
 from proxy.replayer import Replayer
@@ -20,6 +20,7 @@ from proxy.upstream import Destination
 from proxy.writerecord import WriteRecord
 
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]+)([^#]*)", re.IGNORECASE)
+_PORT: Final = re.compile(r"[0-9]{1,5}")
 _CONTROL_METHODS: Final = frozenset(("WARCPROX_WRITE_RECORD", "PUTMETA"))
 _SAFE: Final = "!$&'()*+,;=:@/?%-._~[]|^`{}\"\\<>"
 
@@ -47,7 +48,7 @@ def _origin(scheme: str, authority: str) -> tuple[Destination, str, str]:
 def _host_and_port(authority: str, default: int) -> tuple[str, int]:
     head, colon, tail = authority.rpartition(":")
     host, digits = (head, tail) if colon and not tail.endswith("]") else (authority, "")
-    if digits and not (digits.isdigit() and 0 < int(digits) < 65536):
+    if digits and not (_PORT.fullmatch(digits) and 0 < int(digits) < 65536):
         raise BadMessage(f"bad port in {authority[:100]!r}")
     try:
         return ascii_host(host.strip("[]")), int(digits or default)
@@ -57,15 +58,13 @@ def _host_and_port(authority: str, default: int) -> tuple[str, int]:
 
 def target_of(head: RequestHead, tunnel: Tunnel | None) -> Target | None:
     """The request's target, or None when it is for the proxy itself. Raises BadMessage."""
-    absolute = _ABSOLUTE.fullmatch(head.target.partition("#")[0])
+    asked = head.target.partition("#")[0]
+    absolute = _ABSOLUTE.fullmatch(asked)
     if tunnel is not None:
-        path = absolute[3] if absolute else head.target
-        if head.target == "*":
-            path = "*"
-        return Target("https" if tunnel.tls else "http", tunnel.authority, path)
+        return Target("https" if tunnel.tls else "http", tunnel.authority, absolute[3] if absolute else asked)
     if absolute:
         return Target(absolute[1].lower(), absolute[2], absolute[3])
-    if head.target.startswith("/"):
+    if asked.startswith("/"):
         return None
     raise BadMessage(f"the proxy takes http:// and https:// URLs, not {head.target[:100]!r}")
 
@@ -89,13 +88,17 @@ class Desk:
         """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
         session, trusted = self._gate.who(head, listener)
         host, port = _host_and_port(head.target, 443)
-        return Tunnel(f"[{host}]:{port}" if ":" in host else f"{host}:{port}", session, trusted, tls=True)
+        return Tunnel(f"{host}:{port}", session, trusted, tls=True)
 
     def begin(self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client) -> Exchanging:
         """Start the exchange. Raises Refused or BadMessage."""
         framing, length = request_framing(head)
+        if head.method in _CONTROL_METHODS:
+            return self._write_record(head, (framing, length), tunnel, listener, client)
         target = target_of(head, tunnel)
         if target is None:
+            if framing is not Framing.NONE:
+                raise BadMessage(f"{head.method} {head.target[:100]} is for the proxy itself, and takes no body")
             return self._endpoints.begin(head, client)
         session, trusted = (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener)
         meta = self._gate.meta(head, trusted=trusted)
@@ -104,12 +107,8 @@ class Desk:
         self._gate.check_open()
         referrer = head.get(b"referer")
         context = context_of(session, meta, target.url, referrer.decode("latin-1") if referrer else None)
-        if head.method in _CONTROL_METHODS:
-            if not trusted:
-                self._gate.counts["control_refused"] += 1
-                raise Refused(403, f"{head.method} needs a session's password or a trusted listener", "control")
-            return WriteRecord(head, framing, length, target.url, context, session, client, self._services)
-        is_upgrade = head.get(b"upgrade") is not None and head.method == "GET"
+        # Of other protocols nothing could be recorded; without the header, origins go on with HTTP.
+        is_upgrade = head.method == "GET" and (head.get(b"upgrade") or b"").lower() == b"websocket"
         order = Order(
             session=session,
             context=context,
@@ -123,3 +122,24 @@ class Desk:
         fetch = Fetch(order, client, self._services)
         fetch.start()
         return fetch
+
+    def _write_record(
+        self,
+        head: RequestHead,
+        framing: tuple[Framing, int],
+        tunnel: Tunnel | None,
+        listener: Session | None,
+        client: Client,
+    ) -> Exchanging:
+        """A record may be about anything that has a URI, such as `urn:view:…`."""
+        session, trusted = (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener)
+        if not trusted:
+            self._gate.counts["control_refused"] += 1
+            raise Refused(403, f"{head.method} needs a session's password or a trusted listener", "control")
+        if session.spec.mode != "record":
+            raise Refused(403, f"{head.method} in a session that replays", "control")
+        self._gate.check_open()
+        target = target_of(head, tunnel) if tunnel or _ABSOLUTE.fullmatch(head.target) else None
+        uri = target.url if target else head.target
+        context = context_of(session, self._gate.meta(head, trusted=True), uri, None)
+        return WriteRecord(head, *framing, uri, context, session, client, self._services)

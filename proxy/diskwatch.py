@@ -23,7 +23,10 @@ class DiskWatch:
         `last_failure` is why the last exchange could not be kept: then only a successful write proves the disk well,
         since quotas, file size limits and failing disks don't show in the free space.
         """
-        status = os.statvfs(self._home)
+        try:
+            status = os.statvfs(self._home)
+        except OSError as error:
+            return f"disk failing: {error}"
         free = status.f_bavail * status.f_frsize
         if free < self._min_free_bytes:
             return f"disk full: {free} bytes free in {self._home}, archive.min_free_bytes is {self._min_free_bytes}"

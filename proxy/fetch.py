@@ -107,6 +107,8 @@ class Fetch:
         self._dispatch()
 
     def _dispatch(self) -> None:
+        if self.stage is not Stage.CONNECTING:
+            return  # it has failed while it waited
         if self._services.recorder.is_full and self._delivery.is_wanted:
             self._deadline = self._services.loop.time() + self._settings.connect_seconds
             self._services.loop.call_later(_BACK_PRESSURE_SECONDS, self._dispatch)
@@ -123,10 +125,14 @@ class Fetch:
         taken = self._request_reader.feed(data)
         if self._request_reader.broken:
             raise BadMessage(self._request_reader.broken)
+        if self.stage in (Stage.KEEPING, Stage.OVER):
+            return taken  # the origin has answered without waiting for these
         piece = data[:taken]
         self._request.add(piece)
-        if self._upstream is not None and self.stage in (Stage.HEAD, Stage.BODY):
+        if self._upstream is not None:
             self._upstream.write(piece)
+            if self.stage is Stage.HEAD:
+                self._deadline = self._services.loop.time() + self._settings.first_byte_seconds
         return taken
 
     @property
@@ -294,6 +300,8 @@ class Fetch:
         head = self._incoming.head
         assert head is not None
         self.stage = Stage.KEEPING
+        if truncated is not None:
+            self._incoming.cut_off()
         certain = truncated is None and self._incoming.is_certain and self.request_is_whole
         self._give_up_upstream(reusable=certain and head.keep_alive)
         if self._settings.deliver == "at_once":

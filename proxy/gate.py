@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from archive.capture import Context
+from archive.capture import Context, parse_date
 from archive.settings import NAME_PATTERN, ProxySettings
 from proxy.http1 import RequestHead
 from proxy.keep import Kept, Lost
@@ -52,19 +52,20 @@ class SessionSpec:
     def from_json(cls, body: Mapping[str, Any]) -> SessionSpec:
         """The spec in a control request. Raises Refused naming the first field that can't be used."""
         known = cls.__dataclass_fields__
+        check_name("field 'collection'", body.get("collection"))
         for name, value in body.items():
             if name == "listen":
-                continue
-            if name not in known:
+                if not isinstance(value, bool):
+                    raise Refused(400, f"field 'listen' = {value!r} must be true or false")
+            elif name not in known:
                 raise Refused(400, f"unknown field {name!r}; known are {', '.join(known)}")
-            if value is not None and not isinstance(value, str):
-                raise Refused(400, f"field {name!r} = {value!r} must be a string")
+            elif value is not None:
+                check_text(f"field {name!r}", value)
         spec = cls(**{name: value for name, value in body.items() if name in known and value is not None})
-        check_name("collection", spec.collection)
         if spec.mode not in ("record", "replay"):
             raise Refused(400, f"field 'mode' = {spec.mode!r} must be record or replay")
-        if spec.datetime is not None and not (spec.datetime.isdigit() and 4 <= len(spec.datetime) <= 17):
-            raise Refused(400, f"field 'datetime' = {spec.datetime!r} must have 4 to 17 digits")
+        if spec.datetime is not None:
+            check_digits("field 'datetime'", spec.datetime)
         return spec
 
 
@@ -214,6 +215,8 @@ def parse_meta(raw: bytes) -> Meta:
     if not isinstance(facts, dict):
         raise Refused(400, "Warcprox-Meta field 'metadata' must be an object")
     texts = {str(name): text for name, text in facts.items() if isinstance(text, str)}
+    for name, text in texts.items():
+        check_text(f"Warcprox-Meta metadata {name!r}", text)
     return Meta(prefix, value.get("dedup-ok", True) is not False, texts)
 
 
@@ -240,5 +243,21 @@ def context_of(session: Session, meta: Meta, url: str, referrer: str | None) -> 
 
 def check_name(what: str, value: object) -> None:
     """Raises Refused (400) unless the value may be part of a file name."""
-    if not isinstance(value, str) or not _NAME.match(value):
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise Refused(400, f"{what} = {value!r} must be 1 to 64 of A-Z a-z 0-9 . _ - and begin with a letter or digit")
+
+
+def check_text(what: str, value: object) -> None:
+    """Raises Refused (400) unless the value is text that may stand in a record's header or a line of the log."""
+    if not isinstance(value, str):
+        raise Refused(400, f"{what} = {value!r} must be a string")
+    if not value.isprintable():
+        raise Refused(400, f"{what} = {value[:100]!r} holds control characters")
+
+
+def check_digits(what: str, value: str) -> None:
+    """Raises Refused (400) unless the value is a CDX date, cut short anywhere behind its year."""
+    try:
+        parse_date(value if value.isascii() and value.isdigit() else "")
+    except ValueError:
+        raise Refused(400, f"{what} = {value[:100]!r} must be a date of 4 to 17 digits, YYYYMMDDhhmmss") from None

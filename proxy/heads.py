@@ -20,6 +20,8 @@ NEVER_FORWARDED: Final = frozenset(
 """Request headers that are for us: neither an origin nor a WARC ever gets them."""
 
 _FRAMING: Final = frozenset((b"transfer-encoding", b"content-length"))
+_NEVER_DROPPED: Final = _FRAMING | {b"host", b"cookie", b"authorization", b"content-type", b"content-encoding"}
+"""What `Connection` can't make hop-by-hop: without it the origin would see another request, or where another ends."""
 _NOT_FOR_CLIENTS: Final = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"))
 
 
@@ -30,10 +32,11 @@ def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = Fa
     target decides where the request goes (RFC 9112 section 3.2.2).
     """
     dropped = {token for name, value, _ in head.fields if name == b"connection" for token in _names(value)}
+    dropped -= _NEVER_DROPPED
     lines = [f"{head.method} {target} HTTP/1.1\r\n".encode("latin-1")]
     seen_host = False
     for name, value, line in head.fields:
-        if name in NEVER_FORWARDED or name == b"te" or (name in dropped and name not in (b"host", b"cookie")):
+        if name in NEVER_FORWARDED or name == b"te" or (name in dropped and name != b"upgrade"):
             continue
         if name == b"host":
             if seen_host:

@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from archive.message import media_type
+
 type Fields = tuple[tuple[bytes, bytes, bytes], ...]
 """Header lines: name in lower case, value without outer space, the line as it came with its line end."""
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_STATUS_LINE: Final = re.compile(rb"(?i:(?:HTTP/(\d)(?:\.(\d{1,9}))?|ICY))[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?")
+_STATUS_LINE: Final = re.compile(
+    rb"(?i:(?:HTTP/(\d)(?:\.(\d{1,9}))?|ICY))[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?"
+)
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
 _CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r*\n")
@@ -85,7 +89,7 @@ class ResponseHead:
     def mime(self) -> str | None:
         """Media type in lower case without parameters."""
         value = self.get(b"content-type")
-        return value.partition(b";")[0].strip().lower().decode("latin-1") or None if value else None
+        return media_type(value.decode("latin-1")) if value else None
 
 
 def find_head_end(buffer: bytes | bytearray, start: int = 0) -> int:

@@ -59,7 +59,7 @@ class Incoming:
             if 100 <= head.status < 200 and head.status != 101:
                 # An interim response is a message of its own (RFC 9110 section 15.2) and no part of the record.
                 self._delivery.interim(head)
-                buffer = rest
+                buffer, self._buffer = rest, b""
                 continue
             self._buffer = b""
             return self._begin(head, rest, client_stays)
@@ -72,6 +72,10 @@ class Incoming:
             return False
         self._delivery.hold(b"")
         return True
+
+    def cut_off(self) -> None:
+        """Nothing more of it will be read."""
+        self._reader.finish()
 
     def _next_head(self, buffer: bytes) -> ResponseHead | None:
         lead = len(buffer) - len(buffer.lstrip(b"\r\n"))

@@ -94,15 +94,22 @@ class Keeper:
             writer.idle_close(now)
 
     def close(self) -> None:
-        """Give every file its final name. Raises KeepError when one could not be closed whole."""
-        for writer in self._writers.values():
-            writer.close()
-        self._writers.clear()
+        """Give every file its final name. Raises KeepError, after all of them, when one could not be closed whole."""
+        self._close(list(self._writers))
 
     def close_collection(self, collection: str) -> None:
-        """Give that collection's files their final names."""
-        for name in [name for name in self._writers if name[0] == collection]:
-            self._writers.pop(name).close()
+        """Give that collection's files their final names; raises as `close` does."""
+        self._close([name for name in self._writers if name[0] == collection])
+
+    def _close(self, names: Sequence[tuple[str, str | None]]) -> None:
+        failures = []
+        for name in names:
+            try:
+                self._writers.pop(name).close()
+            except KeepError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     def _ask_dedup(self, plans: Sequence[Plan], patient: Callable[[int], bool]) -> None:
         """Twins within the batch wait for the first of them, so that no revisit can outlive its original's file."""
@@ -155,8 +162,9 @@ class Keeper:
                 plan.capture = writer.append(plan.records(writer.warcinfo_id))[0]
                 touched[writer].append(plan)
             except KeepError as error:  # it took the writer's whole batch so far with it
-                for lost in [*touched.pop(writer, []), plan]:
+                for lost in [*touched[writer], plan]:
                     lost.failure, lost.capture = str(error), None
+                touched[writer] = []  # still to be synced: only that makes the writer usable again
             except (OSError, ValueError) as error:
                 plan.failure = f"{type(error).__name__}: {error}"
         return touched

@@ -63,6 +63,8 @@ class Memento:
     """An archived response, ready to be sent: its head for this client, and the payload's pieces."""
 
     head: bytes
+    length: int
+    """Bytes in all the pieces."""
     pieces: Iterator[bytes]
     close: Callable[[], None]
 
@@ -80,7 +82,7 @@ class Archive:
         for capture in self._index.nearest(
             wanted.collection, wanted.url, wanted.date, methods=methods, limit=_CANDIDATES
         ):
-            if capture.status is None or (capture.status == 304 and not wanted.is_conditional):
+            if capture.status is None or capture.status < 200 or (capture.status == 304 and not wanted.is_conditional):
                 continue
             try:
                 memento = self._open(capture, wanted)
@@ -143,7 +145,7 @@ def _memento(head: ResponseHead, capture: Capture, length: int, record: StoredRe
         + f"Memento-Datetime: {date}\r\n\r\n".encode()
     )
     pieces = _slice(record.payload(), start, stop) if has_body else iter(())
-    return Memento(answer, pieces, record.close)
+    return Memento(answer, stop - start if has_body else 0, pieces, record.close)
 
 
 def _kept_lines(head: ResponseHead) -> Iterator[bytes]:

@@ -83,11 +83,13 @@ class Said(events.Event):
 class Stream:
     """One exchange on a client's connection; what `proxy.delivery.Client` asks for."""
 
-    __slots__ = ("_connection", "exchange", "layer")
+    __slots__ = ("_connection", "exchange", "has_begun", "layer")
 
     def __init__(self, relay: RelayLayer, connection: ClientConnection) -> None:
         self.layer = relay
         self.exchange: Exchanging | None = None
+        self.has_begun = False
+        """Whether the client has got any of the response."""
         self._connection = connection
 
     @property
@@ -158,6 +160,8 @@ class RelayLayer(layer.Layer):
             return
         if exchange is not None and self._switched:
             exchange.client_data(data)
+            if exchange.wants_no_more:
+                self._connection.pause_reading()
         elif exchange is not None and not exchange.request_is_whole:
             yield from self._body(exchange, data)
         else:
@@ -170,13 +174,25 @@ class RelayLayer(layer.Layer):
     def _body(self, exchange: Exchanging, data: bytes) -> layer.CommandGenerator[None]:
         try:
             taken = exchange.request_data(data)
-        except (BadMessage, OSError) as error:
-            self._left()
-            yield from self._answer(Refused(400, str(error), "bad-request"))
+        except BadMessage as error:
+            yield from self._break_off(Refused(400, str(error), "bad-request"))
+            return
+        except OSError as error:
+            yield from self._break_off(Refused(503, f"the request can't be kept: {error}", "spool"))
             return
         self._buffer = data[taken:]
         if not exchange.request_is_whole and exchange.wants_no_more:
             self._connection.pause_reading()
+
+    def _break_off(self, refused: Refused) -> layer.CommandGenerator[None]:
+        """Give up a request half-way: with an answer of ours, unless the origin's has begun."""
+        stream = self._connection.stream
+        self._left()
+        if stream is not None and stream.has_begun:
+            self._connection.refused(refused)
+            self._connection.abort()
+        else:
+            yield from self._answer(refused)
 
     def _next_request(self) -> layer.CommandGenerator[None]:
         if self._buffer[:1] in (b"\r", b"\n"):
@@ -238,6 +254,7 @@ class RelayLayer(layer.Layer):
 
     def _said(self, event: Said) -> layer.CommandGenerator[None]:
         if event.data:
+            event.stream.has_begun = True
             yield commands.SendData(self.context.client, event.data)
         if event.end == "keep":
             self._connection.stream = None
@@ -254,8 +271,11 @@ class RelayLayer(layer.Layer):
         elif event.end:
             self._connection.stream = None
             self._closing = True
+            exchange = event.stream.exchange
             if event.end == "abort":
                 self._connection.abort()
+            elif exchange is not None and not exchange.request_is_whole:
+                self._connection.linger()
             else:
                 yield commands.CloseConnection(self.context.client)
 

@@ -14,7 +14,7 @@ from archive.source import WarcError
 from proxy.byterange import parse_range
 from proxy.delivery import Client
 from proxy.gate import Session
-from proxy.http1 import BodyReader, Framing, RequestHead
+from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead
 from proxy.memento import Archive, Memento, Wanted
 
 log = logging.getLogger(__name__)
@@ -100,8 +100,10 @@ class Replay:
         return False
 
     def request_data(self, data: bytes) -> int:
-        """The request's body is read and not needed."""
+        """The request's body is read and not needed. Raises BadMessage."""
         taken = self._reader.feed(data)
+        if self._reader.broken:
+            raise BadMessage(self._reader.broken)
         if self._reader.done:
             self._replayer.run(self)
         return taken
@@ -131,16 +133,17 @@ class Replay:
                     memento.close()
         except (OSError, WarcError) as error:
             log.warning("replay of %s broke off: %s", self._wanted.url, error)
-            client, self._client = self._client, None
-            if client is not None:
-                client.abort()
         finally:
+            client, self._client = self._client, None
+            if client is not None:  # whatever went wrong: nobody else will answer it
+                client.abort()
             self._session.ended()
 
     async def _send(self, memento: Memento) -> None:
         self._session.counts["urls"] += 1
         if self._client is not None:
             self._client.send(memento.head)
+        left = memento.length
         while self._client is not None and (piece := await self._replayer.next_piece(memento)) is not None:
             while self._client is not None and self._client.is_full:
                 self._room.clear()
@@ -148,6 +151,9 @@ class Replay:
             if self._client is not None:
                 self._client.send(piece)
                 self._session.counts["bytes"] += len(piece)
+            left -= len(piece)
+        if self._client is not None and left:
+            raise OSError(f"the record has {left} bytes less than the index says")
         client, self._client = self._client, None
         if client is not None:
             client.finish(keep_alive=self._keep_alive)
@@ -168,7 +174,7 @@ def _date(head: RequestHead, session: Session) -> Micros | None:
     if value is not None:
         try:
             return int(parsedate_to_datetime(value.decode("latin-1")).timestamp() * 1_000_000)
-        except ValueError:
+        except (ValueError, OverflowError):
             log.info("Accept-Datetime %r is no date; the newest is taken", value[:100])
     return parse_date(session.spec.datetime) if session.spec.datetime else None
 

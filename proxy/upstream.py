@@ -236,6 +236,8 @@ class Pool:
         _, upstream = await asyncio.get_running_loop().create_connection(
             Upstream, address.ip, address.port, ssl=context, server_hostname=host.strip("[]") if context else None
         )
+        if not upstream.is_open:
+            raise ConnectionResetError(f"{address.ip} port {address.port} closed the connection at once")
         upstream.describe(error)
         return upstream
 

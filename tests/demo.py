@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import io
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,12 +21,14 @@ from typing import Final
 from demo_looks import CHANNEL_TOLERANCE, SHARE_TOLERANCE, Likeness, compare, read_views
 from demo_replay import browsing, look_at, replaying, tripwire
 from garden import GardenSite
+from garden_pages import REACHED_BY
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
 
 TOP: Final = Path(__file__).resolve().parent.parent
 COLLECTION: Final = "demo"
+PROFILE: Final = TOP / "tests" / "site" / "demo.toml"
 SEED: Final = "http://www.garden.test/"
 MARK: Final = "made-by-ghostfleet-demo"
 """A file in the demo's home: only a folder that has it is removed by the next demo."""
@@ -40,12 +43,16 @@ class Look:
     likeness: Likeness | None
 
     @property
-    def verdict(self) -> str:
-        """For the table."""
+    def is_match(self) -> bool:
+        """Whether the page looks the same."""
+        return self.likeness is not None and self.likeness.is_match
+
+    def cells(self) -> tuple[str, str, str]:
+        """For the table: page, verdict, share of pixels that are off."""
         if self.likeness is None:
-            return "[red]missing[/]"
-        share = f"{self.likeness.share:.3%} of pixels differ"
-        return f"[green]same[/]  {share}" if self.likeness.is_match else f"[red]differs[/]  {share}"
+            return self.url, "[red]missing[/]", ""
+        verdict = "[green]same[/]" if self.is_match else "[red]differs[/]"
+        return self.url, verdict, f"{self.likeness.share:.3%}"
 
 
 def main() -> int:
@@ -53,47 +60,54 @@ def main() -> int:
     options = _options()
     console = Console(highlight=False)
     home = fresh(options.home)
-    console.print(f"[bold]1. Crawl[/]  {SEED} with {options.workers} ghosts, into {home}", soft_wrap=True)
+    console.print(f"[bold]1. Crawl[/]  {SEED} with {options.workers} ghosts, into {_shown(home)}", soft_wrap=True)
     with GardenSite() as site:
         command = crawl_command(site, home, options.workers)
-        console.print(
-            f"   ./run crawl {SEED} --visitor chromium … (the site's names lead to 127.0.0.1)\n", soft_wrap=True
-        )
-        status = subprocess.run([*GHOSTFLEET, *command], check=False, cwd=TOP).returncode
+        console.print("   ./run crawl", SEED, "--visitor chromium …  (the site's names lead to 127.0.0.1)\n")
+        status = run_to_its_end([*GHOSTFLEET, *command])
         asked = len(site.requests)
     if status:
-        console.print(f"[red]the crawl ended with exit code {status}[/]; its logs are in {home / 'logs'}")
-        return 1
+        console.print(f"[red]the crawl ended with exit code {status}[/]; its logs are in {_shown(home / 'logs')}")
+        return status
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that what was started is ended
     views = read_views(home / "collections" / COLLECTION / "archive")
-    console.print(
-        f"\n[bold]2. Replay[/]  the site is gone (it was asked {asked} times); what is left are its WARC files\n"
-    )
+    console.print(f"\n[bold]2. Replay[/]  the site is gone (it was asked {asked} times); only WARC files are left\n")
     with tripwire([site.http_port, site.https_port]) as wire:
         looks = look_again(home, site, views)
         escaped = wire.touched()
     _print_looks(console, looks, escaped)
     _print_places(console, home)
-    return 0 if not escaped and all(look.likeness and look.likeness.is_match for look in looks) else 1
+    return 0 if not escaped and all(look.is_match for look in looks) else 1
+
+
+def run_to_its_end(command: Sequence[str]) -> int:
+    """Runs a command in this terminal; its exit code. Signals are its business: Ctrl-C reaches it anyway."""
+    with subprocess.Popen(command, cwd=TOP) as process:
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+        signal.signal(signal.SIGTERM, lambda number, frame: process.send_signal(number))
+        status = process.wait()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    return status
 
 
 def crawl_command(site: GardenSite, home: Path, workers: int) -> list[str]:
     """Arguments of the `ghostfleet crawl` that harvests the site."""
     resolve = [part for name, address in site.resolve.items() for part in ("--resolve", f"{name}={address}")]
     fetch = ["--allow-private", "--upstream-ca", str(site.ca_pem), *resolve]
-    job = ["--visitor", "chromium", "--workers", str(workers), "--delay", "0", "--scope", "host"]
+    job = ["--visitor", "chromium", "--workers", str(workers), "--scope", "host", "--profile", str(PROFILE)]
     return ["crawl", SEED, "--home", str(home), "--collection", COLLECTION, *job, *fetch]
 
 
 def look_again(home: Path, site: GardenSite, views: Mapping[str, bytes]) -> list[Look]:
     """Every page of the site and every other page that was captured, in the browser, through the replay."""
-    pages = list(dict.fromkeys([*site.urls(), *views]))
+    pages = list(dict.fromkeys([*(REACHED_BY.get(url, url) for url in site.urls()), *views]))
     folder = home / "looks"
     folder.mkdir()
     command = [*GHOSTFLEET, "replay", COLLECTION, "--home", str(home), "--port", "0"]
     size = _size_of(next(iter(views.values()), b""))
-    with replaying(command, TOP, site.resolve) as proxy, browsing(proxy, home / "ca" / "ca.pem", size) as page:
+    with replaying(command, TOP, site.resolve) as proxy, browsing(proxy, home / "ca" / "ca.pem", size) as new_context:
         return [
-            _look(folder / f"{number:02}", url, views.get(url, b""), look_at(page, url))
+            _look(folder / f"{number:02}", url, views.get(url, b""), look_at(new_context, url))
             for number, url in enumerate(pages)
         ]
 
@@ -132,17 +146,19 @@ def fresh(home: Path) -> Path:
 
 
 def _print_looks(console: Console, looks: Sequence[Look], escaped: int) -> None:
-    table = Table("page", "replay beside crawl", box=None, padding=(0, 3, 0, 3))
+    table = Table(box=None, padding=(0, 2, 0, 3))
+    table.add_column("page", no_wrap=True)
+    table.add_column("replay is", no_wrap=True)
+    table.add_column("pixels off", justify="right", no_wrap=True)
     for look in looks:
-        table.add_row(look.url, look.verdict)
+        table.add_row(*look.cells())
     console.print(table)
-    same = sum(look.likeness is not None and look.likeness.is_match for look in looks)
-    console.print(
-        f"\n   {same} of {len(looks)} pages look the same. A pixel differs when a colour is off by more than "
-        f"{CHANNEL_TOLERANCE} of 255;\n   a page is the same when at most {SHARE_TOLERANCE:.1%} of its pixels differ."
-    )
     word = "[green]nothing left the archive[/]" if not escaped else f"[red]{escaped} connections went out[/]"
-    console.print(f"   While looking, {word}: a wire across the site's ports counted {escaped} connections.\n")
+    console.print(
+        f"\n   {sum(look.is_match for look in looks)} of {len(looks)} pages look the same: at most "
+        f"{SHARE_TOLERANCE:.1%} of the pixels are off,\n   that is by more than {CHANNEL_TOLERANCE} of 255 in a colour."
+        f"\n   Meanwhile {word}: a wire across the\n   site's ports counted {escaped} connections.\n"
+    )
 
 
 def _print_places(console: Console, home: Path) -> None:
@@ -154,9 +170,14 @@ def _print_places(console: Console, home: Path) -> None:
     }
     console.print("[bold]3. Look for yourself[/]")
     for what, place in rows.items():
-        console.print(f"   {what:20} {place}", soft_wrap=True)
-    console.print(f"   {'browse it':20} ./run open {COLLECTION} --home {home}", soft_wrap=True)
-    console.print(f"   {'prove the files':20} ./run check {rows['WARC files']}", soft_wrap=True)
+        console.print(f"   {what:20} {_shown(place)}", soft_wrap=True)
+    console.print(f"   {'browse it':20} ./run open {COLLECTION} --home {_shown(home)}", soft_wrap=True)
+    console.print(f"   {'prove the files':20} ./run check {_shown(rows['WARC files'])}", soft_wrap=True)
+
+
+def _shown(path: Path) -> Path:
+    """As seen from here, when it is below."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 if __name__ == "__main__":

@@ -8,16 +8,16 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from playwright.sync_api import BrowserContext, ViewportSize, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
-from playwright.sync_api import Page, sync_playwright
 
 from browsers.executable import find_chromium
-from browsers.flags import launch_flags
+from browsers.flags import NOWHERE, launch_flags
 from browsers.trust import spki_hash
 
 QUIET_SECONDS: Final = 10
@@ -74,32 +74,38 @@ def replaying(command: Sequence[str], folder: Path, resolve: Mapping[str, str]) 
 
 
 @contextmanager
-def browsing(proxy: str, ca_pem: Path, size: tuple[int, int]) -> Iterator[Page]:
-    """A Chromium of its own profile that reaches nothing but the proxy, and trusts its certificates only."""
+def browsing(proxy: str, ca_pem: Path, size: tuple[int, int]) -> Iterator[Callable[[], BrowserContext]]:
+    """A Chromium that reaches nothing but the proxy and trusts only its certificates; gives what opens a new context.
+
+    A context for each page, as in the crawl: for a picture with several sizes, Chromium takes a larger one than it
+    needs when an earlier page left that in its memory.
+    """
     flags = launch_flags(spki_hash(ca_pem.read_bytes()), ["127.0.0.1"], "en", sandbox=os.geteuid() != 0)
     chosen = os.environ.get("GHOSTFLEET_BROWSERS__EXECUTABLE", "")
     with ExitStack() as stack:
+        profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         playwright = stack.enter_context(sync_playwright())
-        context = playwright.chromium.launch_persistent_context(
-            stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)),
-            executable_path=find_chromium(chosen),
-            args=flags,
-            proxy={"server": f"http://{proxy}"},
-            viewport={"width": size[0], "height": size[1]},
+        root = playwright.chromium.launch_persistent_context(
+            profile, executable_path=find_chromium(chosen), args=flags, proxy={"server": NOWHERE}
         )
-        stack.callback(context.close)
-        yield context.new_page()
+        stack.callback(root.close)
+        browser = root.browser
+        assert browser is not None
+        viewport: ViewportSize = {"width": size[0], "height": size[1]}
+        yield lambda: browser.new_context(proxy={"server": f"http://{proxy}"}, viewport=viewport)
 
 
-def look_at(page: Page, url: str) -> bytes:
+def look_at(new_context: Callable[[], BrowserContext], url: str) -> bytes:
     """A screenshot of the page once it is quiet; empty when it can't be opened."""
-    try:
-        page.goto(url, wait_until="load")
-    except PlaywrightError:
-        return b""
-    with suppress(PlaywrightError):  # a page that never falls silent is looked at as it is
-        page.wait_for_load_state("networkidle", timeout=QUIET_SECONDS * 1000)
-    return page.screenshot()
+    with new_context() as context:
+        page = context.new_page()
+        try:
+            page.goto(url, wait_until="load")
+        except PlaywrightError:
+            return b""
+        with suppress(PlaywrightError):  # a page that never falls silent is looked at as it is
+            page.wait_for_load_state("networkidle", timeout=QUIET_SECONDS * 1000)
+        return page.screenshot()
 
 
 def _listen(port: int) -> socket.socket:

@@ -57,6 +57,8 @@ LINKED_PAGES: Final = (
 )
 LISTED_PAGES: Final = (f"http://{WWW}/hidden/greenhouse.html",)
 """In the site map only."""
+REACHED_BY: Final = {f"https://{WWW}/members.html": f"http://{WWW}/members"}
+"""Pages that are linked only by way of a redirect, and the URL of the link: a ghost's visit goes by that."""
 EXCLUDED_PAGES: Final = (f"http://{WWW}/private/office.html",)
 """Linked, and disallowed by robots.txt."""
 

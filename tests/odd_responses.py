@@ -31,8 +31,6 @@ class Odd:
     close: bool = False
     interim: int = 0
     extra: int = 0
-    content_length: int = 0
-    """Of a message without a body that states one all the same."""
 
     def sent(self, tag: bytes) -> bytes:
         """Every byte the origin sends."""
@@ -163,6 +161,19 @@ RESPONSES = (
     Odd("connection-close", _with_head(
         lambda n: OK + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % n
     ), close=True),
+    Odd("nul-in-a-value", _with_head(lambda n: OK + b"X-Nul: a\x00b\r\nContent-Length: %d\r\n\r\n" % n)),
+    Odd("five-thousand-headers", _with_head(
+        lambda n: OK + b"".join(b"X-%d: m\r\n" % number for number in range(5000)) + b"Content-Length: %d\r\n\r\n" % n
+    )),
+    Odd("icy", _with_head(lambda n: b"ICY 200 OK\r\nContent-Length: %d\r\n\r\n" % n), close=True),
+    Odd("http-2-in-the-status-line", _with_head(lambda n: b"HTTP/2 200\r\nContent-Length: %d\r\n\r\n" % n)),
+    Odd("negative-length", _with_head(lambda _: OK + b"Content-Length: -5\r\n\r\n"), close=True),
+    Odd("lengths-that-differ", _with_head(
+        lambda n: OK + b"Content-Length: %d\r\nContent-Length: %d\r\n\r\n" % (n, n + 7)
+    ), close=True),
+    Odd("no-content-with-body", _no_body(b"HTTP/1.1 204 No Content\r\nX-Tag: @\r\n\r\nsurprise"), status=204, extra=8),
+    Odd("not-modified-with-body", _no_body(b'HTTP/1.1 304 Not Modified\r\nETag: "@"\r\n\r\nsurprise'), status=304, extra=8),
+    Odd("head-with-body", _no_body(OK + b"X-Tag: @\r\nContent-Length: 8\r\n\r\nsurprise"), method="HEAD", extra=8),
     Odd("bytes-behind", _behind(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad"), extra=41),
 )  # fmt: skip
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 from warcio.archiveiterator import ArchiveIterator
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
 
 
 def warcio_kinds(path: Path) -> list[str]:
@@ -24,3 +29,18 @@ def fastwarc_check(path: Path) -> None:
     command = [str(Path(sys.executable).with_name("fastwarc")), "check", "--quiet", "--verify-payloads", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def write_with_warcio(path: Path) -> None:
+    """A WARC as warcio writes it: warcinfo, response, request."""
+    with path.open("wb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # warcio leaves its temporary files to the collector
+        writer = WARCWriter(file, gzip=True, warc_version="1.1")
+        writer.write_record(writer.create_warcinfo_record("a.warc.gz", {"software": "x"}))
+        answered = StatusAndHeaders("200 OK", [("Content-Type", "text/plain")], protocol="HTTP/1.0")
+        asked = StatusAndHeaders("GET / HTTP/1.0", [("Host", "a")], is_http_request=True)
+        answer = writer.create_warc_record("http://a/", "response", io.BytesIO(b"text"), http_headers=answered)
+        question = writer.create_warc_record("http://a/", "request", io.BytesIO(), http_headers=asked)
+        writer.write_request_response_pair(question, answer)
+        del writer, answer, question
+        gc.collect()

@@ -18,6 +18,7 @@ from admin.bench.rounds import Bench, Measured, Plan
 
 SCHEMES: Final = ("http", "connect", "absolute")
 OURS: Final = "ghostfleet"
+TABLE_WIDTH: Final = 100
 
 
 @click.group()
@@ -74,7 +75,7 @@ def proxy(
         click.echo(data)
     else:
         title = f"{requests:,} files of 23 KB, {connections} connections, {rounds} rounds, {processes} of our processes"
-        Console().print(table(found, title))
+        Console(width=max(Console().width, TABLE_WIDTH)).print(table(found, title))
         for line in comparison(found, OURS):
             click.echo(line)
         click.echo(f"results: {file}")

@@ -7,8 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -24,10 +24,18 @@ class Spent:
     redis_cpu: float = 0.0
     peak_bytes: int = 0
     redis_peak_bytes: int = 0
+    by_title: Mapping[str, float] = field(default_factory=dict)
+    """CPU seconds of each process, by the title it gave itself."""
 
     def since(self, earlier: Spent) -> Spent:
         """The CPU spent since `earlier`, and the peaks as they are now."""
-        return Spent(self.cpu - earlier.cpu, self.redis_cpu - earlier.redis_cpu, self.peak_bytes, self.redis_peak_bytes)
+        return Spent(
+            cpu=self.cpu - earlier.cpu,
+            redis_cpu=self.redis_cpu - earlier.redis_cpu,
+            peak_bytes=self.peak_bytes,
+            redis_peak_bytes=self.redis_peak_bytes,
+            by_title={title: cpu - earlier.by_title.get(title, 0.0) for title, cpu in self.by_title.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,7 @@ def spent(root: int, mark: str = "") -> Spent:
         redis_cpu=sum(stat.cpu for stat in redis),
         peak_bytes=sum(_peak(stat.pid) for stat in rest),
         redis_peak_bytes=sum(_peak(stat.pid) for stat in redis),
+        by_title=_by_title(own),
     )
 
 
@@ -98,6 +107,15 @@ def source_environment() -> dict[str, str]:
 def our_command(*arguments: str) -> Sequence[str]:
     """Our command as a child is started with it."""
     return [sys.executable, "-c", "import sys; from admin.cli import main; sys.exit(main())", *arguments]
+
+
+def _by_title(stats: Sequence[_Stat]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for stat in stats:
+        command = _command(stat.pid)
+        title = command.strip() if command.startswith("ghostfleet: ") else stat.name
+        found[title] = found.get(title, 0.0) + stat.cpu
+    return found
 
 
 def _stats() -> Iterator[_Stat]:

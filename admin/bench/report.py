@@ -36,6 +36,7 @@ class Row:
     fastest_per_second: float
     cpu_ms: float
     redis_cpu_ms: float
+    cpu_ms_by_process: dict[str, float]
     p50_ms: float
     p99_ms: float
     memory_mb: float
@@ -61,11 +62,11 @@ def rows(measured: Iterable[Measured]) -> list[Row]:
 
 def table(found: Sequence[Row], title: str) -> Table:
     """The rows for a person to read."""
-    shown = Table(title=title, box=SIMPLE_HEAD, caption="CPU and Redis in ms for each exchange")
+    shown = Table(title=title, box=SIMPLE_HEAD, caption="CPU and Redis in ms for each exchange, p50 and p99 in ms")
     for heading in ("scheme", "peer"):
-        shown.add_column(heading)
-    for heading in ("per s", "CPU", "Redis", "p50 ms", "p99 ms", "MB", "errors", "lost"):
-        shown.add_column(heading, justify="right")
+        shown.add_column(heading, no_wrap=True)
+    for heading in ("per s", "CPU", "Redis", "p50", "p99", "MB", "err", "lost"):
+        shown.add_column(heading, justify="right", no_wrap=True)
     for row in found:
         shown.add_row(
             row.scheme,
@@ -115,6 +116,7 @@ def _row(scheme: str, peer: str, group: Sequence[Measured]) -> Row:
     errors: Counter[str] = Counter()
     for one in group:
         errors.update(one.result.errors)
+    titles = dict.fromkeys(title for one in group for title in one.used.by_title)
     return Row(
         scheme=scheme,
         peer=peer,
@@ -125,6 +127,9 @@ def _row(scheme: str, peer: str, group: Sequence[Measured]) -> Row:
         fastest_per_second=max(rates),
         cpu_ms=_each_ms([one.used.cpu for one in group], done),
         redis_cpu_ms=_each_ms([one.used.redis_cpu for one in group], done),
+        cpu_ms_by_process={
+            title: _each_ms([one.used.by_title.get(title, 0.0) for one in group], done) for title in titles
+        },
         p50_ms=_quantile(latencies, 0.50),
         p99_ms=_quantile(latencies, 0.99),
         memory_mb=max(one.used.peak_bytes for one in group) / 1e6,

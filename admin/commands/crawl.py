@@ -50,7 +50,7 @@ _DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots")
 @click.option("--limit-time", type=Duration(), metavar="T", help="Stop after so long, such as 90s, 15m or 2h.")
 @click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Visits that go on at once.  [2]")
 @click.option("--proxies", type=click.IntRange(1, 64), metavar="N", help="Recording processes.  [1]")
-@click.option("--delay", type=click.FloatRange(0), metavar="SECONDS", help="Shortest pause on one host.  [3]")
+@click.option("--delay", type=click.FloatRange(0), metavar="SECONDS", help="Pause on one host.  [5 visits, 3 to 30]")
 @click.option("--robots", type=click.Choice(["obey", "ignore"]), help="Whether robots.txt decides.  [obey]")
 @fetching
 @click.option("--json", "as_json", is_flag=True, help="Progress and summary as JSON lines.")
@@ -103,6 +103,13 @@ def _as_settings(flags: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _fixed_delay(seconds: float | None) -> dict[str, Any]:
+    """`--delay`: this pause whatever a visit took; a longer Crawl-Delay is still obeyed."""
+    factor = None if seconds is None else 0.0
+    names = ("politeness.min_delay_seconds", "politeness.max_delay_seconds")
+    return dict.fromkeys(names, seconds) | {"politeness.delay_factor": factor}
+
+
 def _definition(seeds: tuple[str, ...], flags: dict[str, Any], settings: Settings) -> Definition:
     from admin.definition import define
     from frontier.job import JobError
@@ -111,7 +118,7 @@ def _definition(seeds: tuple[str, ...], flags: dict[str, Any], settings: Setting
         "limits.pages": flags["limit_pages"],
         "limits.bytes": flags["limit_bytes"],
         "limits.seconds": flags["limit_time"],
-        "politeness.min_delay_seconds": flags["delay"],
+        **_fixed_delay(flags["delay"]),
     }
     try:
         return define(

@@ -41,10 +41,11 @@ def proxy(home: Path | None, settings_file: Path | None, resolve: tuple[str, ...
     return serve(settings, lambda fleet: click.echo(json.dumps(ready_facts(fleet))))
 
 
-def serve(settings: Settings, announce: Callable[[Fleet], None]) -> int:
-    """Run a fleet until a signal ends it; `announce` is called once it serves. The exit code."""
+def serve(settings: Settings, announce: Callable[[Fleet], None], until: Callable[[], bool] = lambda: False) -> int:
+    """Run a fleet until a signal ends it, or `until` says so; `announce` is called once it serves. The exit code."""
+    from admin import logs
     from admin.fleet import Fleet
-    from admin.homefolder import HomeError
+    from admin.homefolder import HomeError, prepare
     from admin.interrupts import Interrupts
     from admin.process import StartError
     from admin.sockets import PortError
@@ -53,9 +54,11 @@ def serve(settings: Settings, announce: Callable[[Fleet], None]) -> int:
     fleet = Fleet(settings, lambda line: click.echo(f"ghostfleet: {line}", err=True))
     with Interrupts() as interrupts:
         try:
+            prepare(settings.home)
+            logs.to_file(settings.home / "logs" / "fleet.log")
             fleet.start()
             announce(fleet)
-            while not interrupts.wait(_TICK_SECONDS):
+            while not interrupts.wait(_TICK_SECONDS) and not until():
                 fleet.tick()
         except (PortError, HomeError, StartError) as error:
             raise InputError(str(error)) from error

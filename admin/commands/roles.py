@@ -88,6 +88,7 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
         _refuse(standing, str(error))
     stop = threading.Event()
     with captures, Indexer(redis_url or settings.redis.url, captures, settings.home) as index:
+        index.reconcile()
         server = create_server(create_app(captures), sockets=[listener], threads=_CDX_THREADS)
         threading.Thread(target=server.run, name="cdx", daemon=True).start()
         standing.is_ready(cdx=sockets.address(listener))

@@ -67,7 +67,8 @@ def test_a_damaged_state_is_named_with_the_remedy(jobs: Path) -> None:
 
 def test_the_profile_as_run_is_kept_beside_the_state(jobs: Path) -> None:
     run = take_up(jobs, "garden", "daily", {})
-    run.save_profile({"scope": "host"})
+    run.save_definition(["http://example.org/"], {"scope": "host"})
     run.save(status="stopped", seconds=2.5)
     assert json.loads((run.folder / "profile.json").read_text()) == {"scope": "host"}
+    assert run.seeds() == ["http://example.org/"]
     assert [found.state.seconds for found in find_runs(jobs)] == [2.5]

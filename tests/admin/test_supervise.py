@@ -71,7 +71,7 @@ def test_a_killed_child_is_replaced_and_told_of(supervisor: Supervisor, role: Ma
 
     os.kill(first, signal.SIGKILL)
 
-    until(lambda: _ticked(supervisor) and post.is_filled and post.child.is_ready, what="another child")
+    until(lambda: _ticked(supervisor) and post.restarts and post.child.is_ready, what="another child")
     assert post.child.pid != first
     assert post.restarts == 1
     assert prepared == ["repaired"]

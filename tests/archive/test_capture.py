@@ -47,7 +47,19 @@ def test_dates_of_any_precision_are_read(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "yesterday", "2026-13-01T00:00:00Z", "20261301", "2026-11-21T08:15:00.x1Z", "202", "²⁰²⁶", "1" * 18]
+    "text",
+    [
+        "",
+        "yesterday",
+        "2026-13-01T00:00:00Z",
+        "20261301",
+        "2026-11-21T08:15:00.x1Z",
+        "202",
+        "20261",
+        "202611215",
+        "²⁰²⁶",
+        "1" * 18,
+    ],
 )
 def test_what_is_no_date_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):

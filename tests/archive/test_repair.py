@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -239,6 +240,30 @@ def test_kill_at_any_moment_loses_nothing_that_was_acknowledged(settings: Settin
     fastwarc_check(max(archive.iterdir(), key=lambda path: path.stat().st_size))
 
 
+def test_repair_beside_live_writers_never_takes_their_files(settings: Settings) -> None:
+    """Above all in the moment between a file's creation and its lock."""
+    done, found = threading.Event(), []
+
+    def repair_all_the_time() -> None:
+        while not done.is_set():
+            found.extend(each for each in repair(settings, "news") if each.outcome != Outcome.REMOVED)
+
+    thread = threading.Thread(target=repair_all_the_time)
+    thread.start()
+    captures = []
+    for number in range(150):
+        writer = WarcWriter(settings, "news")
+        captures.append(keep(writer, exchange(f"/{number}")))
+        writer.sync()
+        writer.close()
+    done.set()
+    thread.join()
+    assert found == []
+    names = {capture.filename for capture in captures}
+    assert {path.name for path in settings.archive_dir("news").iterdir()} == names
+    assert {path.name for path in settings.index_dir("news").iterdir()} == {f"{name}.cdxj" for name in names}
+
+
 REPAIRING = """
 import sys
 sys.path.insert(0, {root!r})
@@ -251,11 +276,15 @@ needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace
 
 def run_and_kill(code: str, call: str, when: int) -> tuple[bool, list[str]]:
     """Runs Python code that is killed at its N-th call of this kind; whether it was, and the lines it printed."""
-    fault = f"inject={call}:signal=KILL:when={when}"
-    command = ["strace", "-f", "-o", os.devnull, "-e", fault, sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_with_fault(code, f"inject={call}:signal=KILL:when={when}")
     assert done.returncode in (0, -9), done.stderr
     return done.returncode != 0, done.stdout.splitlines()
+
+
+def run_with_fault(code: str, fault: str) -> subprocess.CompletedProcess[str]:
+    """Runs Python code with one of strace's faults injected into its system calls."""
+    command = ["strace", "-f", "-o", os.devnull, "-e", fault, sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @needs_strace
@@ -299,3 +328,60 @@ def test_writer_killed_at_any_call_loses_nothing_that_was_acknowledged(settings:
                 assert record.url == url
         assert list(check(settings.archive_dir("news"))) == []
         when += 1
+
+
+STUBBORN = """
+import os, sys
+from contextlib import suppress
+sys.path[:0] = [{root!r}, {tests!r}]
+from exchanges import exchange, keep, response
+from archive.settings import load
+from archive.warcfile import KeepError, WarcWriter
+writer = WarcWriter(load({{"home": {home!r}, "archive.warc_max_bytes": 100_000}}, environment={{}}), "news")
+acknowledged = []
+for batch in range(4):
+    captures = []
+    with suppress(KeepError):
+        for i in range(6):
+            captures.append(keep(writer, exchange(f"/{{batch}}/{{i}}", response(os.urandom(4000 * i)))))
+    with suppress(KeepError):
+        writer.sync()
+        acknowledged += captures
+with suppress(KeepError):
+    writer.close()
+lines = "".join(f"{{capture.url}} {{capture.filename}} {{capture.offset}}\\n" for capture in acknowledged)
+os.pwrite(os.open({ledger!r}, os.O_WRONLY | os.O_CREAT), lines.encode(), 0)
+"""
+
+
+@needs_strace
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("again", ["", "+"], ids=["once", "from-then-on"])
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [("write", "ENOSPC"), ("write", "EIO"), ("fsync", "EIO"), ("ftruncate", "EIO"), ("rename", "EIO")],
+)
+def test_disk_error_at_any_call_loses_nothing_that_was_acknowledged(
+    settings: Settings, tmp_path: Path, call: str, error: str, again: str
+) -> None:
+    """The writer goes on as well as it can; what it said was kept is there after a repair on a sound disk."""
+    root, ledger = Path(__file__).parents[2], tmp_path / "ledger"
+    code = STUBBORN.format(root=str(root), tests=str(root / "tests"), home=str(settings.home), ledger=str(ledger))
+    archive = settings.archive_dir("news")
+    for when in range(1, 13):
+        shutil.rmtree(settings.collection("news"), ignore_errors=True)
+        ledger.unlink(missing_ok=True)
+        done = run_with_fault(code, f"inject={call}:error={error}:when={when}{again}")
+        assert done.returncode == 0, done.stderr
+        repair(settings, "news")
+        assert repair(settings, "news") == []
+        indexed = {
+            (capture.url, capture.filename, capture.offset)
+            for index in settings.index_dir("news").glob("*.cdxj")
+            for capture in cdxj.read(index, "news")
+        }
+        for line in ledger.read_text().splitlines():
+            url, filename, offset = line.split()
+            assert (url, filename, int(offset)) in indexed, f"{call} {when}"
+        assert list(check(archive)) == []

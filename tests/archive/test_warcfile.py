@@ -367,6 +367,27 @@ def test_failed_roll_over_keeps_the_batch_and_stops_the_next(home: Path) -> None
     assert warcio_kinds(settings.archive_dir("news") / after.filename) == ["warcinfo", "response", "request"]
 
 
+def test_failed_roll_over_of_the_last_file_is_told_by_close(home: Path) -> None:
+    settings = load({"home": home, "archive.warc_max_bytes": 1000}, environment={})
+    writer = WarcWriter(settings, "news")
+    kept = keep(writer, exchange("/kept"))
+    (settings.archive_dir("news") / kept.filename).write_bytes(b"somebody else's")
+    writer.sync()
+    with pytest.raises(KeepError, match="exists already"):
+        writer.close()
+    writer.close()
+
+
+def test_close_after_a_lost_batch_says_so_and_closes(settings: Settings, writer: WarcWriter) -> None:
+    keep_durably(writer, exchange("/kept"))
+    keep(writer, exchange("/lost"))
+    with pytest.raises(KeepError):
+        keep(writer, exchange("/", Message(b"HTTP/1.1 200 OK\r\n\r\n", Body((), None, 1))))
+    with pytest.raises(KeepError):
+        writer.close()
+    assert [warcio_kinds(path) for path in files(settings)] == [["warcinfo", "response", "request"]]
+
+
 def test_low_disk_is_seen_before_the_folder_exists(home: Path) -> None:
     free = os.statvfs(home).f_bavail * os.statvfs(home).f_frsize
     assert WarcWriter(load({"home": home, "archive.min_free_bytes": free * 2}, environment={}), "a").disk_is_low()

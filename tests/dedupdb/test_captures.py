@@ -226,10 +226,12 @@ def test_a_search_that_finds_nothing_ends_in_time(captures: Captures) -> None:
 
 @pytest.mark.parametrize("backward", [False, True])
 @pytest.mark.parametrize("keys", [KeyRange("org,example)/"), KeyRange("org,", "org-")])
-def test_every_page_is_read_along_the_index(captures: Captures, keys: KeyRange, backward: bool) -> None:
+def test_every_page_is_read_along_the_index(
+    database_url: str, captures: Captures, keys: KeyRange, backward: bool
+) -> None:
     captures.add(capture(offset=number) for number in range(100))
     walk = Walk("news", keys, since=1, until=2**60, backward=backward)
-    with open_engine(str(captures._engine.url)).connect() as connection:
+    with open_engine(database_url).connect() as connection:
         first = connection.execute(walk.page(None, 1)).one()
         for after in (None, first):
             page = walk.page(after, 50).compile(connection, compile_kwargs={"literal_binds": True})
@@ -285,6 +287,21 @@ def test_a_database_that_can_not_be_opened_is_named_in_one_line(url: str) -> Non
     with pytest.raises(CapturesError, match="capture index at") as caught:
         Captures(url)
     assert "\n" not in str(caught.value)
+
+
+def test_positions_are_told_apart_by_case(captures: Captures) -> None:
+    for source in ("sidecar/news/a", "sidecar/News/a", "sidecar/newspaper/a", "sidecar/news_/a"):
+        captures.add([], position=Position(source, "1"))
+    assert list(captures.positions("sidecar/news/")) == ["sidecar/news/a"]
+    captures.drop("news", "sidecar/news/")
+    assert len(captures.positions("sidecar/")) == 3
+
+
+def test_a_password_is_in_no_message() -> None:
+    with pytest.raises(CapturesError) as caught:
+        Captures("mysterysql://archivist:secret@db.example.org/index?password=secret")
+    assert "secret" not in str(caught.value)
+    assert "db.example.org" in str(caught.value)
 
 
 def test_a_damaged_database_is_named_in_one_line(tmp_path: Path, database_url: str) -> None:

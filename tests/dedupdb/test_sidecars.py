@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,7 @@ from archive import cdxj
 from archive.capture import Capture
 from dedupdb import query as queries
 from dedupdb.captures import Captures
-from dedupdb.sidecars import Mark, Sidecars, acceptable
+from dedupdb.sidecars import Mark, Sidecars
 
 NAME = capture().filename
 
@@ -108,6 +109,20 @@ def test_a_sidecar_cut_back_in_place_is_read_again(
     assert known(captures) == [1, 2, *[4, 5, 6][: grown.count("\n")], 7]
 
 
+def test_a_stop_half_way_through_a_replaced_sidecar_leaves_it_to_be_read_again(
+    sidecars: Sidecars, captures: Captures, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(path, line(1) + line(2))
+    sidecars.reconcile()
+    cdxj.write_sorted(path, [line(2).rstrip(), line(3).rstrip()])
+    with monkeypatch.context() as patched:
+        patched.setattr(captures, "prune", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            sidecars.reconcile()
+    sidecars.reconcile()
+    assert known(captures) == [2, 3]
+
+
 def test_an_announced_capture_whose_line_is_not_read_yet_stays(
     sidecars: Sidecars, captures: Captures, path: Path
 ) -> None:
@@ -145,6 +160,8 @@ def test_an_index_of_many_files_is_no_reason_to_drop_captures(
         line(2, filename="a\\b"),
         line(2, sha256="x" * 64),
         line(2, length=-1),
+        line(2).replace('"321"', "Infinity"),
+        "org,example)/ 20260101000000 " + "[" * 100_000 + "\n",
     ],
 )
 def test_a_bad_line_is_left_out_and_the_others_are_taken_in(
@@ -183,14 +200,48 @@ def test_what_was_reset_is_read_again(sidecars: Sidecars, captures: Captures, pa
     assert everything(captures) == before
 
 
-def test_an_acceptable_capture_is_handed_on() -> None:
-    assert acceptable(capture()) == capture()
-    with pytest.raises(ValueError, match="is no name"):
-        acceptable(capture(collection="../news"))
-
-
 def test_a_mark_survives_being_written() -> None:
     assert Mark.read(str(Mark(5, 6, 7))) == Mark(5, 6, 7)
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.floats() | st.lists(st.text(), max_size=1)
+NAMES = st.sampled_from(
+    [
+        "url",
+        "mime",
+        "status",
+        "digest",
+        "length",
+        "offset",
+        "filename",
+        "id",
+        "date",
+        "size",
+        "method",
+        "kind",
+        "job",
+        "page",
+        "sha256",
+        "truncated",
+        "payload_mime",
+        "refers_to",
+        "refers_to_url",
+        "refers_to_date",
+    ]
+)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4))
+@hypothesis_settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_line_keeps_the_others_out(
+    sidecars: Sidecars, captures: Captures, path: Path, changed: dict[str, object]
+) -> None:
+    sidecars.reset("news")
+    key, timestamp, said = line(2).split(" ", 2)
+    odd = json.dumps(json.loads(said) | changed)
+    path.write_text(f"{line(1)}{key} {timestamp} {odd}\n{line(3)}", "utf-8")
+    sidecars.reconcile()
+    assert {1, 3} <= {each.offset for each in everything(captures)}
 
 
 STEPS = st.lists(

@@ -1,0 +1,60 @@
+"""What an index line may say before it comes into the index.
+
+Lines may come from anybody's archive, and whoever finds a capture opens the file it names; so a line that names a
+file elsewhere is no capture, nor is one whose facts no database could hold.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from archive.capture import Capture
+from archive.settings import NAME_PATTERN
+
+_BARE_NAME: Final = re.compile(r"[^/\\\0:]+")
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_TEXTS: Final = ("key", "url", "mime", "kind", "filename", "record_id", "method")
+_OPTIONAL_TEXTS: Final = ("digest", "job", "page_id", "sha256", "truncated")
+_NUMBERS: Final = ("date", "offset", "length", "payload_length")
+
+
+def acceptable(capture: Capture) -> Capture:
+    """The capture itself. Raises ValueError, naming the field, when it can't be trusted."""
+    _check_texts(capture)
+    _check_numbers(capture)
+    if not re.fullmatch(NAME_PATTERN, capture.collection):
+        raise ValueError(f"collection {capture.collection[:80]!r} is no name; allowed is {NAME_PATTERN}")
+    if not _BARE_NAME.fullmatch(capture.filename) or capture.filename in (".", ".."):
+        raise ValueError(f"filename {capture.filename[:200]!r} is not the bare name of a file in the collection")
+    if capture.sha256 is not None and not _SHA256.fullmatch(capture.sha256):
+        raise ValueError(f"sha256 {capture.sha256[:80]!r} is not 64 hexadecimal digits")
+    return capture
+
+
+def _check_texts(capture: Capture) -> None:
+    said = {name: getattr(capture, name) for name in _TEXTS}
+    said |= {name: value for name in _OPTIONAL_TEXTS if (value := getattr(capture, name)) is not None}
+    if original := capture.refers_to:
+        said |= {"refers_to": original.record_id, "refers_to_url": original.url}
+    for name, value in said.items():
+        if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
+            raise ValueError(f"{name} {str(value)[:80]!r} is no text")
+
+
+def _check_numbers(capture: Capture) -> None:
+    said = {name: getattr(capture, name) for name in _NUMBERS}
+    said |= {"status": capture.status or 0, "refers_to_date": capture.refers_to.date if capture.refers_to else 0}
+    for name, value in said.items():
+        most = 2**31 if name == "status" else 2**63
+        if not isinstance(value, int) or not 0 <= value < most:
+            raise ValueError(f"{name} {str(value)[:80]!r} is no number from 0 on, or too large a one")
+
+
+def _is_unicode(text: str) -> bool:
+    """False for the half characters that JSON can write as `\\ud800`."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

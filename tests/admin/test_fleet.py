@@ -1,0 +1,180 @@
+"""`ghostfleet proxy` with everything that can happen to it: real processes, real kills."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from chain_site import ChainSite
+from commanding import Command, child, processes_of
+from waiting import until
+
+from archive.cdxj import captures_of
+from archive.check import check
+from archive.settings import Settings
+
+
+@pytest.fixture
+def site() -> Iterator[ChainSite]:
+    with ChainSite(4) as started:
+        yield started
+
+
+def _start(home: Path, *more: str, **environment: str) -> Command:
+    return Command("proxy", "--port", "0", "--allow-private", *more, home=home, **environment)
+
+
+def _get(proxy: str, url: str) -> httpx.Response:
+    with httpx.Client(proxy=f"http://{proxy}", trust_env=False, timeout=30) as client:
+        return client.get(url)
+
+
+def _archived(settings: Settings) -> list[str]:
+    files = sorted(settings.archive_dir("default").glob("*.warc.gz"))
+    return [capture.url for file in files for capture in captures_of(file, "default")]
+
+
+def test_what_passes_is_kept_and_a_terminated_fleet_leaves_whole_files(settings: Settings, site: ChainSite) -> None:
+    with _start(settings.home) as fleet:
+        ready = fleet.line(ready=True)
+        assert ready["home"] == str(settings.home)
+        assert set(ready["pids"]) == set(processes_of(settings.home))
+        assert _get(ready["proxy"], site.url).status_code == 200
+        fleet.signal(signal.SIGTERM)
+        assert fleet.ended() == 0
+    assert _archived(settings) == [site.url]
+    assert list(check(settings.archive_dir("default"))) == []
+    assert not list(settings.archive_dir("default").glob("*.open"))
+
+
+def test_several_processes_share_the_port(settings: Settings, site: ChainSite) -> None:
+    with _start(settings.home, "--processes", "2") as fleet:
+        ready = fleet.line(ready=True)
+        assert len(ready["controls"]) == 2
+        urls = [f"{site.url}{number}" for number in range(1, 4)]
+        assert [_get(ready["proxy"], url).status_code for url in urls] == [200, 200, 200]
+
+
+def test_a_killed_proxy_is_replaced_and_what_it_had_kept_is_whole(settings: Settings, site: ChainSite) -> None:
+    with _start(settings.home) as fleet:
+        proxy = fleet.line(ready=True)["proxy"]
+        assert _get(proxy, site.url).status_code == 200
+        killed = child(settings.home, "proxy-0")
+        os.kill(killed, signal.SIGKILL)
+        assert _get(proxy, f"{site.url}1").status_code == 200, "the caller waits in the port's backlog"
+        assert child(settings.home, "proxy-0") != killed
+        assert _archived(settings) == [site.url], "the dead process's file was repaired"
+        fleet.signal(signal.SIGTERM)
+        assert fleet.ended() == 0
+    assert "proxy-0 was killed by SIGKILL and starts again" in fleet.stderr
+    assert list(check(settings.archive_dir("default"))) == []
+
+
+@pytest.mark.parametrize("title", ["indexer-0", "redis-keeper"])
+def test_a_killed_helper_is_replaced_on_the_same_port(settings: Settings, site: ChainSite, title: str) -> None:
+    with _start(settings.home) as fleet:
+        ready = fleet.line(ready=True)
+        killed = child(settings.home, title)
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: child(settings.home, title) != killed, what=f"another {title}")
+        assert _get(ready["proxy"], site.url).status_code == 200
+        cdx = f"http://{ready['cdx']}/default/cdx"
+        assert until(lambda: site.url in _cdx(cdx, site.url), what="the capture in the index")
+
+
+def test_a_killed_redis_is_started_again(settings: Settings, site: ChainSite) -> None:
+    with _start(settings.home) as fleet:
+        proxy = fleet.line(ready=True)["proxy"]
+        pidfile = settings.home / "redis" / "redis.pid"
+        killed = int(pidfile.read_text())
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: pidfile.exists() and pidfile.read_text().strip() not in ("", str(killed)), what="another Redis")
+        assert _get(proxy, site.url).status_code == 200
+
+
+def test_when_the_command_itself_is_killed_everything_ends_well(settings: Settings, site: ChainSite) -> None:
+    with _start(settings.home) as fleet:
+        assert _get(fleet.line(ready=True)["proxy"], site.url).status_code == 200
+        redis = int((settings.home / "redis" / "redis.pid").read_text())
+        fleet.signal(signal.SIGKILL)
+        until(lambda: not processes_of(settings.home), what="the end of all children")
+        until(lambda: not Path(f"/proc/{redis}/cmdline").exists() or not _cmdline(redis), what="the end of Redis")
+    assert _archived(settings) == [site.url]
+    assert not list(settings.archive_dir("default").glob("*.open")), "the proxy closed its file by itself"
+
+
+def test_a_second_signal_ends_it_at_once(settings: Settings, site: ChainSite) -> None:
+    site.hold("/")
+    with _start(settings.home) as fleet:
+        proxy = _address(fleet.line(ready=True)["proxy"])
+        with socket.create_connection(proxy) as client:
+            client.sendall(f"GET {site.url} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            until(lambda: site.asked, what="the request to arrive")
+            fleet.signal(signal.SIGINT)
+            until(lambda: not _listens(proxy), what="the port to be closed")
+            fleet.signal(signal.SIGINT)
+            assert fleet.ended() == 130
+
+
+def test_a_taken_port_is_one_line_and_leaves_nothing(home: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        with Command("proxy", "--port", port, home=home) as fleet:
+            assert fleet.ended() == 2
+    assert fleet.stderr == (
+        f"ghostfleet: port {port} of 127.0.0.1 is taken; choose another with --port, or --port 0 for a free one\n"
+    )
+    assert not (home / "redis").exists()
+
+
+def test_a_home_that_can_not_be_written_to_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with _start(tmp_path / "file" / "home") as fleet:
+        assert fleet.ended() == 2
+    assert "can't be written to (Not a directory); choose another with --home" in fleet.stderr
+    assert fleet.stderr.count("\n") == 1
+
+
+def test_a_redis_that_is_not_there_is_one_line(home: Path, port: int) -> None:
+    with _start(home, GHOSTFLEET_REDIS__URL=f"redis://127.0.0.1:{port}/0") as fleet:
+        assert fleet.ended() == 2
+    assert f"Redis at redis://127.0.0.1:{port}/0 can't be used" in fleet.stderr
+    assert fleet.stderr.count("\n") == 1
+
+
+def test_the_control_token_is_for_its_owner_only(settings: Settings) -> None:
+    with _start(settings.home) as fleet:
+        control = fleet.line(ready=True)["controls"][0]
+        token = settings.home / "control.token"
+        assert token.stat().st_mode & 0o777 == 0o600
+        assert len(token.read_text().strip()) > 40
+        assert httpx.get(f"http://{control}/status", trust_env=False).status_code == 401
+
+
+def _cdx(address: str, url: str) -> str:
+    return httpx.get(address, params={"url": url}, trust_env=False).text
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host, int(port)
+
+
+def _listens(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address, timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
+def _cmdline(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        return b""

@@ -1,0 +1,127 @@
+"""archive/cdxj.py: a line holds the whole capture; other tools' lines are understood."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captured import capture
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archive import cdxj
+from archive.capture import Original
+from archive.url import key
+
+TEXT = st.text(max_size=20)
+DATES = st.integers(min_value=0, max_value=4_000_000_000_000_000)
+ORIGINALS = st.builds(Original, TEXT, TEXT, DATES)
+FACTS = st.fixed_dictionaries(
+    {
+        "url": TEXT,
+        "mime": TEXT,
+        "status": st.none() | st.integers(100, 999),
+        "digest": st.none() | st.text("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", min_size=32, max_size=32),
+        "kind": st.sampled_from(["response", "resource", "metadata", "conversion"]),
+        "filename": TEXT,
+        "offset": st.integers(0, 1 << 50),
+        "length": st.integers(0, 1 << 50),
+        "record_id": TEXT,
+        "method": st.sampled_from(["GET", "POST", "HEAD", "PROPFIND"]),
+        "job": st.none() | TEXT,
+        "page_id": st.none() | TEXT,
+        "payload_length": st.integers(0, 1 << 50),
+        "sha256": st.none() | TEXT,
+        "truncated": st.sampled_from([None, "length", "time", "disconnect", "unspecified"]),
+    }
+)
+
+
+@given(facts=FACTS, date=DATES, original=st.none() | ORIGINALS)
+def test_capture_survives_being_a_line(facts: dict[str, Any], date: int, original: Original | None) -> None:
+    if original:
+        facts |= {"kind": "revisit", "refers_to": original}
+    made = replace(capture(**facts, key=key(facts["url"]) or "-"), date=date)
+    line = cdxj.line(made)
+    assert line.isascii()
+    assert len(line.splitlines()) == 1
+    assert cdxj.parse(line, "news") == made
+
+
+def test_line_has_pywbs_names() -> None:
+    key, timestamp, rest = cdxj.line(capture("http://example.org/a")).split(" ", 2)
+    said = json.loads(rest)
+    assert (key, timestamp) == ("org,example)/a", "20260102030405")
+    assert {name: said[name] for name in ("url", "mime", "status", "digest", "length", "offset", "filename")} == {
+        "url": "http://example.org/a",
+        "mime": "text/html",
+        "status": "200",
+        "digest": "B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A",
+        "length": "321",
+        "offset": "0",
+        "filename": "news-20260102030405-1-0.warc.gz",
+    }
+
+
+def test_revisit_is_warc_revisit_in_the_line() -> None:
+    made = capture(kind="revisit", refers_to=Original("id", "http://example.org/", 1), sha256=None)
+    said = json.loads(cdxj.line(made).split(" ", 2)[2])
+    assert said["mime"] == "warc/revisit"
+    assert said["refers_to_date"] == "1970-01-01T00:00:00.000001Z"
+
+
+def test_line_of_pywb_is_understood() -> None:
+    found = cdxj.parse(
+        'org,example)/ 20200101000000 {"url": "http://example.org/", "mime": "text/html", "status": "200", '
+        '"digest": "sha1:ABC", "length": "10", "offset": "5", "filename": "x.warc.gz", "other": 1}\n',
+        "old",
+    )
+    assert (found.collection, found.digest, found.offset, found.length) == ("old", "ABC", 5, 10)
+    assert (found.timestamp, found.kind, found.record_id) == ("20200101000000", "response", "")
+
+
+def test_line_without_status_or_filename_is_understood() -> None:
+    line = 'org,example)/ 20200101000000 {"url": "http://example.org/", "status": "-", "offset": "5"}'
+    found = cdxj.parse(line, "old", "x.warc.gz")
+    assert (found.status, found.filename, found.mime) == (None, "x.warc.gz", "unk")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "org,example)/ 20200101000000",
+        "org,example)/ 20200101000000 {",
+        "org,example)/ 20200101000000 []",
+        'org,example)/ 20200101000000 {"url": "x"}',
+        'org,example)/ yesterday {"url": "x", "offset": "1", "filename": "f"}',
+    ],
+)
+def test_what_is_no_line_is_quoted(text: str) -> None:
+    with pytest.raises(ValueError, match="not a CDXJ line"):
+        cdxj.parse(text, "news")
+
+
+def test_line_still_being_written_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.cdxj"
+    one, two = cdxj.line(capture(offset=1)), cdxj.line(capture(offset=2))
+    path.write_text(f"!header\n{one}\n\n{two[:-5]}")
+    assert [found.offset for found in cdxj.read(path, "news")] == [1]
+
+
+def test_damaged_line_is_named_with_file_and_number(tmp_path: Path) -> None:
+    path = tmp_path / "a.cdxj"
+    path.write_text(f"{cdxj.line(capture())}\ndamaged\n")
+    with pytest.raises(ValueError, match=r"a\.cdxj:2: not a CDXJ line"):
+        list(cdxj.read(path, "news"))
+
+
+def test_sidecar_is_replaced_whole_and_sorted(tmp_path: Path) -> None:
+    path = tmp_path / "a.cdxj"
+    path.write_text("old\n")
+    cdxj.write_sorted(path, ["b", "a", "B"])
+    assert path.read_text() == "B\na\nb\n"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,234 @@
+"""archive/check.py: each thing that can be wrong is found, and nothing in what is right."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from exchanges import DATE, exchange, keep, message, request, response
+from oracles import write_with_warcio
+
+from archive.capture import Original
+from archive.check import Problem, check
+from archive.reader import records
+from archive.settings import Settings
+from archive.warcfile import WarcWriter
+
+
+def members(path: Path) -> list[bytes]:
+    """The file's records, unpacked."""
+    data = path.read_bytes()
+    ends = [record.finish() for record in records(path)]
+    return [gzip.decompress(data[start:end]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def rewrite(path: Path, change: Callable[[list[bytes]], list[bytes]]) -> None:
+    path.write_bytes(b"".join(map(gzip.compress, change(members(path)))))
+
+
+def messages(path: Path) -> list[str]:
+    return [problem.message for problem in check(path)]
+
+
+@pytest.fixture
+def warc(settings: Settings) -> Path:
+    """warcinfo, response, request, revisit of that response, request."""
+    writer = WarcWriter(settings, "news")
+    first = keep(writer, exchange("/first"))
+    keep(writer, exchange("/again", started=DATE + 9), Original(first.record_id, first.url, first.date))
+    writer.close()
+    return settings.archive_dir("news") / first.filename
+
+
+def test_nothing_is_wrong_with_ours(warc: Path) -> None:
+    assert messages(warc) == []
+    assert messages(warc.parent) == []
+
+
+def test_every_kind_of_answer_is_right(settings: Settings) -> None:
+    writer = WarcWriter(settings, "news")
+    head = message("HTTP/1.1 200 OK", "Content-Length: 999")
+    for exchanged in (
+        exchange("/chunked", message("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=b"1\r\na\r\n0\r\n\r\n")),
+        exchange("/head", head, method="HEAD", request=request("/head", "HEAD")),
+        exchange("/304", message("HTTP/1.1 304 Not Modified", "Content-Length: 9")),
+        exchange("/cut", message("HTTP/1.1 200 OK", "Content-Length: 9", body=b"abc"), truncated="disconnect"),
+        exchange("/empty", response(b"")),
+        exchange("/post", method="POST", request=request("/post", "POST", b"a=b")),
+    ):
+        keep(writer, exchanged)
+    writer.close()
+    assert messages(settings.archive_dir("news")) == []
+
+
+def test_files_of_warcio_are_right(tmp_path: Path) -> None:
+    path = tmp_path / "a.warc.gz"
+    write_with_warcio(path)
+    assert messages(path) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (rb"Welcome", b"Welcame", r"WARC-Block-Digest is sha1:.*but the bytes give sha1:"),
+        (rb"Welcome", b"Welcame", r"WARC-Payload-Digest is sha1:.*but the bytes give sha1:"),
+        (rb"Block-Digest: sha1:\w+", b"Block-Digest: crc32:00", r"WARC-Block-Digest 'crc32:00' can't be checked"),
+        (rb"Block-Digest: sha1:\w+", b"Block-Digest: sha1:short", r"'sha1:short' can't be checked"),
+        (rb"WARC/1\.1", b"WARC/2.0", r"version 'WARC/2\.0' is unknown"),
+        (rb"WARC-Type: response", b"WARC-Type: answer", r"WARC-Type 'answer' is unknown"),
+        (rb"WARC-Record-ID: <urn:uuid:(.*?)>", rb"WARC-Record-ID: urn:uuid:\1", r"no URI in angle brackets"),
+        (rb"WARC-Date: \S+", b"WARC-Date: today", r"WARC-Date can't be read"),
+        (rb"WARC-Target-URI: \S+\r\n", b"", r"WARC-Target-URI is missing"),
+        (rb"WARC-Warcinfo-ID: <urn:uuid:..", b"WARC-Warcinfo-ID: <urn:uuid:xx", r"WARC-Warcinfo-ID names xx"),
+        (rb"WARC-Concurrent-To: <urn:uuid:..", b"WARC-Concurrent-To: <urn:uuid:xx", r"WARC-Concurrent-To names xx"),
+        (rb"WARC-Type: response", b"WARC-Type: response\r\nWARC-Truncated: lazy", r"WARC-Truncated 'lazy'"),
+        (rb"HTTP/1\.1 200 OK", b"HTTP/1.1 OKAY!!", r"the HTTP head starts with b'HTTP/1\.1 OKAY!!'"),
+        (rb"Content-Type: text/html", b"Content Type  text/html", r"the HTTP head has the line b'Content Type"),
+        (rb"Content-Length: 97", b"Content-Length: 98", r"the body has 97 of 98 bytes and there is no WARC-Truncated"),
+    ],
+)
+def test_fault_in_a_response_is_found(warc: Path, old: bytes, new: bytes, expected: str) -> None:
+    def change(found: list[bytes]) -> list[bytes]:
+        found[1] = re.sub(old, new, found[1], count=1)
+        return found
+
+    rewrite(warc, change)
+    assert any(re.search(expected, text) for text in messages(warc)), messages(warc)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (
+            rb"Payload-Digest: sha1:....",
+            b"Payload-Digest: sha1:AAAA",
+            r"payload digest sha1:\w+, the revisit sha1:AAAA",
+        ),
+        (
+            rb"Refers-To-Date: \S+",
+            b"Refers-To-Date: 2026-11-21T08:15:00Z",
+            r"has another date than WARC-Refers",
+        ),
+        (
+            rb"Refers-To-Target-URI: \S+",
+            b"Refers-To-Target-URI: http://x/",
+            r"is of http://example\.org/first, not of http://x/",
+        ),
+        (rb"WARC-Profile: \S+", b"WARC-Profile: http://x/", r"WARC-Profile 'http://x/' is no profile"),
+        (rb"WARC-Date: 2026", b"WARC-Date: 2006", r"is later than its revisit"),
+        (rb"WARC-Refers-To[\w-]*: \S+\r\n", b"", r"the revisit names no original"),
+    ],
+)
+def test_fault_in_a_revisit_is_found(warc: Path, old: bytes, new: bytes, expected: str) -> None:
+    def change(found: list[bytes]) -> list[bytes]:
+        found[3] = re.sub(old, new, found[3])
+        return found
+
+    rewrite(warc, change)
+    assert any(re.search(expected, text) for text in messages(warc)), messages(warc)
+
+
+def test_revisit_of_what_is_not_there_is_found_in_a_folder(warc: Path) -> None:
+    rewrite(warc, lambda found: [found[0], *found[3:]])
+    assert messages(warc) == [], "one file of many can't tell"
+    assert re.fullmatch(r"the original \S+ is in none of these files", messages(warc.parent)[0])
+
+
+def test_original_in_another_file_is_enough(settings: Settings) -> None:
+    first, second = WarcWriter(settings, "news", prefix="z"), WarcWriter(settings, "news", prefix="a")
+    original = keep(first, exchange("/first"))
+    keep(second, exchange("/again"), Original(original.record_id, original.url, original.date))
+    first.close()
+    second.close()
+    assert messages(settings.archive_dir("news")) == []
+
+
+def test_revisit_of_a_truncated_record_is_found(warc: Path) -> None:
+    rewrite(
+        warc,
+        lambda found: [found[0], found[1].replace(b"WARC-Block", b"WARC-Truncated: time\r\nWARC-Block", 1), *found[2:]],
+    )
+    assert any("was cut short" in text for text in messages(warc))
+
+
+def test_request_alone_is_found(warc: Path) -> None:
+    rewrite(warc, lambda found: [found[0], *found[2:3]])
+    assert any("neither response nor revisit" in text for text in messages(warc))
+
+
+def test_file_without_warcinfo_is_found(warc: Path) -> None:
+    rewrite(warc, lambda found: found[1:])
+    assert messages(warc)[0] == "the file begins with a response, not with its warcinfo"
+
+
+def test_id_that_is_not_unique_is_found(warc: Path) -> None:
+    rewrite(warc, lambda found: [*found, found[-1]])
+    assert any("the record's id is not unique" in text for text in messages(warc))
+
+
+def test_records_that_share_a_member_are_found(warc: Path) -> None:
+    path = warc
+    path.write_bytes(gzip.compress(b"".join(members(path))))
+    assert messages(path).count("the record shares its gzip member with the one before") == 4
+
+
+def test_body_cut_within_its_chunks_is_found(settings: Settings) -> None:
+    writer = WarcWriter(settings, "news")
+    keep(writer, exchange("/", message("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=b"5\r\nabc")))
+    writer.close()
+    (text,) = messages(settings.archive_dir("news"))
+    assert text.startswith("the chunked body is not whole and there is no WARC-Truncated")
+
+
+def test_torn_tail_is_found_at_its_offset(warc: Path) -> None:
+    last = [record.offset for record in records(warc)][-1]
+    warc.write_bytes(warc.read_bytes()[:-20])
+    found = [problem for problem in check(warc) if "cut off" in problem.message]
+    assert found == [Problem(warc, last, "", "the gzip member is cut off")]
+
+
+def test_fault_within_a_member_does_not_hide_the_others(warc: Path) -> None:
+    def change(found: list[bytes]) -> list[bytes]:
+        found[1] = found[1].replace(b"Content-Length: 1", b"Content-Length: 9", 1)
+        found[4] = found[4].replace(b"User-Agent: tests", b"User-Agent: Tests")
+        return found
+
+    rewrite(warc, change)
+    found = messages(warc)
+    assert any("the block lacks" in text for text in found)
+    assert any("WARC-Block-Digest" in text for text in found)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", "the file is empty"),
+        (b"<html>", "no WARC record begins here but b'<html>'"),
+        (gzip.compress(b"WARC/1.1\r\nContent-Length: x\r\n\r\n"), "Content-Length 'x' is no length"),
+    ],
+)
+def test_file_that_is_no_warc_is_found(tmp_path: Path, data: bytes, expected: str) -> None:
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(data)
+    assert messages(path) == [expected]
+
+
+def test_http_head_without_end_in_reach_is_one_problem(tmp_path: Path) -> None:
+    block = b"HTTP/1.1 200 OK\r\nA: " + b"x" * (9 << 20)
+    header = b"WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n"
+    header += b"Content-Type: application/http\r\nContent-Length: %d\r\n\r\n" % len(block)
+    path = tmp_path / "a.warc.gz"
+    path.write_bytes(gzip.compress(header + block + b"\r\n\r\n"))
+    assert any("an HTTP head of more than" in text for text in messages(path))
+
+
+def test_file_that_is_missing_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        messages(tmp_path / "none.warc.gz")
+
+
+def test_problem_is_one_line_with_file_offset_and_record() -> None:
+    assert str(Problem(Path("a.warc.gz"), 7, "id", "is wrong")) == "a.warc.gz at 7 <id>: is wrong"

@@ -1,0 +1,133 @@
+"""archive/message.py: heads read as browsers read them, chunks taken off however they come."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archive.message import Dechunker, Fields, dechunk, end_of_head, is_chunked, media_type, parse_fields, parse_head
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"HTTP/1.1 200 OK\r\n\r\n", 200),
+        (b"HTTP/1.0 404\r\n\r\n", 404),
+        (b"HTTP/2 301 \r\n\r\n", 301),
+        (b"HTTP/1.1  200 OK\n\n", 200),
+        (b"HTTP/1.1 2000 OK\r\n\r\n", None),
+        (b"ICY 200 OK\r\n\r\n", None),
+        (b"GET / HTTP/1.1\r\n\r\n", None),
+        (b"", None),
+    ],
+)
+def test_status_is_read_from_the_start_line(head: bytes, status: int | None) -> None:
+    assert parse_head(head).status == status
+
+
+def test_fields_keep_order_case_and_repeats() -> None:
+    head = parse_head(b"HTTP/1.1 200 OK\r\nSet-Cookie: a\r\nX:1\r\nset-cookie:  b \r\n\r\n")
+    assert head.fields == (("Set-Cookie", "a"), ("X", "1"), ("set-cookie", "b"))
+    assert head.fields.all("SET-COOKIE") == ["a", "b"]
+    assert head.fields.get("x") == "1"
+    assert head.fields.get("y") is None
+
+
+def test_folded_line_continues_the_one_before() -> None:
+    assert parse_fields(["A: one", "\ttwo", " three", "no field", "B: 1"]) == (("A", "one two three"), ("B", "1"))
+
+
+def test_bytes_that_are_no_utf8_are_latin1() -> None:
+    assert parse_head("HTTP/1.1 200 OK\r\nA: ü\r\n\r\n".encode("latin-1")).fields.get("A") == "ü"
+    assert parse_head("HTTP/1.1 200 OK\r\nA: ü\r\n\r\n".encode()).fields.get("A") == "ü"
+
+
+def test_method_of_a_request() -> None:
+    assert parse_head(b"POST /a HTTP/1.1\r\n\r\n").method == "POST"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("text/html", "text/html"),
+        ("Text/HTML; charset=utf-8", "text/html"),
+        ("text/html,text/plain", "text/html"),
+        ("text/html ;a=b", "text/html"),
+        ("", None),
+        ("; charset=utf-8", None),
+        ("text html", None),
+        ("text/html\x00", None),
+        (None, None),
+    ],
+)
+def test_media_type_is_the_bare_name(text: str | None, expected: str | None) -> None:
+    assert media_type(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("codings", "expected"),
+    [
+        (["chunked"], True),
+        (["Chunked "], True),
+        (["gzip, chunked"], True),
+        (["gzip", "chunked"], True),
+        (["chunked, gzip"], False),
+        (["identity"], False),
+        ([], False),
+        ([""], False),
+    ],
+)
+def test_chunked_counts_when_it_is_last(codings: list[str], expected: bool) -> None:
+    assert is_chunked(codings) is expected
+
+
+@pytest.mark.parametrize(
+    ("data", "end"),
+    [(b"a\r\n\r\nb", 5), (b"a\n\nb", 3), (b"a\r\n\nb", 4), (b"a\r\nb", 0), (b"", 0), (b"\r\n\r\n", 4)],
+)
+def test_head_ends_at_the_first_empty_line(data: bytes, end: int) -> None:
+    assert end_of_head(data) == end
+
+
+CHUNKED = [
+    (b"5\r\nhello\r\n0\r\n\r\n", b"hello", None),
+    (b"5;a=b\r\nhello\r\n0\r\nTrailer: x\r\n\r\n", b"hello", None),
+    (b"5 \r\nhello\r\n1\r\n!\r\n00\r\n\r\n", b"hello!", None),
+    (b"5\nhello\n0\n\n", b"hello", None),
+    (b"A\r\n0123456789\r\n0\r\n\r\n", b"0123456789", None),
+    (b"0\r\n\r\n", b"", None),
+    (b"0\r\n\r\nleft over", b"", None),
+    (b"5\r\nhel", b"hel", "before its last chunk"),
+    (b"5\r\nhello\r\n", b"hello", "before its last chunk"),
+    (b"5\r\nhello\r\n0\r\n", b"hello", "before its last chunk"),
+    (b"5\r\nhelloXX\r\n0\r\n\r\n", b"hello", "in place of a line end"),
+    (b"5\r\nhello\r\nzz\r\nmore", b"hello", "is no chunk size"),
+    (b"5\r\nhello\r\n-1\r\nmore", b"hello", "is no chunk size"),
+    (b"<html>\n<p>not chunked", b"<html>\n<p>not chunked", "is no chunk size"),
+    (b"<html>no line end", b"<html>no line end", "before its last chunk"),
+    (b"\r\n5\r\nhello", b"\r\n5\r\nhello", "is no chunk size"),
+    (b"x" * 20_000, b"x" * 20_000, "is no chunk size"),
+    (b"", b"", "before its last chunk"),
+]
+
+
+@pytest.mark.parametrize(("coded", "payload", "error"), CHUNKED)
+@pytest.mark.parametrize("size", [1, 3, 1_000_000])
+def test_chunks_are_taken_off_however_they_come(coded: bytes, payload: bytes, error: str | None, size: int) -> None:
+    decoder = Dechunker()
+    pieces = [coded[start : start + size] for start in range(0, len(coded), size)]
+    found = b"".join(part for piece in pieces for part in decoder.feed(piece)) + decoder.finish()
+    assert found == payload
+    assert (decoder.error is None) if error is None else (error in (decoder.error or ""))
+
+
+@given(st.lists(st.binary(min_size=1, max_size=50)), st.integers(min_value=1, max_value=20))
+def test_what_was_chunked_comes_back(parts: list[bytes], size: int) -> None:
+    coded = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+    pieces = (coded[start : start + size] for start in range(0, len(coded), size))
+    assert b"".join(dechunk(pieces)) == b"".join(parts)
+
+
+def test_fields_are_a_plain_tuple() -> None:
+    assert Fields([("a", "b")]) == (("a", "b"),)

@@ -1,0 +1,516 @@
+"""The ghost, in a real Chromium, through a real proxy."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import trustme
+from garden import GardenSite
+from origin import Drip, RawOrigin, Send, Wait
+from PIL import Image
+from proxying import RunningProxy
+from visiting import CUT_SHORT, Fleet, document, page, redirect
+from waiting import until
+
+from browsers.chromium import ChromiumVisitor
+from browsers.visit import FleetUnavailable, Visit
+
+pytestmark = pytest.mark.browser
+
+LIMITS: dict[str, Any] = {
+    "page_seconds": 20,
+    "load_seconds": 10,
+    "settle_max_seconds": 4,
+    "scroll_seconds": 8,
+    "close_seconds": 10,
+    "sandbox": False,
+}
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def ghost_of(fleet: Fleet, **browsers: Any) -> ChromiumVisitor:
+    """A ghost with times that suit small pages."""
+    return ChromiumVisitor(fleet.settings(**{**LIMITS, **browsers}), [fleet.control], fleet.authority_pem)
+
+
+@pytest.fixture(scope="module")
+def shared_ghost(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+    visitor = ghost_of(_fleet)
+    yield visitor
+    visitor.close()
+
+
+@pytest.fixture
+def ghost(shared_ghost: ChromiumVisitor) -> ChromiumVisitor:
+    """A ghost that other tests use, too: whatever a page did to it, it must still work."""
+    return shared_ghost
+
+
+def urls(visit: Visit, hop: str = "L") -> list[str]:
+    """The links of a visit with that hop."""
+    return [link.url for link in visit.links if link.hop == hop]
+
+
+def browsers_of(process: psutil.Process, kind: str = "") -> list[psutil.Process]:
+    """Chromium's processes below this one: of a kind such as `renderer`, or the browsers themselves."""
+    found = []
+    for child in process.children(recursive=True):
+        try:
+            words = child.cmdline()
+        except psutil.Error:
+            continue
+        types = [word.partition("=")[2] for word in words if word.startswith("--type=")]
+        if any(word.startswith("--ignore-certificate-errors-spki-list") for word in words) and types == [kind] * bool(
+            kind
+        ):
+            found.append(child)
+    return found
+
+
+def test_a_visit_leaves_pictures_text_dom_and_links(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    script = "document.title='The pond'; document.body.append('made by a script')"
+    origin.script("/", page(f"<a href=/next>on</a><img src=/i.png><script>{script}</script>"))
+    origin.script("/i.png", document(b"no picture", "image/png"))
+    order = fleet.order(origin.url("/"))
+
+    visit = ghost.visit(order)
+
+    assert (visit.code, visit.error, visit.content_type) == (200, None, "text/html")
+    assert urls(visit) == [origin.url("/next")]
+    assert visit.fetched == (origin.url("/i.png"),) or origin.url("/i.png") in visit.fetched
+    kept = fleet.proxy.records(order.collection)
+    (response,) = kept.of(order.url, "response")
+    resources = {record.url.split(":")[1]: record for record in kept.kinds("resource")}
+    assert set(resources) == {"view", "thumbnail", "fullPage", "text", "dom", "pageinfo"}
+    assert {record.field("WARC-Concurrent-To") for record in resources.values()} == {response.id}
+    assert len({record.field("WARC-Page-ID") for record in (*resources.values(), response)}) == 1
+    assert resources["view"].block.startswith(PNG)
+    assert resources["fullPage"].block.startswith(PNG)
+    assert Image.open(io.BytesIO(resources["view"].block)).size == (1280, 1024)
+    assert Image.open(io.BytesIO(resources["thumbnail"].block)).width == 640
+    assert b"made by a script" in resources["dom"].block
+    assert "made by a script" in resources["text"].block.decode()
+    info = json.loads(resources["pageinfo"].block)
+    assert (info["url"], info["title"], info["urls"][order.url]["status"]) == (order.url, "The pond", 200)
+    (links,) = kept.of(order.url, "metadata")
+    assert f"outlink: {origin.url('/next')} L a/@href\r\n".encode() in links.block
+
+
+def test_links_come_from_frames_and_shadow_roots_after_scripts_ran(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+) -> None:
+    script = "h.attachShadow({mode:'open'}).innerHTML='<a href=/shadow>s</a>'; late.href='/late'"
+    origin.script("/", page(f"<iframe src=/frame></iframe><div id=h></div><a id=late>l</a><script>{script}</script>"))
+    origin.script("/frame", page("<a href=/in-frame>f</a>"))
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    assert set(urls(visit)) == {origin.url(f"/{name}") for name in ("shadow", "late", "in-frame")}
+    assert origin.url("/frame") in visit.fetched
+
+
+def test_embeds_that_were_fetched_are_seen_and_others_are_links(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+) -> None:
+    origin.script("/", page("<img src=/small.png srcset='/small.png 1x, /large.png 3x'>"))
+    origin.script("/small.png", document(b"x", "image/png"))
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    assert urls(visit, "E") == [origin.url("/large.png")]
+    assert origin.url("/small.png") in visit.fetched
+
+
+def test_scrolling_brings_what_loads_late(ghost: ChromiumVisitor, fleet: Fleet, garden: GardenSite) -> None:
+    gallery = ghost.visit(fleet.order("http://www.garden.test/gallery.html"))
+    journal = ghost.visit(fleet.order("http://www.garden.test/journal.html"))
+
+    assert len([url for url in gallery.fetched if url.endswith(".jpg")]) == 5
+    assert "http://www.garden.test/api/journal?batch=3" in journal.fetched
+
+
+def test_an_endless_page_ends(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    more = "for(let i=0;i<20;i++){let p=document.createElement('p');p.style.height='99px';document.body.append(p)}"
+    script = f"function m(){{{more}}};m();onscroll=()=>{{if(scrollY+innerHeight>document.body.scrollHeight-3000)m()}}"
+    origin.script("/", page(f"<script>{script}</script>"))
+    order = fleet.order(origin.url("/"))
+
+    visit = ghost.visit(order)
+
+    assert visit.code == 200
+    assert visit.annotations == ("scroll-time",)
+    (picture,) = fleet.proxy.records(order.collection).of(f"urn:fullPage:{order.url}")
+    assert Image.open(io.BytesIO(picture.block)).size == (1280, 10_000)
+
+
+def test_visits_share_nothing(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    script = """
+      navigator.serviceWorker; const before = [document.cookie, localStorage.seen, sessionStorage.seen].join('|');
+      document.title = before; document.cookie = 'seen=1; max-age=9999'; localStorage.seen = 1; sessionStorage.seen = 1;
+      document.body.append('state:' + before + ':');
+    """
+    origin.script("/", page(f"<img src=/i.png><script>{script}</script>"))
+    origin.script("/i.png", document(b"x", "image/png", headers="Cache-Control: max-age=9999\r\n"))
+    orders = [fleet.order(origin.url("/")) for _ in range(2)]
+
+    for order in orders:
+        ghost.visit(order)
+
+    texts = [fleet.proxy.records(order.collection).of(f"urn:text:{order.url}")[0].block for order in orders]
+    assert all(b"state:||:" in text for text in texts)
+    assert len([seen for seen in origin.visits if seen.path == "/i.png"]) == 2
+    assert not any(b"cookie:" in seen.received.lower() for seen in origin.visits if seen.path == "/")
+
+
+def test_within_a_visit_the_cache_and_cross_origin_requests_work_as_ever(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+) -> None:
+    with RawOrigin("127.0.1.11") as other:
+        headers = "Access-Control-Allow-Origin: *\r\nCache-Control: max-age=999\r\n"
+        other.script("/data", document(b"{}", "application/json", headers=headers))
+        script = f"fetch('{other.url('/data')}').then(() => fetch('{other.url('/data')}'))"
+        origin.script("/", page(f"<script>{script}</script>"))
+
+        visit = ghost.visit(fleet.order(origin.url("/")))
+
+        assert [seen.received.split()[0] for seen in other.visits] == [b"GET"]
+        assert other.url("/data") in visit.fetched
+
+
+def test_the_browser_looks_like_one_with_a_window(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/", page(""))
+
+    ghost.visit(fleet.order(origin.url("/")))
+
+    head = origin.visits[0].received
+    assert b"Headless" not in head.partition(b"User-Agent")[2].partition(b"\r\n")[0]
+    assert b"Chrome/" in head
+    assert b"Accept-Language: en" in head
+    assert b"proxy" not in head.lower()
+
+
+def test_every_request_passes_the_proxy(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    script = "new RTCPeerConnection({iceServers:[{urls:'stun:127.0.1.9:3478'}]}).createDataChannel('x'); navigator.sendBeacon('/b')"
+    hints = "<link rel=dns-prefetch href=//dns.invalid><link rel=preconnect href=http://pre.invalid>"
+    origin.script("/", page(f"<img src=/i.png><script>{script}</script>", head=hints))
+    order = fleet.order(origin.url("/"))
+    me, over, peers = psutil.Process(), threading.Event(), set[tuple[str, str]]()
+
+    def look() -> None:
+        while not over.wait(0.02):
+            for process in browsers_of(me, "utility") + browsers_of(me):
+                try:
+                    peers.update((str(c.type), c.raddr.ip) for c in process.net_connections("inet") if c.raddr)
+                except psutil.Error:
+                    continue
+
+    with ThreadPoolExecutor(1) as thread:
+        looking = thread.submit(look)
+        ghost.visit(order)
+        over.set()
+        looking.result()
+
+    assert peers <= {("1", "127.0.0.1")} | {
+        (str(kind), "127.0.0.1") for kind in {p[0] for p in peers if "STREAM" in p[0]}
+    }
+    kept = fleet.proxy.records(order.collection)
+    assert all(kept.of(origin.url(seen.path), "response", "revisit") for seen in origin.visits)
+
+
+def test_https_is_trusted_through_our_proxy(ghost: ChromiumVisitor, fleet: Fleet, garden: GardenSite) -> None:
+    visit = ghost.visit(fleet.order("https://www.garden.test/members.html"))
+
+    assert (visit.code, visit.error) == (200, None)
+    assert garden.requests[0].scheme == "https"
+
+
+def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None:
+    visitor = ChromiumVisitor(fleet.settings(**LIMITS), [fleet.control], trustme.CA().cert_pem.bytes())
+    try:
+        with pytest.raises(FleetUnavailable, match="proxy-not-trusted"):
+            visitor.visit(fleet.order("https://www.garden.test/members.html"))
+    finally:
+        visitor.close()
+    assert garden.requests == []
+
+
+@pytest.mark.parametrize(
+    ("url", "code", "error"),
+    [
+        ("http://127.0.1.9:9/", -7, "unfetchable"),
+        ("http://127.0.1.9:4444/", -2, "refused"),
+        ("http://nowhere.invalid/", -6, "dns"),
+        ("https://nowhere.invalid/", -6, "dns"),
+    ],
+)
+def test_failures_of_the_site_have_heritrix_codes(
+    ghost: ChromiumVisitor, fleet: Fleet, url: str, code: int, error: str
+) -> None:
+    order = fleet.order(url)
+
+    visit = ghost.visit(order)
+
+    assert (visit.code, visit.error, visit.links, visit.fetched) == (code, error, (), ())
+    assert fleet.proxy.records(order.collection).kinds("resource") == []
+
+
+def test_a_page_that_ends_short_is_a_failure(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/", *CUT_SHORT)
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    assert (visit.code, visit.error) == (-3, "short")
+
+
+def test_redirects_are_followed_and_reported(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/", redirect("/1"))
+    origin.script("/1", redirect("/2", "301 Moved"))
+    origin.script("/2", page("<a href=rel>x</a>"))
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    assert visit.code == 200
+    assert {origin.url("/1"), origin.url("/2")} <= set(visit.fetched)
+    assert urls(visit) == [origin.url("/rel")]
+
+
+def test_a_redirect_loop_is_its_status(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/", redirect("/"))
+
+    assert ghost.visit(fleet.order(origin.url("/"))).code == 302
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "content_type"),
+    [
+        (document(b"hello", "text/plain"), 200, "text/plain"),
+        (document(PNG, "image/png"), 200, "image/png"),
+        (document(b"%PDF-1.4\n", "application/pdf"), 200, "application/pdf"),
+        (document(b"PK" * 4000, "application/zip"), 200, "application/zip"),
+        (document(b"<urlset/>", "application/xml"), 200, "application/xml"),
+        (Send(b"HTTP/1.1 204 No Content\r\n\r\n"), 204, ""),
+        (page("gone", status="404 Not Found"), 404, "text/html"),
+        (page("busy", status="503 Busy", headers="Retry-After: 9\r\n"), 503, "text/html"),
+    ],
+)
+def test_documents_of_all_kinds_are_recorded_with_their_status(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, step: Send, code: int, content_type: str
+) -> None:
+    origin.script("/", step)
+    order = fleet.order(origin.url("/"))
+
+    visit = ghost.visit(order)
+
+    assert (visit.code, visit.content_type, visit.error) == (code, content_type, None)
+    assert fleet.proxy.records(order.collection).of(order.url, "response")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "alert(1); confirm(2); prompt(3); print()",
+        "onbeforeunload = event => { event.preventDefault(); return 'stay' }",
+        "for (let i = 0; i < 20; i++) window.open('/pop' + i)",
+        "for (let i = 0; i < 20; i++) { let a = document.createElement('a'); a.href = '/z?' + i; a.download = ''; a.click() }",
+        "location.href = 'file:///etc/passwd'",
+        "location.href = 'chrome://crash'",
+        "location.href = 'mailto:a@b.test'",
+        'document.body.innerHTML += \'<iframe src="foo:bar"></iframe><iframe src="view-source:http://a/"></iframe>\'',
+        "navigator.geolocation.getCurrentPosition(() => {}); Notification.requestPermission()",
+        "new EventSource('/events')",
+        "new WebSocket('ws://' + location.host + '/socket')",
+        "window.close()",
+        "throw new Error('x')",
+    ],
+)
+def test_pages_that_misbehave_are_visited_all_the_same(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, script: str
+) -> None:
+    origin.script("/", page(f"<a href=/x>x</a><script>{script}</script>"))
+    origin.script(
+        "/events", Send(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"), Drip(b"\n" * 50, 0.05)
+    )
+
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    assert visit.code == 200
+    assert urls(visit) == [origin.url("/x")]
+
+
+@pytest.mark.parametrize("delay", ["", "setTimeout(() => {while (1);}, 30);"])
+def test_a_page_that_hangs_has_its_time_and_no_more(fleet: Fleet, origin: RawOrigin, delay: str) -> None:
+    visitor = ghost_of(fleet, page_seconds=4, load_seconds=2)
+    origin.script("/hang", page(f"<script>{delay or 'while (1);'}</script>"))
+    origin.script("/", page("<a href=/x>x</a>"))
+    try:
+        hung = visitor.visit(fleet.order(origin.url("/hang")))
+        after = visitor.visit(fleet.order(origin.url("/")))
+    finally:
+        visitor.close()
+
+    assert hung.code == 200
+    assert "page-timeout" in hung.annotations
+    assert urls(after) == [origin.url("/x")]
+
+
+def test_a_page_that_takes_its_renderer_down_is_our_trouble_and_the_next_goes_on(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+) -> None:
+    _stalling(origin)
+    with ThreadPoolExecutor(1) as thread:
+        visiting = thread.submit(ghost.visit, fleet.order(origin.url("/stalls")))
+        until(lambda: _asked(origin, "/never"), what="the page to load")
+        for process in browsers_of(psutil.Process(), "renderer"):
+            process.kill()
+        with pytest.raises(FleetUnavailable, match="browser-crashed") as caught:
+            visiting.result(timeout=60)
+
+    assert caught.value.may_be_the_page
+    assert ghost.visit(fleet.order(origin.url("/"))).code == 200
+
+
+@pytest.mark.parametrize("victim", ["browser", "driver"])
+def test_a_browser_that_dies_is_replaced(fleet: Fleet, origin: RawOrigin, victim: str) -> None:
+    _stalling(origin)
+    visitor = ghost_of(fleet)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            before = set(psutil.Process().children())
+            visiting = thread.submit(visitor.visit, fleet.order(origin.url("/stalls")))
+            until(lambda: _asked(origin, "/never"), what="the page to load")
+            (driver,) = [child for child in set(psutil.Process().children()) - before if "node" in child.name()]
+            for process in browsers_of(driver) if victim == "browser" else [driver]:
+                process.kill()
+            with pytest.raises(FleetUnavailable, match="browser-crashed"):
+                visiting.result(timeout=60)
+        assert visitor.visit(fleet.order(origin.url("/"))).code == 200
+    finally:
+        visitor.close()
+
+
+def test_browsers_are_replaced_after_a_number_of_visits_and_nothing_stays_behind(
+    fleet: Fleet, origin: RawOrigin
+) -> None:
+    origin.script("/", page(""))
+    before = set(psutil.Process().children(recursive=True))
+    visitor = ghost_of(fleet, contexts_per_browser=2)
+    orders = [fleet.order(origin.url("/")) for _ in range(5)]
+    used = set[int]()
+    for order in orders:
+        visitor.visit(order)
+        used |= {process.pid for process in browsers_of(psutil.Process()) if process not in before}
+    with ThreadPoolExecutor(3) as threads:
+        assert [visit.code for visit in threads.map(visitor.visit, orders)] == [200] * 5
+    visitor.close()
+
+    assert len(used) >= 2
+    until(lambda: not (_running() - before), what="all processes to end")
+    assert not list(Path(tempfile.gettempdir()).glob(f"ghostfleet-ghost-{os.getpid()}-*")) or browsers_of(
+        psutil.Process()
+    )
+
+
+def test_folders_of_dead_processes_are_swept(fleet: Fleet, origin: RawOrigin) -> None:
+    dead = Path(tempfile.mkdtemp(prefix="ghostfleet-ghost-999999999-"))
+    (dead / "profile").mkdir()
+    origin.script("/", page(""))
+    visitor = ghost_of(fleet)
+    try:
+        visitor.visit(fleet.order(origin.url("/")))
+    finally:
+        visitor.close()
+
+    assert not dead.exists()
+
+
+def test_a_proxy_that_dies_mid_page_is_our_fault(tmp_path: Path, origin: RawOrigin) -> None:
+    _stalling(origin)
+    with RunningProxy(tmp_path / "home") as proxy:
+        fleet = Fleet(proxy)
+        visitor = ghost_of(fleet)
+        try:
+            with ThreadPoolExecutor(1) as thread:
+                visiting = thread.submit(visitor.visit, fleet.order(origin.url("/stalls")))
+                until(lambda: _asked(origin, "/never"), what="the page to load")
+                proxy.kill9()
+                with pytest.raises(FleetUnavailable):
+                    visiting.result(timeout=60)
+            with pytest.raises(FleetUnavailable, match="proxy-unreachable"):
+                visitor.visit(fleet.order(origin.url("/")))
+            proxy.start()
+        finally:
+            visitor.close()
+            fleet.control.close()
+
+
+def test_a_service_worker_is_recorded_and_forgotten(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/sw.js", document(b"self.addEventListener('fetch', () => {})", "text/javascript"))
+    origin.script("/", page("<script>navigator.serviceWorker.register('/sw.js')</script>"))
+    # Service workers need a secure context; the loopback address is one.
+    orders = [fleet.order(origin.url("/")) for _ in range(2)]
+
+    for order in orders:
+        ghost.visit(order)
+        assert fleet.proxy.records(order.collection).of(origin.url("/sw.js"), "response")
+
+
+def test_the_sandbox_is_off_only_where_it_must_be(
+    fleet: Fleet, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    ghost_of(fleet, sandbox=True).close()
+    assert "as root" in caplog.text
+
+    caplog.clear()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    ghost_of(fleet, sandbox=True).close()
+    assert caplog.text == ""
+
+
+def _stalling(origin: RawOrigin) -> None:
+    """A page at /stalls whose picture never comes, and a good one at /."""
+    origin.script("/stalls", page("<img src=/never>"))
+    origin.script("/never", Wait(threading.Event()))
+    origin.script("/", page(""))
+
+
+def _asked(origin: RawOrigin, path: str) -> int:
+    return sum(visit.path == path for visit in origin.visits)
+
+
+def _running() -> set[psutil.Process]:
+    """Children that are at work; whether a dead one was waited for is the parent's matter."""
+    found = set()
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE:
+                found.add(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def test_signals_to_the_group_do_not_reach_the_browser(fleet: Fleet, origin: RawOrigin) -> None:
+    """Ctrl-C reaches every process of the terminal: the worker must be able to end its visits."""
+    origin.script("/", page(""))
+    visitor = ghost_of(fleet)
+    try:
+        visitor.visit(fleet.order(origin.url("/")))
+        (browser,) = [process for process in browsers_of(psutil.Process()) if os.getpgid(process.pid) != os.getpgid(0)][
+            -1:
+        ]
+        assert os.getpgid(browser.pid) != os.getpgid(0)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL or callable(signal.getsignal(signal.SIGTERM))
+    finally:
+        visitor.close()

@@ -1,0 +1,140 @@
+"""robots.txt is fetched through the proxy, kept for all, and obeyed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from origin import RawOrigin, Reset
+from visiting import CUT_SHORT, Fleet, document, page, redirect
+
+from archive.settings import FrontierSettings
+from browsers.plain import PlainVisitor
+from browsers.rules import Rules, Ruling
+from browsers.visit import VisitOrder
+from frontier.job import Job
+from frontier.lease import Lease
+from frontier.queue import Frontier
+
+AGENT = "Mozilla/5.0 (compatible; ghostfleet/0.1)"
+
+
+class Case:
+    """A frontier with one leased URL of the origin, and rules that fetch through the real proxy."""
+
+    def __init__(self, frontier: Frontier, fleet: Fleet, plain: PlainVisitor, url: str) -> None:
+        self.frontier = frontier
+        claim = frontier.claim("worker")
+        assert isinstance(claim, Lease)
+        self.lease = claim
+        self.order = fleet.order(url, collection=frontier.job.collection)
+        self.rules = Rules(frontier, plain, AGENT, obey=True)
+
+    def ruling(self, url: str = "") -> Ruling:
+        """The ruling on the leased URL, or on another one of the site."""
+        return self.rules.ruling(replace(self.lease, url=url or self.lease.url), self.order)
+
+
+@pytest.fixture
+def case(redis_url: str, fleet: Fleet, origin: RawOrigin) -> Iterator[Case]:
+    job = Job.of("rules", "rules", [origin.url("/a/page")])
+    frontier = Frontier(redis_url, job, FrontierSettings(min_delay_seconds=0))
+    frontier.open_job()
+    plain = PlainVisitor(fleet.settings(), [fleet.control])
+    yield Case(frontier, fleet, plain, origin.url("/a/page"))
+    plain.close()
+    frontier.close()
+
+
+def test_what_is_disallowed_is_not_visited(case: Case, origin: RawOrigin) -> None:
+    origin.script("/robots.txt", document(b"User-agent: ghostfleet\nDisallow: /a/\nCrawl-delay: 7\n", "text/plain"))
+
+    assert case.ruling() == Ruling(-9998, 7)
+    assert case.ruling(origin.url("/b")) == Ruling(None, 7)
+
+
+def test_it_is_asked_for_once_and_recorded(case: Case, fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/robots.txt", document(b"User-agent: *\nAllow: /\n", "text/plain"))
+
+    for _ in range(3):
+        assert case.ruling() == Ruling()
+
+    assert [visit.path for visit in origin.visits] == ["/robots.txt"]
+    line = fleet.crawl_log(case.order)[-1]
+    assert line[3:6] == [origin.url("/robots.txt"), "P", origin.url("/a/page")]
+
+
+def test_without_one_everything_is_allowed(case: Case) -> None:
+    assert case.ruling() == Ruling()
+
+
+def test_sitemaps_that_it_names_are_queued(case: Case, origin: RawOrigin) -> None:
+    text = f"Sitemap: {origin.url('/map.xml')}\nSitemap: http://elsewhere.test/map.xml\n"
+    origin.script("/robots.txt", document(text.encode(), "text/plain"))
+
+    case.ruling()
+
+    queued = case.frontier.progress()
+    assert (queued.queued, queued.rejected) == (1, {"scope": 1})
+
+
+@pytest.mark.parametrize("status", ["500 Error", "503 Busy", "429 Slow"])
+def test_a_site_that_can_not_say_is_left_alone(case: Case, origin: RawOrigin, status: str) -> None:
+    origin.script("/robots.txt", page("", status=status))
+
+    assert case.ruling() == Ruling(-61)
+
+
+@pytest.mark.parametrize("status", ["404 Missing", "403 Forbidden", "410 Gone"])
+def test_a_site_without_rules_is_open(case: Case, origin: RawOrigin, status: str) -> None:
+    origin.script("/robots.txt", page("Disallow: /", status=status))
+
+    assert case.ruling() == Ruling()
+
+
+def test_an_answer_that_ends_short_is_none(case: Case, origin: RawOrigin) -> None:
+    origin.script("/robots.txt", *CUT_SHORT)
+
+    assert case.ruling() == Ruling(-61)
+
+
+def test_a_connection_that_breaks_is_no_permission(case: Case, origin: RawOrigin) -> None:
+    origin.script("/robots.txt", Reset())
+
+    assert case.ruling().code is not None
+
+
+def test_a_host_that_does_not_exist_says_so(case: Case) -> None:
+    assert case.ruling("http://nowhere.invalid/") == Ruling(-6)
+
+
+def test_redirects_are_followed_and_recorded(case: Case, fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/robots.txt", redirect("/r1"))
+    origin.script("/r1", redirect("/r2"))
+    origin.script("/r2", document(b"User-agent: *\nDisallow: /", "text/plain"))
+
+    assert case.ruling() == Ruling(-9998)
+    assert [columns[4] for columns in fleet.crawl_log(case.order)] == ["P", "PR", "PRR"]
+
+
+def test_redirects_without_end_are_no_rules(case: Case, origin: RawOrigin) -> None:
+    origin.otherwise(lambda request: [redirect(f"/x{len(origin.visits)}")])
+
+    assert case.ruling() == Ruling()
+    assert len(origin.visits) == 6
+
+
+def test_a_job_may_ignore_it(case: Case, fleet: Fleet, origin: RawOrigin) -> None:
+    plain = PlainVisitor(fleet.settings(), [fleet.control])
+    rules = Rules(case.frontier, plain, AGENT, obey=False)
+
+    assert rules.ruling(case.lease, VisitOrder(case.lease.url, "rules")) == Ruling()
+    assert origin.visits == []
+    plain.close()
+
+
+def test_robots_txt_itself_may_always_be_visited(case: Case, origin: RawOrigin) -> None:
+    origin.script("/robots.txt", document(b"User-agent: *\nDisallow: /", "text/plain"))
+
+    assert case.ruling(origin.url("/robots.txt")) == Ruling()

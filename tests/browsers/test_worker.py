@@ -1,0 +1,282 @@
+"""The loop over a real frontier, a real proxy and a real site, from the seeds to the end of the job."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from garden import GardenSite
+from origin import RawOrigin, Wait
+from visiting import CUT_SHORT, Fleet, document, page
+from waiting import until
+
+from archive.settings import Settings, load
+from browsers.heartbeat import Heartbeat
+from browsers.rules import Rules
+from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder
+from browsers.worker import Tally, Visitors, Worker, run_worker
+from frontier.job import Job, Profile
+from frontier.queue import Frontier
+from frontier.store import FrontierLost
+
+QUICK = {"frontier.min_delay_seconds": 0, "frontier.delay_factor": 0, "frontier.retry_seconds": 0}
+
+
+def quick(fleet: Fleet, **more: Any) -> Settings:
+    """Settings without politeness, since the site is ours."""
+    names = {name.replace("__", "."): value for name, value in more.items()}
+    return load({"home": str(fleet.home), **QUICK, **names}, environment={})
+
+
+def opened(settings: Settings, redis_url: str, seeds: list[str], **profile: Any) -> Frontier:
+    """The frontier of a new job with these seeds."""
+    job = Job.of("harvest", f"w{abs(hash((redis_url, *seeds, os.urandom(4))))}", seeds, Profile(**profile))
+    frontier = Frontier(redis_url, job, settings.frontier)
+    frontier.open_job()
+    return frontier
+
+
+def harvest(settings: Settings, fleet: Fleet, redis_url: str, *, concurrency: int = 2, **more: Any) -> Tally:
+    """Runs a worker on the job to its end."""
+    return run_worker(
+        settings,
+        job="harvest",
+        proxy=fleet.proxy.ready["proxy"],
+        controls=fleet.proxy.ready["controls"],
+        redis_url=redis_url,
+        name="w",
+        concurrency=concurrency,
+        stop=more.pop("stop", threading.Event()),
+        **more,
+    )
+
+
+def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, garden: GardenSite) -> None:
+    settings = quick(fleet, frontier__max_crawl_delay_seconds=0)
+    frontier = opened(settings, redis_url, ["http://www.garden.test/"])
+    log_dir = fleet.home / "logs" / frontier.job.collection
+
+    tally = harvest(settings, fleet, redis_url, concurrency=4, log_dir=str(log_dir))
+
+    progress = frontier.progress()
+    assert (progress.queued, progress.leased, progress.excluded) == (0, 0, 1)
+    kept = fleet.proxy.records(frontier.job.collection)
+    missing = [url for url in garden.urls() if not kept.of(url, "response", "revisit")]
+    assert missing == []
+    lines = (log_dir / "crawl.log").read_text("utf-8").splitlines()
+    asked = [line.split()[3] for line in lines]
+    assert len(asked) == len(set(asked))
+    (excluded,) = [line.split() for line in lines if line.split()[1] == "-9998"]
+    assert excluded[3] == "http://www.garden.test/private/office.html"
+    assert tally.visits["plain"] == progress.done + progress.failed
+    assert "http://www.garden.test/private/office.html" not in [
+        f"{request.scheme}://{request.host}{request.path}" for request in garden.requests
+    ]
+    frontier.close()
+
+
+def test_a_failure_that_passes_is_tried_again(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+    settings = quick(fleet)
+    frontier = opened(settings, redis_url, [origin.url("/")])
+    origin.answer("/", lambda _: CUT_SHORT if _asked(origin, "/") < 3 else [page("whole")])
+
+    tally = harvest(settings, fleet, redis_url)
+
+    assert _asked(origin, "/") == 3
+    assert tally.endings == {"again": 2, "done": 1}
+    assert frontier.progress().codes == {200: 1}
+    frontier.close()
+
+
+def test_a_failure_that_stays_is_given_up(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+    settings = quick(fleet, frontier__max_retries=1)
+    frontier = opened(settings, redis_url, [origin.url("/")])
+    origin.script("/", *CUT_SHORT)
+
+    harvest(settings, fleet, redis_url)
+
+    assert _asked(origin, "/") == 2
+    assert frontier.progress().codes == {-3: 1}
+    frontier.close()
+
+
+def test_a_site_without_an_answer_for_robots_is_logged_when_it_is_given_up(
+    fleet: Fleet, redis_url: str, origin: RawOrigin
+) -> None:
+    settings = quick(fleet, frontier__max_retries=0)
+    frontier = opened(settings, redis_url, [origin.url("/")])
+    origin.script("/robots.txt", page("", status="500 Error"))
+    log_dir = fleet.home / "logs" / frontier.job.collection
+
+    harvest(settings, fleet, redis_url, log_dir=str(log_dir))
+
+    codes = [line.split()[1] for line in (log_dir / "crawl.log").read_text().splitlines()]
+    assert codes == ["500", "-61"]
+    frontier.close()
+
+
+def test_a_stopped_worker_ends_its_visits_and_begins_none(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+    settings = quick(fleet)
+    frontier = opened(settings, redis_url, [origin.url("/"), "http://127.0.1.10:1/"])
+    go_on, stop = threading.Event(), threading.Event()
+    origin.script("/", Wait(go_on), page("<a href=/next>"))
+
+    with ThreadPoolExecutor(1) as thread:
+        working = thread.submit(harvest, settings, fleet, redis_url, concurrency=1, stop=stop)
+        until(lambda: _asked(origin, "/"), what="the visit to begin")
+        stop.set()
+        go_on.set()
+        working.result(timeout=60)
+
+    progress = frontier.progress()
+    assert (progress.leased, progress.codes.get(200)) == (0, 1)
+    assert progress.queued >= 1
+    assert _asked(origin, "/next") == 0
+    frontier.close()
+
+
+WORKER = """
+import sys, threading
+from archive.settings import load
+from browsers.worker import run_worker
+proxy, control, redis_url = sys.argv[1:]
+run_worker(load(), job="harvest", proxy=proxy, controls=[control], redis_url=redis_url, name="victim", concurrency=1,
+           stop=threading.Event())
+"""
+
+
+def test_a_killed_worker_costs_a_second_visit_and_loses_nothing(
+    fleet: Fleet, redis_url: str, origin: RawOrigin
+) -> None:
+    settings = quick(fleet, frontier__lease_seconds=1)
+    frontier = opened(settings, redis_url, [origin.url("/")])
+    never = threading.Event()
+    origin.answer("/", lambda _: [Wait(never)] if _asked(origin, "/") == 1 else [page("<a href=/next>")])
+    arguments = [fleet.proxy.ready["proxy"], fleet.proxy.ready["controls"][0], redis_url]
+    environment: Mapping[str, str] = {**os.environ, **settings.for_child()}
+    victim = subprocess.Popen([sys.executable, "-c", WORKER, *arguments], env=environment)
+    try:
+        until(lambda: _asked(origin, "/"), what="the victim's visit to begin")
+    finally:
+        victim.send_signal(signal.SIGKILL)
+        victim.wait()
+
+    harvest(settings, fleet, redis_url)
+
+    never.set()
+    assert _asked(origin, "/") == 2
+    assert frontier.progress().codes == {200: 1, 404: 1}
+    assert frontier.progress().swept == 1
+    frontier.close()
+
+
+def test_a_job_that_redis_lost_is_an_error_and_no_end(fleet: Fleet, redis_url: str) -> None:
+    settings = quick(fleet)
+
+    with pytest.raises(FrontierLost):
+        harvest(settings, fleet, redis_url)
+
+
+class Scripted:
+    """A visitor that does what a test says."""
+
+    name = "scripted"
+
+    def __init__(self, *steps: Visit | Exception) -> None:
+        self._steps = list(steps)
+        self.orders: list[VisitOrder] = []
+
+    def visit(self, order: VisitOrder) -> Visit:
+        """The next step; the last one again and again."""
+        self.orders.append(order)
+        step = self._steps.pop(0) if len(self._steps) > 1 else self._steps[0]
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class NoFetch:
+    """For rules that need nothing, since robots.txt is ignored."""
+
+    def fetch(self, order: VisitOrder, *, keep: int | None = None) -> Any:
+        """Never called."""
+        raise AssertionError(f"robots.txt was asked for: {order.url}, {keep}")
+
+
+def worked(frontier: Frontier, visitor: Scripted) -> Tally:
+    """Runs one loop with this visitor to the end of the job."""
+    rules = Rules(frontier, NoFetch(), "ghostfleet", obey=False)
+    with Heartbeat(frontier.renew, 60) as heartbeat:
+        worker = Worker(frontier, Visitors(visitor), rules, name="w", stop=threading.Event(), heartbeat=heartbeat)
+        return worker.run(1)
+
+
+@pytest.fixture
+def frontier(fleet: Fleet, redis_url: str) -> Any:
+    frontier = opened(quick(fleet, frontier__max_retries=1), redis_url, ["http://site.test/"])
+    yield frontier
+    frontier.close()
+
+
+def test_our_own_trouble_is_no_try_of_the_url(frontier: Frontier) -> None:
+    away = FleetUnavailable("proxy-unreachable")
+
+    tally = worked(frontier, Scripted(away, away, away, Visit(200, 1)))
+
+    assert tally.given_back == {"proxy-unreachable": 3}
+    assert frontier.progress().codes == {200: 1}
+
+
+def test_a_page_that_always_brings_the_browser_down_is_given_up(frontier: Frontier) -> None:
+    tally = worked(frontier, Scripted(FleetUnavailable("browser-crashed", may_be_the_page=True)))
+
+    assert tally.given_back == {"browser-crashed": 2}
+    assert frontier.progress().failed == 1
+
+
+def test_a_visitor_that_fails_unexpectedly_ends_one_url_and_not_the_worker(
+    frontier: Frontier, caplog: pytest.LogCaptureFixture
+) -> None:
+    tally = worked(frontier, Scripted(RuntimeError("a bug"), Visit(200, 1)))
+
+    assert tally.given_back == {"unexpected": 1}
+    assert frontier.progress().codes == {200: 1}
+    assert "a bug" in caplog.text
+
+
+def test_what_a_page_fetched_along_with_it_is_not_visited_again(frontier: Frontier) -> None:
+    links = tuple(FoundLink(f"http://site.test/{name}", "L", "a/@href") for name in ("fetched", "other"))
+    visitor = Scripted(Visit(200, 1, links=links, fetched=("http://site.test/fetched",)), Visit(200, 1))
+
+    worked(frontier, visitor)
+
+    assert [order.url for order in visitor.orders] == ["http://site.test/", "http://site.test/other"]
+    assert visitor.orders[1].hop_path == "L"
+    assert visitor.orders[1].via == "http://site.test/"
+    assert visitor.orders[1].source == "http://site.test/"
+
+
+def test_robots_txt_is_read_by_the_agent_of_the_profile(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+    settings = quick(fleet)
+    frontier = opened(settings, redis_url, [origin.url("/")], user_agent="Mozilla/5.0 (compatible; special/1.0)")
+    origin.script("/robots.txt", document(b"User-agent: special\nDisallow: /\n", "text/plain"))
+
+    harvest(settings, fleet, redis_url)
+
+    assert frontier.progress().excluded == 1
+    assert b"special/1.0" in origin.visits[0].received
+    frontier.close()
+
+
+def _asked(origin: RawOrigin, path: str) -> int:
+    return sum(visit.path == path for visit in origin.visits)

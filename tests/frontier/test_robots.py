@@ -1,0 +1,131 @@
+"""robots.txt by RFC 9309: what is allowed, and what a broken one means."""
+
+from __future__ import annotations
+
+import pytest
+
+from frontier.robots import MAX_BYTES, UNREACHABLE_SECONDS, Robots, product_token, robots_url
+
+AGENT = "Mozilla/5.0 (compatible; ghostfleet/0.1; +http://archive.example/)"
+SITE = "http://example.org"
+
+
+def rules(text: str | bytes) -> Robots:
+    return Robots(200, text if isinstance(text, bytes) else text.encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/", True),
+        ("/private/x", False),
+        ("/private/open/x", True),
+        ("/a.pdf", False),
+        ("/a.pdf?x", True),
+        ("/shop/basket/7", False),
+        ("/caf%C3%A9", False),
+        ("/%63losed", False),
+        ("/robots.txt", True),
+    ],
+)
+def test_the_longest_match_decides_with_wildcards_and_escapes(path: str, allowed: bool) -> None:
+    robots = rules(
+        "User-agent: *\nDisallow: /private/\nAllow: /private/open/\nDisallow: /*.pdf$\nDisallow: /*/basket/\n"
+        "Disallow: /café\nDisallow: /closed\nDisallow: /robots.txt\n"
+    )
+    assert robots.allows(SITE + path, AGENT) is allowed
+
+
+def test_a_group_of_our_own_replaces_the_common_one() -> None:
+    robots = rules("User-agent: *\nDisallow: /\n\nUser-agent: GhostFleet\nCrawl-delay: 7\nDisallow: /x\n")
+    assert robots.allows(SITE + "/y", AGENT)
+    assert not robots.allows(SITE + "/x", AGENT)
+    assert robots.crawl_delay(AGENT) == 7
+    assert robots.crawl_delay("other/1.0") is None
+
+
+def test_another_robot_s_group_is_not_ours() -> None:
+    robots = rules("User-agent: fleet\nDisallow: /\nUser-agent: Mozilla\nDisallow: /\n")
+    assert robots.allows(SITE + "/", AGENT)
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict", "allowed"),
+    [
+        (200, "rules", False),
+        (404, "open", True),
+        (401, "open", True),
+        (403, "open", True),
+        (301, "open", True),
+        (429, "unreachable", False),
+        (500, "unreachable", False),
+        (503, "unreachable", False),
+        (-2, "unreachable", False),
+        (-6, "unreachable", False),
+    ],
+)
+def test_the_status_decides_first(status: int, verdict: str, allowed: bool) -> None:
+    robots = Robots(status, b"User-agent: *\nDisallow: /\n")
+    assert robots.verdict == verdict
+    assert robots.allows(SITE + "/x", AGENT) is allowed
+
+
+def test_an_unreachable_one_is_asked_for_again_soon() -> None:
+    assert Robots(503).believed_seconds(86_400) == UNREACHABLE_SECONDS
+    assert Robots(404).believed_seconds(86_400) == 86_400
+    assert Robots(503).believed_seconds(60) == 60
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("60", 60.0), ("0.5", 0.5), ("1e9", 86_400.0), ("-1", None), ("NaN", None), ("inf", None), ("soon", None)],
+)
+def test_crawl_delay_is_bounded_and_garbage_is_none(text: str, expected: float | None) -> None:
+    assert rules(f"User-agent: *\nCrawl-delay: {text}\n").crawl_delay(AGENT) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\xef\xbb\xbfUser-agent: *\nDisallow: /x\n",
+        b"User-agent: *\rDisallow: /x\r",
+        b"User-agent: *\r\nDisallow: /x",
+        b"user-AGENT : * # all\n disallow: /x # this\n",
+        b"\0User-agent: *\nDisallow: /x\xff\n Disallow: /x\n",
+    ],
+)
+def test_odd_files_are_read_all_the_same(text: bytes) -> None:
+    assert not rules(text).allows(SITE + "/x", AGENT)
+    assert rules(text).allows(SITE + "/y", AGENT)
+
+
+@pytest.mark.parametrize("body", [b"", b"<!doctype html><p>Disallow: /", bytes(range(256)) * 4])
+def test_what_holds_no_rules_allows_everything(body: bytes) -> None:
+    assert rules(body).allows(SITE + "/x", AGENT)
+
+
+def test_rules_beyond_500_kib_do_not_count_and_a_torn_line_is_left_out() -> None:
+    first = b"User-agent: *\nDisallow: /first\n"
+    padding = b"#" * (MAX_BYTES - len(first) - 14) + b"\n"
+    robots = rules(first + padding + b"Disallow: /all-of-it-and-more\nDisallow: /later\n")
+    assert not robots.allows(SITE + "/first", AGENT)
+    assert robots.allows(SITE + "/all", AGENT)
+    assert robots.allows(SITE + "/later", AGENT)
+
+
+def test_sitemaps_are_absolute_and_told_once() -> None:
+    robots = rules("Sitemap: http://example.org/a.xml\nSitemap: /b.xml\nsitemap: http://example.org/a.xml\n")
+    assert robots.sitemaps(SITE + "/robots.txt") == ("http://example.org/a.xml", "http://example.org/b.xml")
+    assert Robots(404).sitemaps(SITE + "/robots.txt") == ()
+
+
+def test_each_scheme_host_and_port_has_its_own() -> None:
+    assert robots_url("https://example.org:8443/a/b?c") == "https://example.org:8443/robots.txt"
+
+
+@pytest.mark.parametrize(
+    ("agent", "token"),
+    [(AGENT, "ghostfleet"), ("ghostfleet/0.1", "ghostfleet"), ("Mozilla/5.0 (X11) Chrome/1", "Mozilla"), ("", "*")],
+)
+def test_the_product_token_of_a_user_agent(agent: str, token: str) -> None:
+    assert product_token(agent) == token

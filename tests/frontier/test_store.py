@@ -1,0 +1,205 @@
+"""Redis going away, coming back, refusing, and being a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from frontier_bench import PATIENT, Bench
+from needs import free_port, redis_server
+from redis_server import RedisServer
+from waiting import until
+
+from archive.settings import FrontierSettings
+from frontier.job import Job, Profile
+from frontier.lease import Finished, Lease
+from frontier.politeness import Ending, Outcome
+from frontier.queue import Frontier
+from frontier.scope import Accepted, Candidate
+from frontier.store import FrontierUnavailable
+
+type Claim = Callable[..., Lease]
+type Links = Callable[..., list[Candidate]]
+
+OK = Outcome(200, bytes=1)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path, append_only=True) as server:
+        yield server
+
+
+@pytest.fixture
+def own(server: RedisServer) -> Iterator[Bench]:
+    bench = Bench(server.url)
+    yield bench
+    bench.close()
+
+
+def test_everything_survives_a_kill_of_redis(server: RedisServer, own: Bench, links: Links, leased: Claim) -> None:
+    profile = Profile(scope="host")
+    frontier = own.frontier(settings=FrontierSettings(), profile=profile)
+    frontier.add(links(*(f"http://example.org/{number}" for number in range(50)), "http://elsewhere.example/"))
+    seed = leased(frontier)
+    frontier.follow_seed("http://example.com/")
+    frontier.add(links("http://example.com/"))
+    frontier.set_robots("http://example.org/", 200, b"User-agent: *\nDisallow: /x\n")
+    frontier.block_host("blocked.example", 60)
+    frontier.finish(seed, Outcome(200, crawl_delay_seconds=100))
+    held = leased(frontier)
+    frontier.pause("maintenance")
+    before, due = frontier.progress(), own.host("example.org")["d"]
+
+    server.kill()
+    server.start()
+
+    after = own.again(frontier, FrontierSettings())
+    assert after.progress().paused == "maintenance"
+    assert {name: getattr(after.progress(), name) for name in ("queued", "leased", "done", "rejected")} == {
+        name: getattr(before, name) for name in ("queued", "leased", "done", "rejected")
+    }
+    assert own.host("example.org")["d"] == due
+    assert own.host("blocked.example")["b"] > own.now()
+    assert after.robots("http://example.org/") is not None
+    assert after.finish(held, OK) is Ending.DONE, "the lease is still its own"
+    assert [type(decision) for decision in after.add(links("http://example.com/y"))] == [Accepted]
+    assert after.add(links("http://example.org/7"))[0] not in after.add(links("http://example.org/new"))
+
+
+def test_no_url_is_lost_or_done_twice_while_redis_is_killed_again_and_again(server: RedisServer, own: Bench) -> None:
+    settings = PATIENT.model_copy(update={"lease_seconds": 1.0, "max_retries": 50})
+    frontier = own.frontier("http://host0.example/0", settings=settings)
+    urls = {f"http://host{number % 10}.example/{number}" for number in range(400)}
+    frontier.add(Candidate(url) for url in sorted(urls))
+    told_done, lock, over = Counter[str](), threading.Lock(), threading.Event()
+
+    def work(worker: str) -> None:
+        mine = own.again(frontier, settings)
+        while not over.is_set():
+            try:
+                answer = mine.claim(worker)
+                if isinstance(answer, Finished):
+                    return
+                if isinstance(answer, Lease) and mine.finish(answer, OK):
+                    with lock:
+                        told_done[answer.url] += 1
+            except FrontierUnavailable:
+                over.wait(0.01)
+
+    workers = [threading.Thread(target=work, args=(f"w{number}",)) for number in range(3)]
+    for worker in workers:
+        worker.start()
+    for share in (0.25, 0.5, 0.75):
+        until(lambda share=share: sum(told_done.values()) >= share * len(urls), what=f"{share:.0%} to be done")
+        server.kill()
+        server.start()
+    for worker in workers:
+        worker.join(60)
+    over.set()
+    progress = frontier.progress()
+    assert (progress.done, progress.queued, progress.leased, progress.failed) == (len(urls), 0, 0, 0)
+    assert set(told_done) <= urls
+    assert max(told_done.values()) == 1
+
+
+def test_a_redis_that_is_gone_is_named_in_one_line(server: RedisServer, own: Bench) -> None:
+    frontier = own.frontier()
+    server.kill()
+    with pytest.raises(FrontierUnavailable) as caught:
+        frontier.claim("w")
+    assert str(caught.value).startswith(f"Redis at unix://{server.socket}")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_redis_that_hangs_is_not_waited_for_without_end(server: RedisServer) -> None:
+    job = Job.of("j", "c", ["http://example.org/"])
+    frontier = Frontier(server.url, job, PATIENT, timeout_seconds=0.2)
+    frontier.open_job()
+    server.pause()
+    try:
+        with pytest.raises(FrontierUnavailable, match="Timeout"):
+            frontier.claim("w")
+    finally:
+        server.resume()
+        frontier.close()
+
+
+def test_a_redis_without_memory_left_refuses_and_changes_nothing(own: Bench, links: Links, leased: Claim) -> None:
+    frontier = own.frontier()
+    frontier.add(links("http://example.org/a"))
+    before = frontier.progress()
+    own.client.config_set("maxmemory", 1)
+    with pytest.raises(FrontierUnavailable, match="OutOfMemory"):
+        frontier.claim("w")
+    with pytest.raises(FrontierUnavailable, match="OutOfMemory"):
+        frontier.add(links("http://example.org/b"))
+    own.client.config_set("maxmemory", 0)
+    assert frontier.progress() == before
+    frontier.finish(leased(frontier), OK)
+    assert isinstance(frontier.add(links("http://example.org/b"))[0], Accepted)
+
+
+def test_a_password_is_not_told(server: RedisServer) -> None:
+    job = Job.of("j", "c", ["http://example.org/"])
+    frontier = Frontier("redis://user:secret@127.0.0.1:1/0", job, PATIENT, timeout_seconds=1)
+    with pytest.raises(FrontierUnavailable) as caught:
+        frontier.open_job()
+    assert "secret" not in str(caught.value)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[str]:
+    """A cluster of one node that holds all slots."""
+    port, bus = free_port(), free_port()
+    process = subprocess.Popen(
+        [
+            *(redis_server(), "--bind", "127.0.0.1", "--port", str(port), "--cluster-enabled", "yes"),
+            *("--cluster-port", str(bus), "--dir", str(tmp_path), "--save", "", "--logfile", str(tmp_path / "log")),
+        ]
+    )
+    client = redis.Redis(port=port)
+
+    def is_up() -> bool:
+        try:
+            return b"cluster_state:ok" in client.execute_command("CLUSTER INFO", NEVER_DECODE=True)
+        except (redis.ConnectionError, redis.ResponseError):
+            return False
+
+    def takes_slots() -> bool:
+        try:
+            return bool(client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
+        except redis.ConnectionError:
+            return False
+
+    try:
+        until(takes_slots, what="the node to take all slots")
+        until(is_up, what="the cluster to be complete")
+        yield f"cluster://127.0.0.1:{port}"
+    finally:
+        client.close()
+        process.kill()
+        process.wait(20)
+
+
+def test_a_job_lives_in_one_slot_of_a_cluster(cluster: str) -> None:
+    job = Job.of("j", "c", ["http://example.org/"], Profile(scope="any"))
+    frontier = Frontier(cluster, job, PATIENT)
+    frontier.open_job()
+    lease = frontier.claim("w")
+    assert isinstance(lease, Lease)
+    links = [lease.candidate(f"http://host{number}.example/", "L") for number in range(5)]
+    assert all(isinstance(decision, Accepted) for decision in frontier.add([*links], lease))
+    frontier.mark_seen(["http://example.org/style.css"])
+    frontier.set_robots(lease.url, 404)
+    assert frontier.finish(lease, OK) is Ending.DONE
+    assert frontier.progress().queued == 5
+    assert len(list(frontier.urls("queued"))) == 5
+    assert [seed.state for seed in frontier.seeds()] == ["done"]
+    frontier.forget()
+    frontier.close()

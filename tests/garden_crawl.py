@@ -1,0 +1,83 @@
+"""A crawl of the garden site by the real command, and what it left in its home."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from garden import GardenSite
+
+from admin.bench.process import our_command, source_environment
+from archive import cdxj
+from archive.capture import Capture
+
+SEED = "http://www.garden.test/"
+COLLECTION = "garden"
+END_SECONDS = 110.0
+
+
+def arguments(site: GardenSite, home: Path, *extra: str) -> list[str]:
+    """The command line of a crawl of the site without pauses."""
+    names = [part for name, address in site.resolve.items() for part in ("--resolve", f"{name}={address}")]
+    fetch = ["--allow-private", "--upstream-ca", str(site.ca_pem), *names]
+    job = ["--collection", COLLECTION, "--scope", "host", "--delay", "0"]
+    return our_command("crawl", SEED, "--home", str(home), *job, *fetch, *extra)
+
+
+def crawl(site: GardenSite, home: Path, *extra: str) -> subprocess.CompletedProcess[str]:
+    """Crawls the site to its end."""
+    return subprocess.run(
+        arguments(site, home, *extra),
+        env=source_environment(),
+        capture_output=True,
+        text=True,
+        timeout=END_SECONDS,
+        check=False,
+    )
+
+
+@contextmanager
+def crawling(
+    site: GardenSite, home: Path, *extra: str, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """A crawl under way; killed if it has not ended by itself when the block is left."""
+    process = subprocess.Popen(
+        arguments(site, home, *extra),
+        env={**source_environment(), **(environment or {})},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+
+
+def archive_dir(home: Path) -> Path:
+    """Where the crawl's WARC files are."""
+    return home / "collections" / COLLECTION / "archive"
+
+
+def captures(home: Path) -> list[Capture]:
+    """Every line of the crawl's sidecars."""
+    return [
+        cdxj.parse(line, COLLECTION)
+        for path in sorted((home / "collections" / COLLECTION / "indexes").glob("*.cdxj"))
+        for line in path.read_text("utf-8").splitlines()
+    ]
+
+
+def fetched(home: Path) -> list[Capture]:
+    """The captures that came from an origin: responses and revisits."""
+    return [capture for capture in captures(home) if capture.kind in ("response", "revisit")]
+
+
+def without_fragment(url: str) -> str:
+    """The URL as it is fetched."""
+    return urlsplit(url)._replace(fragment="").geturl()

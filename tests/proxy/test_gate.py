@@ -1,0 +1,271 @@
+"""Whose traffic it is, and what it may command."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from archive.capture import Capture
+from archive.settings import ProxySettings
+from captured import capture
+from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of, parse_meta
+from proxy.http1 import RequestHead, parse_request
+from proxy.keep import Kept, Lost
+
+
+def request(*lines: str) -> RequestHead:
+    """A request with these lines."""
+    return parse_request("\r\n".join(["GET / HTTP/1.1", *lines, "", ""]).encode())
+
+
+def basic(name: str, secret: str, scheme: str = "Basic") -> str:
+    """A Proxy-Authorization line."""
+    return f"Proxy-Authorization: {scheme} {base64.b64encode(f'{name}:{secret}'.encode()).decode()}"
+
+
+class TestSessionSpec:
+    def test_takes_what_it_knows(self) -> None:
+        body = {"collection": "news", "job": "daily", "mode": "replay", "datetime": "2026", "via": None, "listen": True}
+
+        spec = SessionSpec.from_json(body)
+
+        assert (spec.collection, spec.job, spec.mode, spec.datetime, spec.via) == ("news", "daily", "replay", "2026", None)
+
+    @pytest.mark.parametrize(
+        ("changed", "field"),
+        [
+            ({"collection": None}, "collection"),
+            ({"collection": 5}, "collection"),
+            ({"collection": ""}, "collection"),
+            ({"collection": ".."}, "collection"),
+            ({"collection": "a/b"}, "collection"),
+            ({"collection": "a\\b"}, "collection"),
+            ({"collection": "a\0"}, "collection"),
+            ({"collection": "a\n"}, "collection"),
+            ({"collection": "-a"}, "collection"),
+            ({"collection": ".a"}, "collection"),
+            ({"collection": "x" * 65}, "collection"),
+            ({"collection": "{hostname}"}, "collection"),
+            ({"collection": "na\u0308me"}, "collection"),
+            ({"mode": "live"}, "mode"),
+            ({"mode": 1}, "mode"),
+            ({"datetime": "20260230"}, "datetime"),
+            ({"datetime": "99999999999999"}, "datetime"),
+            ({"datetime": "202"}, "datetime"),
+            ({"datetime": "yesterday"}, "datetime"),
+            ({"datetime": "²⁰²⁶"}, "datetime"),
+            ({"page_id": "a\r\nWARC-Type: response"}, "page_id"),
+            ({"job": "a\x00"}, "job"),
+            ({"job": "\ud800"}, "job"),
+            ({"page_url": ["x"]}, "page_url"),
+            ({"listen": "yes"}, "listen"),
+            ({"colection": "x"}, "colection"),
+        ],
+    )
+    def test_names_the_field_that_can_not_be_used(self, changed: dict[str, Any], field: str) -> None:
+        with pytest.raises(Refused, match=f"{field}'") as refused:
+            SessionSpec.from_json({"collection": "news"} | changed)
+        assert refused.value.status == 400
+
+    def test_needs_a_collection(self) -> None:
+        with pytest.raises(Refused, match="'collection'"):
+            SessionSpec.from_json({"job": "daily"})
+
+
+class TestWho:
+    def test_without_credentials_it_is_everybodys_session(self) -> None:
+        gate = Gate(ProxySettings(collection="mine"))
+
+        session, trusted = gate.who(request(), None)
+
+        assert session is gate.default
+        assert session.spec.collection == "mine"
+        assert trusted
+
+    def test_nobody_is_trusted_when_the_settings_say_so(self) -> None:
+        gate = Gate(ProxySettings(trust_clients=False))
+
+        assert gate.who(request(), None) == (gate.default, False)
+
+    @pytest.mark.parametrize("scheme", ["Basic", "basic"])
+    def test_credentials_select_a_session_and_give_leave_to_command(self, scheme: str) -> None:
+        gate = Gate(ProxySettings(trust_clients=False))
+        session = gate.open(SessionSpec("news"))
+
+        assert gate.who(request(basic(session.id, session.token, scheme)), None) == (session, True)
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            basic("nobody", "x"),
+            basic("default", ""),
+            "Proxy-Authorization: Basic ???",
+            "Proxy-Authorization: Basic",
+            "Proxy-Authorization:",
+            "Proxy-Authorization: Basic w6TDtjr/",
+            f"Proxy-Authorization: Bearer {base64.b64encode(b'a:b').decode()}",
+        ],
+    )
+    @pytest.mark.parametrize("password", ["", "secret"])
+    def test_wrong_credentials_are_refused_and_counted(self, line: str, password: str) -> None:
+        gate = Gate(ProxySettings(password=password))
+
+        with pytest.raises(Refused) as refused:
+            gate.who(request(line), None)
+
+        assert refused.value.status == 407
+        assert gate.counts["unauthorized"] == 1
+
+    def test_the_wrong_token_of_a_session_is_refused(self) -> None:
+        gate = Gate(ProxySettings())
+        session = gate.open(SessionSpec("news"))
+
+        with pytest.raises(Refused):
+            gate.who(request(basic(session.id, session.token + "x")), None)
+
+    def test_a_closed_session_is_nobodys(self) -> None:
+        gate = Gate(ProxySettings())
+        session = gate.open(SessionSpec("news"))
+        gate.close(session)
+
+        with pytest.raises(Refused):
+            gate.who(request(basic(session.id, session.token)), None)
+
+    def test_a_password_is_asked_for_and_enough(self) -> None:
+        gate = Gate(ProxySettings(password="secret", trust_clients=False))
+
+        with pytest.raises(Refused) as refused:
+            gate.who(request(), None)
+        assert refused.value.status == 407
+        assert gate.who(request(basic("anybody", "secret")), None) == (gate.default, True)
+
+    def test_a_port_of_its_own_needs_no_credentials_and_gives_no_leave(self) -> None:
+        gate = Gate(ProxySettings(password="secret"))
+        session = gate.open(SessionSpec("news"))
+
+        assert gate.who(request(), session) == (session, False)
+        assert gate.who(request(basic(session.id, session.token)), session) == (session, True)
+
+    def test_a_port_of_its_own_is_never_another_sessions(self) -> None:
+        gate = Gate(ProxySettings())
+        one, two = gate.open(SessionSpec("one")), gate.open(SessionSpec("two"))
+
+        assert gate.who(request(basic(two.id, two.token)), one) == (one, False)
+
+
+class TestMeta:
+    def test_of_an_untrusted_client_is_ignored_and_counted(self) -> None:
+        gate = Gate(ProxySettings())
+
+        assert gate.meta(request('Warcprox-Meta: {"warc-prefix": "evil"}'), trusted=False) == Meta()
+        assert gate.counts["control_refused"] == 1
+
+    def test_that_is_missing_says_nothing(self) -> None:
+        gate = Gate(ProxySettings())
+
+        assert gate.meta(request(), trusted=False) == gate.meta(request(), trusted=True) == Meta()
+        assert gate.counts["control_refused"] == 0
+
+    def test_gives_facts(self) -> None:
+        value = {"warc-prefix": "a-b", "dedup-ok": False, "metadata": {"seed": "http://x/", "number": 5}, "stats": {}}
+
+        assert parse_meta(json.dumps(value).encode()) == Meta("a-b", False, {"seed": "http://x/"})
+
+    @pytest.mark.parametrize(
+        ("raw", "word"),
+        [
+            (b"{", "JSON"),
+            (b"\xff\xfe", "JSON"),
+            (b"[" * 100_000, "JSON"),
+            (b"[]", "object"),
+            (b"5", "object"),
+            (b'{"warc-prefix": ""}', "warc-prefix"),
+            (b'{"warc-prefix": "../x"}', "warc-prefix"),
+            (b'{"warc-prefix": "x\\n"}', "warc-prefix"),
+            (b'{"warc-prefix": 5}', "warc-prefix"),
+            (b'{"metadata": [1]}', "metadata"),
+            (b'{"metadata": {"page_id": "a\\r\\nb"}}', "page_id"),
+            (b'{"metadata": {"seed": "\\ud800"}}', "seed"),
+            (b" " * 4_194_305, "bytes"),
+        ],
+    )
+    def test_that_can_not_be_used_is_refused_by_name(self, raw: bytes, word: str) -> None:
+        with pytest.raises(Refused, match=word) as refused:
+            parse_meta(raw)
+        assert refused.value.status == 400
+
+
+class TestContext:
+    SPEC = SessionSpec("news", "daily", "p-1", "http://a/page", hop_path="L", via="http://a/", source="http://seed/")
+
+    @pytest.mark.parametrize(
+        ("url", "referrer", "hop_path", "via"),
+        [
+            ("http://a/page", None, "L", "http://a/"),
+            ("http://a/page", "http://elsewhere/", "L", "http://a/"),
+            ("http://a/pic", "http://a/style", "LE", "http://a/style"),
+            ("http://a/pic", None, "LE", "http://a/page"),
+        ],
+    )
+    def test_what_a_page_asks_for_is_its_embed(self, url: str, referrer: str | None, hop_path: str, via: str) -> None:
+        context = context_of(Session(self.SPEC), Meta(), url, referrer)
+
+        assert (context.hop_path, context.via, context.source, context.job) == (hop_path, via, "http://seed/", "daily")
+
+    def test_what_a_request_says_comes_before_what_its_session_says(self) -> None:
+        meta = Meta("special", False, {"hop_path": "LL", "hop_via_url": "http://v/", "seed": "http://s/", "page_id": "p"})
+
+        context = context_of(Session(SessionSpec("news", hop_path="L")), meta, "http://a/", None)
+
+        assert (context.prefix, context.dedup, context.hop_path) == ("special", False, "LL")
+        assert (context.via, context.source, context.page_id) == ("http://v/", "http://s/", "p")
+
+
+class TestSession:
+    def test_counts_what_becomes_of_its_exchanges(self) -> None:
+        session = Session(SessionSpec("news", page_url="http://a/page"))
+        page: Capture = capture("http://a/page")
+
+        session.note(Kept(page), "http://a/page", 100)
+        session.note(Kept(capture("http://a/pic"), is_revisit=True), "http://a/pic", 10)
+        session.note(Lost("no disk"), "http://a/lost", 1)
+        session.note_failure(-2)
+
+        assert session.report() == {
+            "urls": 4,
+            "novel": 1,
+            "revisits": 1,
+            "failed": 2,
+            "bytes": 111,
+            "in_flight": 0,
+            "errors": {"not-kept": 1, "-2": 1},
+        }
+        assert session.page_record == page.record_id
+
+    def test_says_once_when_nothing_is_in_flight(self) -> None:
+        session, said = Session(SessionSpec("news")), list[int]()
+        session.began()
+        session.began()
+        session.when_idle.append(lambda: said.append(1))
+
+        session.ended()
+        assert said == []
+        session.ended()
+        assert said == [1]
+        session.began()
+        session.ended()
+        assert said == [1]
+
+
+def test_nothing_new_is_taken_while_the_gate_is_closed() -> None:
+    gate = Gate(ProxySettings())
+    gate.check_open()
+
+    gate.closed_because = "disk full"
+
+    with pytest.raises(Refused, match="disk full") as refused:
+        gate.check_open()
+    assert refused.value.status == 503
