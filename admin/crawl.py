@@ -49,15 +49,15 @@ class Crawl:
         self._definition = definition
         self._display = display
         self._interrupts = interrupts
-        self._fleet = Fleet(self._settings, display.note)
+        self._fleet = Fleet(self._settings, display.note, lambda: interrupts.asked_to_stop)
         self._progress = _NOTHING
         self._remaining: Mapping[str, int] = {}
 
     def run(self) -> Summary:
         """Work until the end; the summary of what came, also when the fleet could not be kept alive.
 
-        Raises PortError, HomeError, StartError, RunError or JobError when the work can't be begun; what was made for
-        it is gone then.
+        Raises PortError, HomeError, StartError, RunError or JobError when the work can't be begun, Abandoned when a
+        signal came before; what was made for it is gone then.
         """
         definition, home = self._definition, self._settings.home
         homefolder.prepare(home)
@@ -118,7 +118,7 @@ class Crawl:
         """Until there is no more to do, or not any more."""
         try:
             self._watch(frontier, meter)
-            self._fleet.stop_workers(self._interrupts.in_haste)
+            self._finish_visits(frontier, meter)
             self._progress = frontier.progress()
             self._remaining = {host.host: host.queued for host in frontier.hosts() if host.queued}
         except _BROUGHT_DOWN as error:
@@ -126,6 +126,23 @@ class Crawl:
         meter.read_log()
         limits = self._definition.profile.limits
         return ending(self._progress, limits, meter.tally, interrupted=self._interrupts.asked_to_stop)
+
+    def _finish_visits(self, frontier: Frontier, meter: Meter) -> None:
+        """End the workers, and show what still goes on meanwhile."""
+        if self._interrupts.asked_to_stop:
+            count = self._progress.leased
+            self._display.note(f"stopping: {count} visits going on are finished; another Ctrl-C ends them now")
+        due = 0.0
+
+        def hurry() -> bool:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + TICK_SECONDS
+                self._progress = frontier.progress()
+                self._show(meter)
+            return self._interrupts.in_haste()
+
+        self._fleet.stop_workers(hurry)
 
     def _watch(self, frontier: Frontier, meter: Meter) -> None:
         """Look after everybody and show how it goes, until the workers have left or a signal comes."""
@@ -144,9 +161,6 @@ class Crawl:
                     raise
             self._show(meter)
         self._show(meter)
-        if self._interrupts.asked_to_stop:
-            in_flight = self._progress.leased
-            self._display.note(f"stopping: {in_flight} visits going on are finished; another Ctrl-C ends them now")
 
     def _show(self, meter: Meter) -> None:
         stopping = self._interrupts.asked_to_stop

@@ -46,11 +46,13 @@ class Addresses:
 class Fleet:
     """Redis, proxies and indexer as supervised children; workers when asked for.
 
-    `note` is called with a line for whatever people should know, such as a child that died and starts again.
+    `note` is called with a line for whatever people should know, such as a child that died and starts again;
+    `abandon` is asked while the fleet starts, and ends that when it says True.
     """
 
-    def __init__(self, settings: Settings, note: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, settings: Settings, note: Callable[[str], None], abandon: Callable[[], bool]) -> None:
         self.settings = settings
+        self._abandon = abandon
         self.addresses: Addresses | None = None
         self._note = note
         self._supervisor: Supervisor | None = None
@@ -67,7 +69,7 @@ class Fleet:
         return sum(post.restarts for post in self._supervisor.posts) if self._supervisor else 0
 
     def start(self) -> Addresses:
-        """Return when every child serves. Raises PortError, HomeError or StartError, with nothing left behind."""
+        """Return when every child serves. Raises PortError, HomeError, StartError or Abandoned, with nothing left."""
         homefolder.prepare(self.settings.home)
         try:
             return self._start()
@@ -103,12 +105,15 @@ class Fleet:
         self._supervisor.stop_stage(Stage.WORKERS, hurry)
 
     def stop(self, hurry: Callable[[], bool] = lambda: False) -> None:
-        """End everybody in the order that loses nothing, and close the ports. May be called again."""
+        """End everybody in the order that loses nothing, and close the ports. May be called again.
+
+        What a proxy that had to be killed left open is repaired, so that a fleet that has ended leaves whole files.
+        """
         for listener in self._listeners:
             listener.close()
         self._listeners = []
-        if self._supervisor:
-            self._supervisor.stop(hurry)
+        if self._supervisor and self._supervisor.stop(hurry):
+            repair_leftovers(self.settings)
 
     def _start(self) -> Addresses:
         proxy, chosen = self.settings.proxy, self.settings.admin
@@ -122,7 +127,7 @@ class Fleet:
         repair_leftovers(self.settings)
         posts = [self._start_indexer(cdx, redis_url)]
         posts += [self._start_proxy(i, main[i], controls[i], redis_url) for i in range(proxy.processes)]
-        self._supervisor.wait_ready(posts, READY_SECONDS)
+        self._supervisor.wait_ready(posts, READY_SECONDS, self._abandon)
         where = tuple(sockets.address(control) for control in controls)
         self.addresses = Addresses(sockets.address(main[0]), where, sockets.address(cdx), redis_url)
         return self.addresses
@@ -140,7 +145,7 @@ class Fleet:
     def _start_redis(self) -> str:
         assert self._supervisor is not None
         post = self._supervisor.start(Role("redis-keeper", Stage.REDIS, ("_redis",)))
-        self._supervisor.wait_ready([post], _REDIS_SECONDS)
+        self._supervisor.wait_ready([post], _REDIS_SECONDS, self._abandon)
         return str((post.child.facts or {})["url"])
 
     def _check_redis(self, redis_url: str) -> None:

@@ -34,6 +34,10 @@ class StartError(Exception):
     """A child can't do its work here; the message is one line, with the remedy."""
 
 
+class Abandoned(Exception):
+    """A signal came before everybody was ready."""
+
+
 @dataclass(frozen=True, slots=True)
 class Role:
     """What a child is for. `name` ("proxy-0") is its title and the name of its log."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from admin.process import Child, Lifeline, Role, Stage, StartError, how_it_ended
+from admin.process import Abandoned, Child, Lifeline, Role, Stage, StartError, how_it_ended
 
 log = logging.getLogger(__name__)
 
@@ -74,11 +74,11 @@ class Supervisor:
         self.posts.append(post)
         return post
 
-    def wait_ready(self, posts: Sequence[Post], within: float) -> None:
+    def wait_ready(self, posts: Sequence[Post], within: float, abandon: Callable[[], bool] = lambda: False) -> None:
         """Return when each child has said that it is ready.
 
         Raises StartError with the child's own message, with the last line of its log when it just ended, or when
-        `within` seconds have passed.
+        `within` seconds have passed; Abandoned as soon as `abandon` says True.
         """
         deadline = time.monotonic() + within
         for child in [post.child for post in posts]:
@@ -87,6 +87,8 @@ class Supervisor:
                     raise StartError(complaint)
                 if time.monotonic() > deadline:
                     raise StartError(f"{child.role.name} was not ready after {within:.0f} s; see {child.log_file}")
+                if abandon():
+                    raise Abandoned
                 child.await_word(0.2)
 
     def tick(self) -> None:
@@ -104,8 +106,8 @@ class Supervisor:
         """The posts of a stage that are filled, or will be again."""
         return [post for post in self.posts if post.role.stage == stage and not post.finished]
 
-    def stop_stage(self, stage: Stage, hurry: Callable[[], bool] = lambda: False) -> None:
-        """End this stage's children; return when all are gone and reaped.
+    def stop_stage(self, stage: Stage, hurry: Callable[[], bool] = lambda: False) -> int:
+        """End this stage's children; return when all are gone and reaped. How many had to be killed.
 
         `hurry` is asked while waiting; from when it says True, each has only two seconds from its SIGTERM on.
         """
@@ -125,15 +127,16 @@ class Supervisor:
             if post.is_filled:
                 post.child.bury()
             post.finished, post.due = True, None
+        return sum((post.child.exit_code or 0) < 0 for post in leaving)
 
-    def stop(self, hurry: Callable[[], bool] = lambda: False) -> None:
-        """End everybody, stage by stage, and let go of the lifelines. May be called again."""
-        for stage in Stage:
-            self.stop_stage(stage, hurry)
+    def stop(self, hurry: Callable[[], bool] = lambda: False) -> int:
+        """End everybody, stage by stage, and let go of the lifelines. How many had to be killed; may be repeated."""
+        killed = sum(self.stop_stage(stage, hurry) for stage in Stage)
         for pair in self._lifelines.values():
             for fd in pair:
                 os.close(fd)
         self._lifelines = {}
+        return killed
 
     def _spawn(self, role: Role) -> Child:
         held = tuple(self._lifelines[stage][1] for stage in Stage if stage > role.stage)

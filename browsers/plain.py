@@ -110,6 +110,7 @@ class PlainVisitor:
                 if last_try:
                     raise SiteFailure(crawl_log.LOST, "lost") from error
             except httpx.TransportError as error:
+                self._forget(order, control)  # a proxy that was replaced knows neither the session nor its port
                 raise FleetUnavailable("proxy-unreachable") from error
             else:
                 return self._checked(answer, order, control)

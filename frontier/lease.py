@@ -92,7 +92,7 @@ class Progress:
     hosts_waiting: int
     """Those of them that may not be visited yet."""
     next_due_seconds: float | None
-    """Time until something may be visited; 0 now, None when nothing is queued."""
+    """Time until something may be visited, at the latest (a visit that goes on may end sooner); None for never."""
     bytes: int
     retries: int
     swept: int

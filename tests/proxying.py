@@ -67,7 +67,7 @@ class Client:
     def ask(self, request: bytes) -> Reply:
         """Sends a request and reads its response to the end."""
         self.send(request)
-        return self.read_reply(request.split(b" ", 1)[0].decode())
+        return self.read_reply(request.split(b" ", 1)[0].decode("latin-1"))
 
     def send(self, data: bytes) -> None:
         """Sends bytes."""
@@ -111,7 +111,7 @@ class Client:
         fields = [
             (name.lower(), value.strip()) for name, _, value in (line.partition(b":") for line in head.split(b"\r\n"))
         ]
-        if method in ("HEAD", "CONNECT") or status in (101, 204, 304):
+        if method == "HEAD" or (method == "CONNECT" and status < 300) or status in (101, 204, 304):
             return b"", True
         if (b"transfer-encoding", b"chunked") in fields:
             return self._chunks()

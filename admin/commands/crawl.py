@@ -63,6 +63,8 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
     settings = load_settings(home, settings_file, _as_settings(flags))
     definition = _definition(seeds, flags, settings)
     summary, hurried = _run(settings, definition, as_json)
+    if summary is None:
+        return INTERRUPTED
     for line in [json.dumps(summary.as_json(), ensure_ascii=False)] if as_json else summary.lines():
         click.echo(line)
     if hurried:
@@ -70,12 +72,15 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
     return JOB_FAILED if summary.status == "failed" else 0
 
 
-def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Summary, bool]:
-    """The job's summary, and whether a second signal cut it short. Expected faults become one line."""
+def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Summary | None, bool]:
+    """The job's summary, and whether a second signal cut it short; None when a signal came before it had begun.
+
+    Expected faults become one line.
+    """
     from admin.crawl import Crawl
     from admin.homefolder import HomeError
     from admin.interrupts import Interrupts
-    from admin.process import StartError
+    from admin.process import Abandoned, StartError
     from admin.progress import display_for
     from admin.runs import RunError
     from admin.sockets import PortError
@@ -85,6 +90,8 @@ def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Sum
         display = display_for(sys.stdout, as_json=as_json)
         try:
             summary = Crawl(settings, definition, display, interrupts).run()
+        except Abandoned:
+            return None, True
         except (PortError, HomeError, StartError, RunError, JobError) as error:
             raise InputError(str(error)) from error
         finally:

@@ -47,12 +47,12 @@ def serve(settings: Settings, announce: Callable[[Fleet], None], until: Callable
     from admin.fleet import Fleet
     from admin.homefolder import HomeError, prepare
     from admin.interrupts import Interrupts
-    from admin.process import StartError
+    from admin.process import Abandoned, StartError
     from admin.sockets import PortError
     from admin.supervise import GaveUp
 
-    fleet = Fleet(settings, lambda line: click.echo(f"ghostfleet: {line}", err=True))
     with Interrupts() as interrupts:
+        fleet = Fleet(settings, lambda line: click.echo(f"ghostfleet: {line}", err=True), lambda: interrupts.count > 0)
         try:
             prepare(settings.home)
             logs.to_file(settings.home / "logs" / "fleet.log")
@@ -60,6 +60,8 @@ def serve(settings: Settings, announce: Callable[[Fleet], None], until: Callable
             announce(fleet)
             while not interrupts.wait(_TICK_SECONDS) and not until():
                 fleet.tick()
+        except Abandoned:
+            return INTERRUPTED
         except (PortError, HomeError, StartError) as error:
             raise InputError(str(error)) from error
         except GaveUp as error:

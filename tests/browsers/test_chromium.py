@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
-import signal
+import socket
 import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,9 @@ pytestmark = pytest.mark.browser
 
 LIMITS: dict[str, Any] = {
     "page_seconds": 20,
-    "load_seconds": 10,
-    "settle_max_seconds": 4,
-    "scroll_seconds": 8,
+    "load_seconds": 5,
+    "settle_max_seconds": 3,
+    "scroll_seconds": 5,
     "close_seconds": 10,
     "sandbox": False,
 }
@@ -88,7 +89,7 @@ def test_a_visit_leaves_pictures_text_dom_and_links(ghost: ChromiumVisitor, flee
 
     assert (visit.code, visit.error, visit.content_type) == (200, None, "text/html")
     assert urls(visit) == [origin.url("/next")]
-    assert visit.fetched == (origin.url("/i.png"),) or origin.url("/i.png") in visit.fetched
+    assert origin.url("/i.png") in visit.fetched
     kept = fleet.proxy.records(order.collection)
     (response,) = kept.of(order.url, "response")
     resources = {record.url.split(":")[1]: record for record in kept.kinds("resource")}
@@ -201,19 +202,20 @@ def test_the_browser_looks_like_one_with_a_window(ghost: ChromiumVisitor, fleet:
 
 
 def test_every_request_passes_the_proxy(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
-    script = "new RTCPeerConnection({iceServers:[{urls:'stun:127.0.1.9:3478'}]}).createDataChannel('x'); navigator.sendBeacon('/b')"
+    script = """
+      new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.1.9:3478'}]}).createDataChannel('x');
+      navigator.sendBeacon('/beacon', 'x');
+    """
     hints = "<link rel=dns-prefetch href=//dns.invalid><link rel=preconnect href=http://pre.invalid>"
     origin.script("/", page(f"<img src=/i.png><script>{script}</script>", head=hints))
     order = fleet.order(origin.url("/"))
-    me, over, peers = psutil.Process(), threading.Event(), set[tuple[str, str]]()
+    me, over, peers = psutil.Process(), threading.Event(), set[tuple[socket.SocketKind, str]]()
 
     def look() -> None:
         while not over.wait(0.02):
             for process in browsers_of(me, "utility") + browsers_of(me):
-                try:
-                    peers.update((str(c.type), c.raddr.ip) for c in process.net_connections("inet") if c.raddr)
-                except psutil.Error:
-                    continue
+                with suppress(psutil.Error):
+                    peers.update((each.type, each.raddr.ip) for each in process.net_connections("inet") if each.raddr)
 
     with ThreadPoolExecutor(1) as thread:
         looking = thread.submit(look)
@@ -221,9 +223,7 @@ def test_every_request_passes_the_proxy(ghost: ChromiumVisitor, fleet: Fleet, or
         over.set()
         looking.result()
 
-    assert peers <= {("1", "127.0.0.1")} | {
-        (str(kind), "127.0.0.1") for kind in {p[0] for p in peers if "STREAM" in p[0]}
-    }
+    assert peers == {(socket.SOCK_STREAM, "127.0.0.1")}
     kept = fleet.proxy.records(order.collection)
     assert all(kept.of(origin.url(seen.path), "response", "revisit") for seen in origin.visits)
 
@@ -322,7 +322,7 @@ def test_documents_of_all_kinds_are_recorded_with_their_status(
         "alert(1); confirm(2); prompt(3); print()",
         "onbeforeunload = event => { event.preventDefault(); return 'stay' }",
         "for (let i = 0; i < 20; i++) window.open('/pop' + i)",
-        "for (let i = 0; i < 20; i++) { let a = document.createElement('a'); a.href = '/z?' + i; a.download = ''; a.click() }",
+        "for (let i = 0; i < 20; i++) {let a = document.createElement('a'); a.href = '/z?' + i; a.download = i; a.click()}",
         "location.href = 'file:///etc/passwd'",
         "location.href = 'chrome://crash'",
         "location.href = 'mailto:a@b.test'",
@@ -403,15 +403,15 @@ def test_browsers_are_replaced_after_a_number_of_visits_and_nothing_stays_behind
     fleet: Fleet, origin: RawOrigin
 ) -> None:
     origin.script("/", page(""))
-    before = set(psutil.Process().children(recursive=True))
+    before, folders = set(psutil.Process().children(recursive=True)), _folders()
     visitor = ghost_of(fleet, contexts_per_browser=2)
-    orders = [fleet.order(origin.url("/")) for _ in range(5)]
+    orders = [fleet.order(origin.url("/")) for _ in range(3)]
     used = set[int]()
     for order in orders:
         visitor.visit(order)
         used |= {process.pid for process in browsers_of(psutil.Process()) if process not in before}
     with ThreadPoolExecutor(3) as threads:
-        assert [visit.code for visit in threads.map(visitor.visit, orders)] == [200] * 5
+        assert [visit.code for visit in threads.map(visitor.visit, orders)] == [200] * 3
     visitor.close()
 
     assert len(used) >= 2
@@ -478,6 +478,17 @@ def test_the_sandbox_is_off_only_where_it_must_be(
     assert caplog.text == ""
 
 
+def test_ctrl_c_does_not_reach_the_browser(fleet: Fleet, origin: RawOrigin) -> None:
+    """A terminal sends it to the whole process group: the worker must be able to end its visits."""
+    origin.script("/", page(""))
+    visitor = ghost_of(fleet)
+    try:
+        visitor.visit(fleet.order(origin.url("/")))
+        assert {os.getpgid(process.pid) for process in browsers_of(psutil.Process())}.isdisjoint({os.getpgid(0)})
+    finally:
+        visitor.close()
+
+
 def _stalling(origin: RawOrigin) -> None:
     """A page at /stalls whose picture never comes, and a good one at /."""
     origin.script("/stalls", page("<img src=/never>"))
@@ -501,16 +512,5 @@ def _running() -> set[psutil.Process]:
     return found
 
 
-def test_signals_to_the_group_do_not_reach_the_browser(fleet: Fleet, origin: RawOrigin) -> None:
-    """Ctrl-C reaches every process of the terminal: the worker must be able to end its visits."""
-    origin.script("/", page(""))
-    visitor = ghost_of(fleet)
-    try:
-        visitor.visit(fleet.order(origin.url("/")))
-        (browser,) = [process for process in browsers_of(psutil.Process()) if os.getpgid(process.pid) != os.getpgid(0)][
-            -1:
-        ]
-        assert os.getpgid(browser.pid) != os.getpgid(0)
-        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL or callable(signal.getsignal(signal.SIGTERM))
-    finally:
-        visitor.close()
+def _folders() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob(f"ghostfleet-ghost-{os.getpid()}-*"))

@@ -18,6 +18,7 @@ from visiting import CUT_SHORT, Fleet, document, page
 from waiting import until
 
 from archive.settings import Settings, load
+from browsers.choice import wants_ghost
 from browsers.heartbeat import Heartbeat
 from browsers.rules import Rules
 from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder
@@ -37,7 +38,7 @@ def quick(fleet: Fleet, **more: Any) -> Settings:
 
 def opened(settings: Settings, redis_url: str, seeds: list[str], **profile: Any) -> Frontier:
     """The frontier of a new job with these seeds."""
-    job = Job.of("harvest", f"w{abs(hash((redis_url, *seeds, os.urandom(4))))}", seeds, Profile(**profile))
+    job = Job.of("harvest", f"w{os.urandom(6).hex()}", seeds, Profile(**profile))
     frontier = Frontier(redis_url, job, settings.frontier)
     frontier.open_job()
     return frontier
@@ -79,6 +80,46 @@ def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, ga
     assert "http://www.garden.test/private/office.html" not in [
         f"{request.scheme}://{request.host}{request.path}" for request in garden.requests
     ]
+    frontier.close()
+
+
+@pytest.mark.browser
+def test_ghosts_harvest_a_whole_site_and_fetch_nothing_beside_their_pages(
+    fleet: Fleet, redis_url: str, garden: GardenSite
+) -> None:
+    settings = quick(fleet, frontier__max_crawl_delay_seconds=0, browsers__scroll_seconds=5, browsers__sandbox=False)
+    frontier = opened(settings, redis_url, ["http://www.garden.test/"], visitor="chromium")
+    log_dir = fleet.home / "logs" / frontier.job.collection
+
+    tally = harvest(settings, fleet, redis_url, concurrency=2, log_dir=str(log_dir))
+
+    kept = fleet.proxy.records(frontier.job.collection)
+    assert tally.visits["chromium"] >= len(garden.urls())
+    rendered = [url for url in garden.urls() if url.startswith("http://") and kept.of(f"urn:pageinfo:{url}")]
+    assert len(rendered) >= len(garden.urls()) - 2
+    lines = [line.split() for line in (log_dir / "crawl.log").read_text("utf-8").splitlines()]
+    again = [line[3] for line in lines if line[3].endswith(("garden.css", "leaf.svg")) and line[4][-1:] != "E"]
+    assert again == []
+    assert frontier.progress().leased == frontier.progress().queued == 0
+    frontier.close()
+
+
+@pytest.mark.browser
+def test_mixed_sends_ghosts_to_a_share_of_the_pages(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+    names = [f"/page{number}" for number in range(12)]
+    origin.script("/", page("".join(f"<a href={name}>x</a>" for name in names)))
+    for name in names:
+        origin.script(name, page("<a href=/>home</a>"))
+    settings = quick(fleet, browsers__sandbox=False)
+    frontier = opened(settings, redis_url, [origin.url("/")], visitor="mixed", rendered_fraction=0.3, robots="ignore")
+
+    tally = harvest(settings, fleet, redis_url)
+
+    ghosts = sum(wants_ghost(origin.url(name), "L", "mixed", 0.3) for name in ["/", *names])
+    assert tally.visits["chromium"] == ghosts
+    assert tally.visits["plain"] >= 13 - ghosts
+    kept = fleet.proxy.records(frontier.job.collection).kinds("resource")
+    assert len([record for record in kept if record.url.startswith("urn:pageinfo:")]) == ghosts
     frontier.close()
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from harvesting import Harvest
 from garden import GardenSite
 from garden_crawl import fetched, without_fragment
+from harvesting import Harvest
 from needs import chromium
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as PlaywrightError

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from harvesting import Harvest
 from garden_crawl import fetched
+from harvesting import Harvest
 
 pytestmark = pytest.mark.browser
 

@@ -76,15 +76,14 @@ AMBIGUOUS = {
 
 
 @pytest.mark.parametrize("name", AMBIGUOUS)
-def test_a_request_with_two_readings_is_refused(proxy: RunningProxy, origin: RawOrigin, name: str) -> None:
-    before = origin.connections, len(origin.visits)
-    head = f"POST {origin.url('/two')} HTTP/1.1\r\nHost: {origin.authority}\r\n".encode()
-    with proxy.connect() as client:
+def test_a_request_with_two_readings_is_refused(proxy: RunningProxy, name: str) -> None:
+    with RawOrigin("127.0.1.39") as origin, proxy.connect() as client:
+        head = f"POST {origin.url('/two')} HTTP/1.1\r\nHost: {origin.authority}\r\n".encode()
         reply = client.ask(head + AMBIGUOUS[name] + b"\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n")
         assert client.is_closed_by_proxy()
 
     assert reply.status == 400
-    assert (origin.connections, len(origin.visits)) == before
+    assert origin.connections == 0
 
 
 @pytest.mark.parametrize("size", [b"0x5", b"+5", b"5_0", b" 5", b"", b"-1"])
@@ -151,14 +150,13 @@ def test_the_recorded_url_is_the_one_asked_for(proxy: RunningProxy, origin: RawO
     assert len(proxy.records().of(origin.url(path), "response")) == 1
 
 
-def test_a_raw_protocol_in_a_tunnel_goes_nowhere(proxy: RunningProxy, origin: RawOrigin) -> None:
+def test_a_raw_protocol_in_a_tunnel_goes_nowhere(proxy: RunningProxy) -> None:
     """A proxy that passes anything after CONNECT is a way into every service of its network."""
-    before = origin.connections
-    with proxy.connect() as client:
+    with RawOrigin("127.0.1.40") as origin, proxy.connect() as client:
         client.send(f"CONNECT {origin.authority} HTTP/1.1\r\n\r\n".encode())
         assert client.read_some(12) == b"HTTP/1.1 200"
         client.send(b"PING\r\n\r\n")
         rest = client.read_some(10_000)
 
     assert b"PONG" not in rest
-    assert origin.connections == before
+    assert origin.connections == 0

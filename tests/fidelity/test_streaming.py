@@ -35,7 +35,7 @@ def test_an_event_reaches_the_client_before_the_next_is_sent(proxy: RunningProxy
 
     received = b""
     with proxy.connect() as client:
-        client.send(request("plain", origin.url("/events")))
+        client.send(request("plain", origin.url("/events"), "Connection: close"))
         for event, gate in zip(events, seen, strict=True):
             while event not in received:
                 piece = client.read_some(1)

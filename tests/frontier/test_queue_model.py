@@ -6,8 +6,6 @@ processes that die, hosts set aside and woken.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -287,34 +285,24 @@ class FrontierMachine(RuleBasedStateMachine):
             self.model.failures[host] = 0
 
 
-@contextmanager
-def machine(bench: Bench) -> Iterator[type[FrontierMachine]]:
+def explore(bench: Bench, examples: int, steps: int) -> None:
     FrontierMachine.bench = bench
-    yield FrontierMachine
+    run_state_machine_as_test(
+        FrontierMachine,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        ),
+    )
 
 
 def test_every_url_is_in_exactly_one_state_through_everything(bench: Bench) -> None:
-    with machine(bench) as kind:
-        run_state_machine_as_test(
-            kind,
-            settings=settings(
-                max_examples=40,
-                stateful_step_count=40,
-                deadline=None,
-                suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-            ),
-        )
+    explore(bench, 40, 40)
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_every_url_is_in_exactly_one_state_through_very_much(bench: Bench) -> None:
-    with machine(bench) as kind:
-        run_state_machine_as_test(
-            kind,
-            settings=settings(
-                max_examples=1000,
-                stateful_step_count=60,
-                deadline=None,
-                suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
-            ),
-        )
+    explore(bench, 1000, 60)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from frontier_bench import Bench
 
+from archive.settings import FrontierSettings
 from frontier.lease import Lease
 from frontier.politeness import Outcome
 from frontier.reports import HostReport, SeedReport
@@ -35,25 +36,29 @@ def test_urls_are_told_by_state(bench: Bench, links: Links, leased: Claim) -> No
     frontier = bench.frontier()
     frontier.add(links("http://a.example/", "http://b.example/", "http://c.example/"))
     frontier.set_host_aside("c.example", "unwanted")
-    frontier.finish(leased(frontier), Outcome(-7))
-    leased(frontier)
+    failed = leased(frontier)
+    frontier.finish(failed, Outcome(-7))
+    held = leased(frontier)
+    left = {"http://example.org/", "http://a.example/", "http://b.example/"} - {failed.url, held.url}
     found = {
         state: [report.candidate.url for report in frontier.urls(state) if report.candidate]
         for state in ("queued", "leased", "failed", "excluded")
     }
     assert found == {
-        "queued": ["http://b.example/"],
-        "leased": ["http://a.example/"],
-        "failed": ["http://example.org/"],
+        "queued": [*left],
+        "leased": [held.url],
+        "failed": [failed.url],
         "excluded": ["http://c.example/"],
     }
 
 
 def test_a_url_that_rests_is_queued(bench: Bench, leased: Claim) -> None:
-    frontier = bench.frontier()
-    frontier._store.client.zadd(bench.key("retry"), {leased(frontier).id: bench.now() + 60_000})
-    frontier.sweep()
-    assert [report.state for report in frontier.urls("leased")] == ["leased"]
+    frontier = bench.frontier(settings=FrontierSettings())
+    frontier.finish(leased(frontier), Outcome(-4))
+    frontier.set_host_aside("example.org", "unwanted")
+    assert [report.state for report in frontier.urls("queued")] == ["queued"]
+    assert list(frontier.urls("excluded")) == []
+    assert frontier.progress().queued == 1
 
 
 def test_there_is_no_report_of_urls_that_are_done(bench: Bench) -> None:

@@ -7,10 +7,10 @@ import json
 from typing import Any
 
 import pytest
+from captured import capture
 
 from archive.capture import Capture
 from archive.settings import ProxySettings
-from captured import capture
 from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of, parse_meta
 from proxy.http1 import RequestHead, parse_request
 from proxy.keep import Kept, Lost

@@ -26,7 +26,6 @@ from proxy.keep import LATER, Keeper, Kept, Lost, Outcome
 from proxy.plan import Derived
 
 
-
 def impatient(position: int) -> bool:
     """No more waiting for other writers."""
     return False

@@ -89,7 +89,7 @@ class TestManyRequests:
     def test_of_all_kinds_at_once_are_told_apart(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         pages(origin)
         body = os.urandom(300_000)
-        chunks = b"%x\r\n%b\r\n0\r\nX-Sum: 1\r\n\r\n" % (len(body), body)
+        chunks = b"%x;x=1\r\n%b\r\n0\r\n\r\n" % (len(body), body)
         with proxy.connect() as client:
             client.send(
                 b"\r\n"
@@ -127,7 +127,7 @@ class TestBodies:
             sent = request("plain", url, method="POST", body=body)
         else:
             sent = request("plain", url, "Transfer-Encoding: chunked", method="POST")
-            sent += b"a8000;x=1\r\n%b\r\n2e60\r\n%b\r\n0\r\nX-Sum: 1\r\n\r\n" % (body[:688_128], body[688_128:])
+            sent += b"a8000;x=1\r\n%b\r\n2e60\r\n%b\r\n0\r\n\r\n" % (body[:688_128], body[688_128:])
 
         assert proxy.exchange(sent).status == 200
 
@@ -144,6 +144,16 @@ class TestBodies:
 
             client.send(b"final")
             assert origin.read_until(b"final") == b"final"
+            origin.send(response(b"thank you"))
+            assert client.read_reply().body == b"thank you"
+
+    def test_in_chunks_may_have_trailers(self, proxy: ProxyProcess) -> None:
+        chunks = b"5;x=1\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"
+        with Accepted() as origin, proxy.connect() as client:
+            client.send(f"PUT http://{origin.authority}/t HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+            client.send(chunks)
+            origin.accept()
+            assert origin.read_until(b"X-Sum: 1\r\n\r\n").endswith(b"\r\n\r\n" + chunks)
             origin.send(response(b"thank you"))
             assert client.read_reply().body == b"thank you"
 
@@ -339,10 +349,10 @@ class TestTunnels:
             assert client.ask(b"CONNECT elsewhere.example:443 HTTP/1.1\r\n\r\n").status == 400
         assert secure_origin.visits == []
 
-    @pytest.mark.parametrize("authority", ["", "host:0", "host:99999", "a b:443", "[::1:443", "host:x"])
-    def test_need_an_authority(self, proxy: ProxyProcess, authority: str) -> None:
+    @pytest.mark.parametrize("target", ["", "host:0", "host:99999", "a b:443", "a..b:443", "host:x"])
+    def test_need_an_authority(self, proxy: ProxyProcess, target: str) -> None:
         with proxy.connect() as client:
-            assert client.ask(f"CONNECT {authority} HTTP/1.1\r\n\r\n".encode()).status == 400
+            assert client.ask(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode()).status == 400
 
     def test_show_a_certificate_for_the_name_asked_for(self, proxy: ProxyProcess) -> None:
         with socket.create_connection(proxy.address, 30) as stream:

@@ -1,0 +1,411 @@
+"""One exchange with an origin to its end, whichever that is: what the client sees, what is kept, under which code."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from odd_responses import OK, chunked, page
+from origin import Close, Drip, RawOrigin, Reset, Send, Step, Wait, response, server_tls
+from origin import certificate_authority as another_authority
+from proxy_process import ADDRESS, ProxyProcess
+from proxying import Client, Reply, credentials, request
+from redis_server import RedisServer
+from waiting import until
+from warcs import Stored
+
+from archive import crawl_log
+
+FOREVER = threading.Event()
+"""Set only when the module's tests are over."""
+
+
+@pytest.fixture(scope="module")
+def hurried(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
+    """A process that waits for nothing long and takes no large bodies."""
+    settings = {
+        "proxy.first_byte_seconds": 0.6,
+        "proxy.idle_seconds": 0.6,
+        "proxy.total_seconds": 2,
+        "proxy.connect_seconds": 0.6,
+        "proxy.orphan_seconds": 1,
+        "proxy.max_body_bytes": 1_000_000,
+        "proxy.spool_bytes": 20_000,
+        "proxy.max_head_bytes": 20_000,
+        "proxy.resolve": {"*.example": ADDRESS},
+    }
+    with ProxyProcess(tmp_path_factory.mktemp("hurried") / "home", proxy_redis.url, settings) as running:
+        yield running
+        FOREVER.set()
+
+
+def kept(proxy: ProxyProcess, url: str) -> Stored:
+    """The one response record of a URL."""
+    (record,) = proxy.records().of(url, "response")
+    return record
+
+
+class TestEnds:
+    @pytest.mark.parametrize(
+        ("steps", "status", "error"),
+        [
+            pytest.param((Wait(FOREVER),), 504, "-4 timeout", id="silence"),
+            pytest.param((Send(b"HTTP/1.1 200 OK\r\nX: "), Wait(FOREVER)), 504, "-4 timeout", id="silence in the head"),
+            pytest.param((Drip(OK + b"A: b\r\n" * 100, 0.1),), 504, "-4 timeout", id="a head without end"),
+            pytest.param((Close(),), 502, "-404 empty", id="not a byte"),
+            pytest.param((Reset(),), 502, "-3 lost", id="a reset"),
+            pytest.param((Send(b"HTTP/1.1 200 OK\r\nX: "), Close()), 502, "-3 lost", id="half a head"),
+            pytest.param((Send(b"<html>\r\n\r\n"),), 502, "-3 bad-response", id="HTTP/0.9"),
+            pytest.param((Send(OK + b"X: " + b"y" * 30_000),), 502, "-3 bad-response", id="a huge head"),
+        ],
+    )
+    def test_without_a_response_say_why_and_keep_nothing(
+        self, hurried: ProxyProcess, origin: RawOrigin, tmp_path: Path, steps: tuple[Step, ...], status: int, error: str
+    ) -> None:
+        origin.script("/fails", *steps)
+        session = hurried.session(job="daily", log_dir=str(tmp_path))
+
+        reply = hurried.get(origin.url("/fails"), credentials(session))
+        report = hurried.control("DELETE", f"/sessions/{session['id']}")
+
+        assert (reply.status, reply.header("Ghostfleet-Error")) == (status, error)
+        assert reply.whole
+        code = error.partition(" ")[0]
+        assert (report["failed"], report["errors"]) == (1, {code: 1})
+        assert hurried.records().of(origin.url("/fails")) == []
+        (line,) = (tmp_path / "crawl.log").read_text().splitlines()
+        assert crawl_log.parse(line).code == int(code)
+
+    def test_where_nobody_listens(self, hurried: ProxyProcess) -> None:
+        with socket.create_server((ADDRESS, 0)) as free:
+            port = free.getsockname()[1]
+
+        reply = hurried.get(f"http://{ADDRESS}:{port}/")
+
+        assert (reply.status, reply.header("Ghostfleet-Error")) == (502, "-2 refused")
+
+    def test_where_nobody_answers_the_call(self, hurried: ProxyProcess) -> None:
+        with socket.socket() as deaf, socket.socket() as one, socket.socket() as two:
+            deaf.bind((ADDRESS, 0))
+            deaf.listen(0)  # room for one: further calls hang
+            for caller in (one, two):
+                caller.setblocking(False)
+                caller.connect_ex(deaf.getsockname())
+
+            reply = hurried.get(f"http://{ADDRESS}:{deaf.getsockname()[1]}/")
+
+        assert (reply.status, reply.header("Ghostfleet-Error")) == (504, "-2 connect-timeout")
+
+    def test_where_no_name_leads(self, hurried: ProxyProcess) -> None:
+        reply = hurried.get("http://no-such-name.invalid/")
+
+        assert (reply.status, reply.header("Ghostfleet-Error")) == (502, "-6 dns")
+
+    @pytest.mark.parametrize("greeting", [(Reset(),), (Send(b"SSH-2.0-hello\r\n"), Wait(FOREVER))])
+    def test_where_something_else_than_http_is_spoken(
+        self, hurried: ProxyProcess, origin: RawOrigin, greeting: tuple[Step, ...]
+    ) -> None:
+        origin.greet(*greeting)
+
+        reply = hurried.get(origin.url("/"))
+
+        assert reply.status == 502
+        assert reply.header("Ghostfleet-Error") in ("-2 refused", "-3 lost", "-3 bad-response", "-404 empty")
+
+    def test_where_the_address_is_private(self, tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin) -> None:
+        settings = {"proxy.resolve": {"inner.example": ADDRESS}}
+        with ProxyProcess(tmp_path / "home", proxy_redis.url, settings, private=False) as strict:
+            replies = [
+                strict.get(f"http://{name}:{origin.port}/")
+                for name in (ADDRESS, "inner.example", "localhost", "[::1]", "0x7f.61", "169.254.169.254")
+            ]
+            with strict.connect() as client:
+                client.send(f"CONNECT {origin.authority} HTTP/1.1\r\n\r\n".encode())
+                client.read_reply("CONNECT")
+                replies.append(client.ask(b"GET / HTTP/1.1\r\n\r\n"))
+
+        assert {(reply.status, reply.header("Ghostfleet-Error")) for reply in replies} == {(403, "-5001 private")}
+        assert origin.connections == 0
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("name", "steps", "reason"),
+        [
+            ("silent", (Send(OK + b"Content-Length: 999\r\n\r\n" + page(b"silent")), Wait(FOREVER)), "time"),
+            ("drip", (Drip(OK + b"Content-Length: 999\r\n\r\n" + page(b"drip"), 0.01),), "time"),
+            ("endless", (Drip(OK + b"\r\n" + page(b"endless", 900), 0.01),), "time"),
+            ("large", (Send(response(page(b"large", 3_000_000))),), "length"),
+            ("large-chunks", (Send(OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(bytes(3_000_000))),), "length"),
+            ("chunk-size", (Send(OK + b"Transfer-Encoding: chunked\r\n\r\n5"), Close()), "disconnect"),
+            ("no-chunks", (Send(OK + b"Transfer-Encoding: chunked\r\n\r\n<p>\n" + page(b"n")), Close()), "disconnect"),
+        ],
+    )
+    def test_what_is_cut_is_kept_and_flagged_and_visibly_broken(
+        self, hurried: ProxyProcess, origin: RawOrigin, name: str, steps: tuple[Step, ...], reason: str
+    ) -> None:
+        origin.script(f"/{name}", *steps)
+
+        reply = hurried.get(origin.url(f"/{name}"))
+
+        assert (reply.status, reply.whole) == (200, False)
+        record = kept(hurried, origin.url(f"/{name}"))
+        assert record.field("WARC-Truncated") == reason
+        assert reply.body in record.block
+        whole = b"".join(step.data for step in steps if isinstance(step, Send | Drip))
+        assert whole.startswith(record.block)
+        assert len(record.block) < 2_000_000
+
+    def test_a_slow_upload_is_not_a_silent_origin(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
+        """Each piece comes within the time for a first byte, all together take longer."""
+        origin.script("/slow-upload", Send(response(b"all here")))
+        with hurried.connect() as client:
+            client.send(f"PUT {origin.url('/slow-upload')} HTTP/1.1\r\nContent-Length: 6\r\n\r\n".encode())
+            for _ in range(6):
+                threading.Event().wait(0.2)
+                client.send(b"x")
+
+            assert client.read_reply().body == b"all here"
+
+    def test_an_upload_that_stops_is_given_up(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
+        with hurried.connect() as client:
+            client.send(f"PUT {origin.url('/stops')} HTTP/1.1\r\nContent-Length: 6\r\n\r\nx".encode())
+
+            assert client.read_reply().header("Ghostfleet-Error") == "-4 timeout"
+
+
+class TestForms:
+    def test_an_old_client_gets_chunks_as_a_plain_body(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        sent = OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(b"first ", b"second", trailers=b"X-Sum: 1\r\n")
+        origin.script("/old", Send(sent))
+        with proxy.connect() as client:
+            client.send(f"GET {origin.url('/old')} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n".encode())
+            said = client.read_some(10_000)
+
+        assert said == b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfirst second"
+        assert kept(proxy, origin.url("/old")).block == sent
+
+    def test_an_old_client_keeps_its_connection_where_a_length_is_known(
+        self, proxy: ProxyProcess, origin: RawOrigin
+    ) -> None:
+        origin.script("/old-length", Send(response(page(b"old-length"))))
+        ask = f"GET {origin.url('/old-length')} HTTP/1.0\r\nConnection: keep-alive\r\n\r\n".encode()
+        with proxy.connect() as client:
+            assert [client.ask(ask).body for _ in range(2)] == [page(b"old-length")] * 2
+
+    def test_a_body_that_ends_by_close_comes_in_chunks_and_the_connection_stays(
+        self, proxy: ProxyProcess, origin: RawOrigin
+    ) -> None:
+        sent = b"HTTP/1.0 200 OK\r\n\r\n" + page(b"by-close")
+        origin.script("/by-close", Send(sent), Close())
+        origin.script("/next", Send(response(page(b"next"))))
+        with proxy.connect() as client:
+            reply = client.ask(request("plain", origin.url("/by-close")))
+            assert client.ask(request("plain", origin.url("/next"))).body == page(b"next")
+
+        assert reply.header("Transfer-Encoding") == "chunked"
+        assert (reply.body, reply.whole) == (page(b"by-close"), True)
+        assert kept(proxy, origin.url("/by-close")).block == sent
+        assert kept(proxy, origin.url("/by-close")).field("WARC-Truncated") is None
+
+    @pytest.mark.parametrize(
+        ("method", "sent"),
+        [
+            ("HEAD", OK + b"Content-Length: 1000\r\n\r\n"),
+            ("GET", b"HTTP/1.1 204 No Content\r\nX: 204\r\n\r\n"),
+            ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n"),
+        ],
+    )
+    def test_a_response_without_body_leaves_both_connections_usable(
+        self, proxy: ProxyProcess, origin: RawOrigin, method: str, sent: bytes
+    ) -> None:
+        origin.script("/bodiless", Send(sent))
+        origin.script("/after", Send(response(page(method.encode() + sent[9:12]))))
+        with proxy.connect() as client:
+            client.ask(request("plain", origin.url("/bodiless"), method=method))
+            assert client.ask(request("plain", origin.url("/after"))).status == 200
+
+        assert kept(proxy, origin.url("/bodiless")).block == sent
+        assert origin.connections == 1
+
+    def test_an_untrusted_certificate_is_flagged_and_the_page_kept(self, proxy: ProxyProcess) -> None:
+        stranger = server_tls(another_authority(), ADDRESS)
+        with RawOrigin(ADDRESS, tls=stranger) as origin:
+            origin.script("/self-signed", Send(response(page(b"self-signed"))))
+
+            assert proxy.get(origin.url("/self-signed"), route="absolute").status == 200
+
+            record = kept(proxy, origin.url("/self-signed"))
+            assert "certificate" in (record.field("WARC-TLS-Verification") or "")
+            assert record.field("WARC-Cipher-Suite")
+
+    def test_a_page_of_two_gigabytes_need_not_fit_in_memory(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
+        """In small: what is beyond `spool_bytes` waits on disk, and is kept to the byte."""
+        body = page(b"spooled", 900_000)
+        origin.script("/spooled", Send(response(body)))
+
+        assert hurried.get(origin.url("/spooled")).body == body
+        assert kept(hurried, origin.url("/spooled")).block == response(body)
+        assert list((hurried.home / "spool").iterdir()) == []
+
+
+class TestConnections:
+    def test_that_died_while_kept_are_replaced_without_the_client_noticing(
+        self, proxy: ProxyProcess, origin: RawOrigin
+    ) -> None:
+        seen: list[bytes] = []
+
+        def dies_when_used_again(asked: bytes) -> tuple[Step, ...]:
+            seen.append(asked)
+            return (Close(),) if len(seen) == 2 else (Send(response(page(b"%d" % len(seen)))),)
+
+        origin.answer("/dies", dies_when_used_again)
+
+        replies = [proxy.get(origin.url("/dies")) for _ in range(2)]
+
+        assert [reply.status for reply in replies] == [200, 200]
+        assert [visit.connection for visit in origin.visits] == [1, 1, 2]
+
+    def test_are_not_used_again_for_what_may_not_be_sent_twice(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        origin.script("/once", Send(response(page(b"once"))))
+        proxy.get(origin.url("/once"))
+
+        proxy.exchange(request("plain", origin.url("/once"), method="POST", body=b"x"))
+
+        assert [visit.connection for visit in origin.visits] == [1, 2]
+
+    def test_whose_state_is_doubtful_are_not_used_again(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        body = page(b"odd")
+        origin.script("/odd", Send(OK + b"Content-Length: %d\r\n" % len(body) * 2 + b"\r\n" + body))
+        origin.script("/behind", Send(response(page(b"behind")) + b"HTTP/1.1 200 OK\r\n\r\nnot yours"))
+
+        for path in ("/odd", "/behind", "/odd"):
+            assert proxy.get(origin.url(path)).status == 200
+
+        assert [visit.connection for visit in origin.visits] == [1, 2, 3]
+
+    def test_of_one_client_are_used_by_the_next(self, proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
+        secure_origin.script("/shared", Send(response(page(b"shared"))))
+
+        for _ in range(3):
+            assert proxy.get(secure_origin.url("/shared"), route="absolute").status == 200
+
+        assert {visit.connection for visit in secure_origin.visits} == {1}
+
+
+WEBSOCKET = ("Connection: keep-alive, Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x")
+SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+
+
+class TestOtherProtocols:
+    @pytest.mark.parametrize("route", ["plain", "connect"])
+    def test_a_websocket_passes_both_ways_and_its_handshake_is_kept(
+        self, proxy: ProxyProcess, origin: RawOrigin, secure_origin: RawOrigin, route: str
+    ) -> None:
+        at = origin if route == "plain" else secure_origin
+        more = threading.Event()
+        at.script("/ws", Send(SWITCH + b"\x81\x05hello"), Wait(more), Send(b"\x81\x03bye"), Close())
+        session = proxy.session(listen=route == "plain")
+        client = (
+            Client(socket.create_connection((session["host"], session["port"]), 30))
+            if route == "plain"
+            else proxy.tunnel(at.authority, credentials(session))
+        )
+        with client:
+            client.send(request("plain" if route == "plain" else "connect", at.url("/ws"), *WEBSOCKET))
+            assert client.read_some(len(SWITCH) + 7) == SWITCH + b"\x81\x05hello"
+            client.send(b"\x81\x80mask")
+            more.set()
+            assert client.read_some(100) == b"\x81\x03bye"
+
+        report = proxy.control("DELETE", f"/sessions/{session['id']}")
+        assert (report["urls"], report["in_flight"]) == (1, 0)
+        assert kept(proxy, at.url("/ws")).block == SWITCH
+        assert b"Connection: Upgrade\r\nUpgrade: websocket\r\n" in at.received("/ws")
+
+    @pytest.mark.parametrize("protocol", ["h2c", "TLS/1.0", "websocket2"])
+    def test_others_are_not_asked_for(self, proxy: ProxyProcess, origin: RawOrigin, protocol: str) -> None:
+        """Nothing of them could be recorded."""
+        origin.script(f"/{protocol}", Send(response(page(protocol.encode()))))
+
+        proxy.get(origin.url(f"/{protocol}"), f"Upgrade: {protocol}", "Connection: Upgrade", "HTTP2-Settings: AAMA")
+
+        assert b"pgrade" not in origin.received(f"/{protocol}").replace(f"/{protocol}".encode(), b"")
+
+
+class TestLeaving:
+    def test_before_the_end_of_its_request_ends_the_fetch(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        session = proxy.session(listen=True)
+        with socket.create_connection((session["host"], session["port"]), 30) as stream:
+            stream.sendall(f"PUT {origin.url('/left')} HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf".encode())
+            until(lambda: proxy.control("GET", f"/sessions/{session['id']}")["in_flight"], what="the fetch to begin")
+            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        report = proxy.control("DELETE", f"/sessions/{session['id']}")
+        assert (report["failed"], report["errors"], report["in_flight"]) == (1, {"-5011": 1}, 0)
+        assert proxy.records().of(origin.url("/left")) == []
+
+    def test_a_stream_of_events_ends_it_there(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        sent = OK + b"Content-Type: text/event-stream\r\n\r\ndata: one\n\n"
+        origin.script("/events", Send(sent), Wait(FOREVER))
+        with proxy.connect() as client:
+            client.send(request("plain", origin.url("/events")))
+            client.read_some(60)
+            client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        record = until(lambda: proxy.records().of(origin.url("/events"), "response"), what="the record")[0]
+        assert (record.block, record.field("WARC-Truncated")) == (sent, "disconnect")
+
+    def test_leaves_an_orphan_that_is_fetched_for_a_while(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
+        origin.script("/orphan", Drip(response(page(b"orphan", 900)), 0.01))
+        with hurried.connect() as client:
+            client.send(request("plain", origin.url("/orphan")))
+            client.read_some(60)
+            client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+        record = until(lambda: hurried.records().of(origin.url("/orphan"), "response"), what="the record")[0]
+        assert record.field("WARC-Truncated") == "time"
+
+
+class TestBackPressure:
+    def test_a_client_that_does_not_read_holds_the_origin_back(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        body = page(b"slow", 60_000_000)
+        origin.script("/unread", Send(response(body)))
+        with proxy.connect() as client:
+            client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            client.send(request("plain", origin.url("/unread")))
+            sizes: list[int] = []
+
+            def is_steady() -> bool:
+                sizes.append(sum(map(len, origin.asked("/unread")[-1].pieces)) if origin.asked("/unread") else 0)
+                return len(sizes) > 15 and sizes[-1] > 0 and len(set(sizes[-15:])) == 1
+
+            until(is_steady, what="the origin to be held back")
+            assert sizes[-1] < len(body) / 2
+            reply = client.read_reply()
+
+        assert (len(reply.body), reply.whole) == (len(body), True)
+
+    def test_a_silent_redis_delays_and_loses_nothing(self, tmp_path: Path, origin: RawOrigin) -> None:
+        """With room for one exchange in the queue, the others wait before they are fetched."""
+        settings = {"proxy.queue_length": 1, "redis.timeout_seconds": 1}
+        origin.otherwise(lambda asked: (Send(response(page(asked.split(b" ", 2)[1]))),))
+        replies: list[Reply] = []
+        with RedisServer(tmp_path) as redis, ProxyProcess(tmp_path / "home", redis.url, settings) as proxy:
+            proxy.get(origin.url("/first"))
+            redis.pause()
+            clients = [proxy.connect() for _ in range(6)]
+            for number, client in enumerate(clients):
+                client.send(request("plain", origin.url(f"/{number}")))
+            replies = [client.read_reply() for client in clients]
+            redis.resume()
+            for client in clients:
+                client.close()
+            proxy.stop()
+
+            assert [reply.body for reply in replies] == [page(b"/%d" % number) for number in range(6)]
+            assert len(proxy.records().kinds("response")) == 7
