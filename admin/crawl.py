@@ -7,38 +7,33 @@ reached, or a signal comes. Then everything ends in order, and the reports are m
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from admin import homefolder, logs
 from admin.definition import Definition
-from admin.diskwatch import DiskWatch
 from admin.ending import Ending, ending
 from admin.fleet import Addresses, Fleet
 from admin.interrupts import Interrupts
 from admin.meter import Meter
 from admin.process import StartError
 from admin.progress import Display
-from admin.reports import JobFacts, write_reports
+from admin.reports import JobFacts, write_rejected, write_reports
 from admin.runs import Run, held, take_up
 from admin.summary import Summary, summarise
 from admin.supervise import GaveUp
 from admin.tally import Tally
+from admin.vigil import Vigil
 from archive.settings import Settings
 from frontier.job import Job
 from frontier.lease import Progress
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
 
-TICK_SECONDS: Final = 0.25
-REDIS_SECONDS: Final = 60.0
-"""How long Redis may be away before the job is given up for now."""
 LEASE_SECONDS: Final = 60.0
 """Leases of a crawl on one machine: short, so that one that was killed goes on soon. Long visits renew theirs."""
 _MARGIN_SECONDS: Final = 60.0
 _BROUGHT_DOWN: Final = (GaveUp, StartError, FrontierLost, FrontierUnavailable)
-_NOTHING: Final = Progress(0, 0, 0, 0, 0, 0, 0, None, 0, 0, 0, {}, {}, None, None)
 
 
 class Crawl:
@@ -50,8 +45,6 @@ class Crawl:
         self._display = display
         self._interrupts = interrupts
         self._fleet = Fleet(self._settings, display.note, lambda: interrupts.asked_to_stop)
-        self._progress = _NOTHING
-        self._remaining: Mapping[str, int] = {}
 
     def run(self) -> Summary:
         """Work until the end; the summary of what came, also when the fleet could not be kept alive.
@@ -79,13 +72,13 @@ class Crawl:
             self._fleet.stop(lambda: True)
             run.discard_if_new()
             raise
+        vigil = Vigil(self._fleet, frontier, meter, self._display, self._interrupts)
         try:
-            how = self._work(frontier, meter)
+            how, remaining = self._work(vigil, frontier, meter, run.folder)
         finally:
             frontier.close()
             self._fleet.stop(self._interrupts.in_haste)
-        meter.read_log()
-        return self._end(run, meter, how)
+        return self._end(run, meter, vigil.progress, how, remaining)
 
     def _open(self, run: Run, addresses: Addresses) -> Frontier:
         """The frontier with the job in it and its seeds queued."""
@@ -114,66 +107,33 @@ class Crawl:
                 stop_seconds=self._settings.browsers.page_seconds + _MARGIN_SECONDS,
             )
 
-    def _work(self, frontier: Frontier, meter: Meter) -> Ending:
-        """Until there is no more to do, or not any more."""
+    def _work(self, vigil: Vigil, frontier: Frontier, meter: Meter, folder: Path) -> tuple[Ending, dict[str, int]]:
+        """How it ended, once there is no more to do, or not any more; and what is left, by host.
+
+        A frontier that has nothing left is dropped: the job's next run starts with a seen set of its own.
+        """
         try:
-            self._watch(frontier, meter)
-            self._finish_visits(frontier, meter)
-            self._progress = frontier.progress()
-            self._remaining = {host.host: host.queued for host in frontier.hosts() if host.queued}
+            vigil.until_over()
+            vigil.finish_visits()
+            progress = vigil.progress = frontier.progress()
+            remaining = {host.host: host.queued for host in frontier.hosts() if host.queued}
+            write_rejected(folder, frontier.rejected())
+            if progress.queued + progress.leased == 0:
+                frontier.forget()
         except _BROUGHT_DOWN as error:
-            return Ending("failed", str(error))
+            return Ending("failed", str(error)), {}
         meter.read_log()
-        limits = self._definition.profile.limits
-        return ending(self._progress, limits, meter.tally, interrupted=self._interrupts.asked_to_stop)
+        limits, interrupted = self._definition.profile.limits, self._interrupts.asked_to_stop
+        return ending(progress, limits, meter.tally, interrupted=interrupted), remaining
 
-    def _finish_visits(self, frontier: Frontier, meter: Meter) -> None:
-        """End the workers, and show what still goes on meanwhile."""
-        if self._interrupts.asked_to_stop:
-            count = self._progress.leased
-            self._display.note(f"stopping: {count} visits going on are finished; another Ctrl-C ends them now")
-        due = 0.0
-
-        def hurry() -> bool:
-            nonlocal due
-            if time.monotonic() >= due:
-                due = time.monotonic() + TICK_SECONDS
-                self._progress = frontier.progress()
-                self._show(meter)
-            return self._interrupts.in_haste()
-
-        self._fleet.stop_workers(hurry)
-
-    def _watch(self, frontier: Frontier, meter: Meter) -> None:
-        """Look after everybody and show how it goes, until the workers have left or a signal comes."""
-        settings, away_since = self._settings, None
-        disk = DiskWatch(settings.home, settings.archive.min_free_bytes, frontier, self._display.note)
-        while self._fleet.has_workers and not self._interrupts.wait(TICK_SECONDS):
-            self._fleet.tick()
-            try:
-                disk.look()
-                self._progress, away_since = frontier.progress(), None
-            except FrontierUnavailable as error:
-                if away_since is None:
-                    away_since = time.monotonic()
-                    self._display.note(f"waiting for Redis: {error}")
-                if time.monotonic() - away_since > REDIS_SECONDS:
-                    raise
-            self._show(meter)
-        self._show(meter)
-
-    def _show(self, meter: Meter) -> None:
-        stopping = self._interrupts.asked_to_stop
-        self._display.show(meter.view(self._progress, restarts=self._fleet.restarts, stopping=stopping))
-
-    def _end(self, run: Run, meter: Meter, how: Ending) -> Summary:
+    def _end(self, run: Run, meter: Meter, progress: Progress, how: Ending, remaining: dict[str, int]) -> Summary:
         """Keep what came of it: reports, the run's state, the summary."""
+        meter.read_log()
         seconds = run.state.seconds + meter.seconds
         run = run.save(status=how.status, reason=how.reason, seconds=seconds)
         status = f"{how.status} ({how.reason})" if how.reason else how.status
-        write_reports(run.folder, meter.tally, JobFacts(run.state.name, status, seconds, self._remaining))
-        archive = self._settings.archive_dir(run.state.collection)
-        return summarise(run, meter.tally, self._progress, archive)
+        write_reports(run.folder, meter.tally, JobFacts(run.state.name, status, seconds, remaining))
+        return summarise(run, meter.tally, progress, self._settings.archive_dir(run.state.collection))
 
 
 def for_one_machine(settings: Settings) -> Settings:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from admin.tally import HostCount, Tally
+from frontier.reports import RejectedLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ def write_reports(folder: Path, tally: Tally, facts: JobFacts) -> list[Path]:
         "responsecode-report.txt": responsecode_report(tally),
     }
     return [_write(folder / name, lines) for name, lines in reports.items()]
+
+
+def write_rejected(folder: Path, links: Iterable[RejectedLink]) -> Path:
+    """Write the last links that were not taken in, newest first, each with the reason and the rule that decided.
+
+    It is no report of Heritrix's: `[reason] [rule] [url] [via]`, "-" for what there is none of.
+    """
+    lines = (f"{link.reason} {link.rule or '-'} {link.url} {link.via or '-'}" for link in links)
+    return _write(folder / "rejected-links.txt", chain(["[reason] [rule] [url] [via]"], lines))
 
 
 def seeds_report(tally: Tally) -> Iterator[str]:

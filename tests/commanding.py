@@ -76,7 +76,11 @@ class Command:
         if self._process.poll() is None:
             self._process.kill()
         self.ended()
-        until(lambda: set(processes_of(self.home)) <= self._before, what=f"the end of all processes of {self.home}", within=60)
+        until(
+            lambda: set(processes_of(self.home)) <= self._before,
+            what=f"the end of all processes of {self.home}",
+            within=60,
+        )
 
     def _fail(self, what: str) -> None:
         for reader in self._readers:

@@ -16,7 +16,7 @@ from archive.capture import Capture
 
 SEED = "http://www.garden.test/"
 COLLECTION = "garden"
-END_SECONDS = 110.0
+END_SECONDS = 200.0
 
 
 def arguments(site: GardenSite, home: Path, *extra: str) -> list[str]:

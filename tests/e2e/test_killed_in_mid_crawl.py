@@ -21,6 +21,7 @@ QUICK = {"GHOSTFLEET_FRONTIER__LEASE_SECONDS": "3", "GHOSTFLEET_FRONTIER__RETRY_
 """What a killed worker held is handed out again soon, so that the test need not wait for it."""
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "visitor", ["plain", pytest.param("chromium", marks=pytest.mark.browser)], ids=["crawlers", "ghosts"]
 )
