@@ -375,12 +375,14 @@ class Fetch:
     def _switch(self, head: ResponseHead, rest: bytes) -> None:
         """The handshake is kept as an exchange of its own; then bytes pass both ways as they come."""
         self.stage = Stage.UPGRADED
+        self.order.session.began()
         self._services.recorder.submit(self._exchange(head, None), self._handshake_kept)
         self._delivery.switch(head)
         self._delivery.pass_on(rest)
 
     def _handshake_kept(self, outcome: Kept | Lost) -> None:
         self.order.session.note(outcome, self.order.url, len(self._response.head))
+        self.order.session.ended()
         if isinstance(outcome, Lost) and self.stage is Stage.UPGRADED:
             self._end_upgrade()
 

