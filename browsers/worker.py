@@ -109,10 +109,12 @@ class Worker:
                 raise
             match claim:
                 case Lease():
-                    asked_to_rest = self._serve(claim)
-                    rest = _FIRST_REST if asked_to_rest is None else min(rest * 2, _LONGEST_REST)
-                    if asked_to_rest is not None:
-                        self._stop.wait(max(rest, min(asked_to_rest, _LONGEST_REST)))
+                    trouble = self._serve(claim)
+                    if trouble is None:
+                        rest = _FIRST_REST
+                    else:
+                        self._stop.wait(min(max(rest, trouble), _LONGEST_REST))
+                        rest = min(rest * 2, _LONGEST_REST)
                 case Pause():
                     self._stop.wait(claim.seconds)
                 case Finished() | Stopped():

@@ -14,10 +14,8 @@ import logging
 import os
 import re
 import shutil
-import stat
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -32,11 +30,10 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from frontier.guard import PING, answer, end_if_unused, is_up
+from frontier.socketplace import drop_socket_path, socket_path
 
 logger = logging.getLogger(__name__)
 
-_LONGEST_SOCKET: Final = 100
-"""Bytes of a unix socket's path; Linux takes 107, other systems 103."""
 _START_SECONDS: Final = 300.0
 _PIDFILE_SECONDS: Final = 5.0
 """Time that a fresh server has to note its process id."""
@@ -77,7 +74,7 @@ class EmbeddedRedis:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         with self._starting():
-            address = _socket_path(self.folder)
+            address = socket_path(self.folder)
             self.url = f"unix://{address}"
             if not is_up(address):
                 self._launch(address)
@@ -109,9 +106,12 @@ class EmbeddedRedis:
             return
         pause = threading.Event()
         deadline = time.monotonic() + _START_SECONDS
-        while _lives(self.folder / "redis.pid") and time.monotonic() < deadline:
+        while (number := _pid(self.folder)) and _lives(number) and time.monotonic() < deadline:
             pause.wait(_POLL_SECONDS)
         logger.info("Redis in %s ended", self.folder)
+        with self._starting():
+            if not is_up(address):
+                drop_socket_path(self.folder)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -147,7 +147,8 @@ class EmbeddedRedis:
         started, pause = time.monotonic(), threading.Event()
         while not answer(address, PING).startswith(b"+PONG"):
             waited = time.monotonic() - started
-            is_gone = waited > _PIDFILE_SECONDS and not _lives(self.folder / "redis.pid")
+            number = _pid(self.folder)
+            is_gone = waited > _PIDFILE_SECONDS if number is None else not _lives(number)
             if is_gone or waited > _START_SECONDS:
                 log = self.folder / "redis.log"
                 said = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "nothing in its log"
@@ -212,30 +213,6 @@ def _warnings(client: Any, where: str) -> list[str]:
     return found
 
 
-def _socket_path(folder: Path) -> str:
-    """Where the socket lies: in the folder, or, when that path is too long for one, in a private temporary folder."""
-    plain = str(folder / "redis.sock")
-    if len(os.fsencode(plain)) <= _LONGEST_SOCKET:
-        return plain
-    recorded = folder / "socket"
-    if recorded.exists():
-        address = recorded.read_text("utf-8")
-        if _is_private(Path(address).parent):
-            return address
-    address = str(Path(tempfile.mkdtemp(prefix="ghostfleet-"), "redis.sock"))
-    recorded.write_text(address, "utf-8")
-    return address
-
-
-def _is_private(folder: Path) -> bool:
-    """Whether it is still the folder that we made, and not another user's in its place."""
-    try:
-        found = folder.lstat()
-    except OSError:
-        return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
-
-
 def _locked(path: Path, how: int) -> IO[str]:
     """The file, open and locked until it is closed. Raises BlockingIOError when asked not to wait."""
     file = path.open("a")
@@ -247,16 +224,25 @@ def _locked(path: Path, how: int) -> IO[str]:
     return file
 
 
-def _lives(pidfile: Path) -> bool:
-    """Whether the process lives that wrote the file. One that ended and that nobody asks for does not."""
+def _pid(folder: Path) -> int | None:
+    """The server's process id; None before it is noted, and after an orderly end."""
     try:
-        number = int(pidfile.read_text("ascii"))
+        return int((folder / "redis.pid").read_text("ascii"))
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def _lives(number: int) -> bool:
+    """Whether this process lives. One that ended, and that nobody asks for, does not."""
+    try:
         os.kill(number, 0)
-        return Path(f"/proc/{number}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
-    except (ProcessLookupError, ValueError):
+    except ProcessLookupError:
         return False
-    except FileNotFoundError:
-        return pidfile.exists() and not Path("/proc/self").exists()
+    status = Path(f"/proc/{number}/stat")
+    try:
+        return status.read_text("ascii", "replace").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return not Path("/proc/self").exists()
 
 
 def _check_version(executable: str, folder: Path) -> None:

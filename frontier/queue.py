@@ -19,7 +19,7 @@ from frontier.control import Controls
 from frontier.job import Job, JobError, Limits
 from frontier.lease import Claim, Finished, Lease, Pause, Stopped
 from frontier.politeness import RUNTIME_FAILURE, Ending, Outcome, Politeness, Step, backoff_ms, next_step
-from frontier.record import leased, pack, place, unpack
+from frontier.record import finish_arguments, leased, pack, place, unpack
 from frontier.reports import Reports
 from frontier.resume import resumed
 from frontier.robots import Robots
@@ -72,7 +72,10 @@ class Frontier(Controls, Reports):
                 break
         for host in [host for host, why in self.hosts_aside().items() if why == "limit-host-pages"]:
             self.wake_host(host)
-        self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds)
+        for decision in self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds):
+            if isinstance(decision, Rejected) and decision.reason != "seen":
+                seed = decision.candidate.url
+                logger.warning("job %s: seed %s rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule)
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "opening")
         logger.info("job %s %s with %d seeds", self.job.name, "resumed" if before else "opened", len(self.job.seeds))
@@ -184,6 +187,11 @@ class Frontier(Controls, Reports):
         """Take back the leases that ran out; how many. `claim` does the same on its way."""
         return int(self._store.run("sweep", self.politeness.max_retries, 0))
 
+    @property
+    def obeys_robots(self) -> bool:
+        """Whether robots.txt decides in this job."""
+        return (self.job.profile.robots or self._settings.robots) == "obey"
+
     def robots(self, url: str) -> Robots | None:
         """The robots.txt that governs a URL; None when it must be fetched first, through the proxy."""
         return self._shelf.get(url)
@@ -244,7 +252,7 @@ class Frontier(Controls, Reports):
             logger.error("job %s: damaged record %r of URL %s set aside as failed", self.job.name, record[:200], id)
             host = record.partition(b"\n")[0].decode("utf-8", "replace")
             step = Step(Ending.FAILED)
-            self._store.run("finish", *_finish_arguments(id, token, worker, host, step, RUNTIME_FAILURE))
+            self._store.run("finish", *finish_arguments(id, token, worker, host, step, RUNTIME_FAILURE))
             return None
         return leased(
             candidate,
@@ -257,7 +265,7 @@ class Frontier(Controls, Reports):
         )
 
     def _end(self, lease: Lease, step: Step, outcome: Outcome, *, counts: bool = True) -> Ending:
-        arguments = _finish_arguments(
+        arguments = finish_arguments(
             lease.id,
             lease.token,
             lease.worker,
@@ -270,24 +278,6 @@ class Frontier(Controls, Reports):
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
         )
         return Ending(self._store.run("finish", *arguments).decode())
-
-
-def _finish_arguments(
-    id: str,
-    token: str,
-    worker: str,
-    host: str,
-    step: Step,
-    code: int,
-    *,
-    bytes: int = 0,
-    counts: bool = True,
-    most_failures: int = 1,
-    seed: str = "",
-) -> tuple[str | int, ...]:
-    """Arguments of finish.lua, in its order."""
-    waits = (step.url_wait_ms, step.host_wait_ms, int(step.host_failed))
-    return (id, token, worker, step.ending, code, bytes, *waits, int(counts), most_failures, seed, host)
 
 
 def _limits(limits: Limits) -> list[str | int | float]:

@@ -1,4 +1,4 @@
-"""A queued URL as it is kept in Redis: a line each for host and place, then JSON, as short as it can be."""
+"""A queued URL as Redis keeps it (a line each for host and place, then short JSON), and what its scripts are told."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from archive.capture import compact_json
 from frontier.lease import Lease
+from frontier.politeness import Step
 from frontier.scope import Candidate, Priority
 
 _SEED: Final = 1
@@ -73,3 +74,21 @@ def leased(
         host_failures=failures,
         seconds=seconds,
     )
+
+
+def finish_arguments(
+    id: str,
+    token: str,
+    worker: str,
+    host: str,
+    step: Step,
+    code: int,
+    *,
+    bytes: int = 0,
+    counts: bool = True,
+    most_failures: int = 1,
+    seed: str = "",
+) -> tuple[str | int, ...]:
+    """What finish.lua takes, in its order."""
+    waits = (step.url_wait_ms, step.host_wait_ms, int(step.host_failed))
+    return (id, token, worker, step.ending, code, bytes, *waits, int(counts), most_failures, seed, host)

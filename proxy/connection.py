@@ -57,6 +57,12 @@ class ClientConnection(asyncio.Protocol):
         self._is_running = False
         self._is_paused = False
 
+    @property
+    def awaits_client(self) -> bool:
+        """Whether it is the client's turn to speak: there is no request, or not all of it."""
+        exchange = self.stream.exchange if self.stream is not None else None
+        return exchange is None or not exchange.request_is_whole
+
     # -- asyncio.Protocol -----------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -80,7 +86,7 @@ class ClientConnection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """A client that has said all it will say still gets the answer it waits for (RFC 9112 section 9.6)."""
         self.is_at_end = True
-        return self.stream is not None
+        return self.stream is not None and not self.awaits_client and not self.stream.has_switched
 
     def connection_lost(self, exc: Exception | None) -> None:
         assert self._client is not None

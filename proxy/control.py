@@ -59,6 +59,8 @@ def start_control(controlled: Controlled, token: str, listener: socket.socket) -
             (r"/status", StatusPage, arguments),
             (r"/metrics", Metrics, arguments),
         ],
+        default_handler_class=_Nowhere,
+        default_handler_args=arguments,
         log_function=lambda handler: None,
     )
     server = HTTPServer(application, max_buffer_size=_MAX_RECORD, max_body_size=_MAX_RECORD)
@@ -101,18 +103,21 @@ class _Handler(RequestHandler):
         self.answer(refused.status, {"error": str(refused)})
 
 
+class _Nowhere(_Handler):
+    """Every other path."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        raise HTTPError(404, reason="no such path; there are /sessions, /status and /metrics")
+
+
 class Sessions(_Handler):
     """POST makes a session, GET lists them."""
 
     async def post(self) -> None:
         try:
-            body = json.loads(self.request.body or b"{}")
-            if not isinstance(body, dict):
-                raise Refused(400, "the body must be a JSON object")
+            body = _object(self.request.body)
             spec = SessionSpec.from_json(body)
-        except json.JSONDecodeError as error:
-            self.refuse(Refused(400, f"the body is no JSON: {error}"))
-            return
         except Refused as refused:
             self.refuse(refused)
             return
@@ -122,6 +127,17 @@ class Sessions(_Handler):
     def get(self) -> None:
         sessions = self.controlled.gate.sessions.values()
         self.answer(200, {session.id: session.report() for session in sessions})
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """The JSON object in a request's body. Raises Refused (400)."""
+    try:
+        found = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"the body is no JSON: {error}") from error
+    if not isinstance(found, dict):
+        raise Refused(400, "the body must be a JSON object")
+    return found
 
 
 class OneSession(_Handler):

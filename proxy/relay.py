@@ -83,13 +83,15 @@ class Said(events.Event):
 class Stream:
     """One exchange on a client's connection; what `proxy.delivery.Client` asks for."""
 
-    __slots__ = ("_connection", "exchange", "has_begun", "layer")
+    __slots__ = ("_connection", "exchange", "has_begun", "has_switched", "layer")
 
     def __init__(self, relay: RelayLayer, connection: ClientConnection) -> None:
         self.layer = relay
         self.exchange: Exchanging | None = None
         self.has_begun = False
         """Whether the client has got any of the response."""
+        self.has_switched = False
+        """Whether client and origin speak another protocol now."""
         self._connection = connection
 
     @property
@@ -130,7 +132,6 @@ class RelayLayer(layer.Layer):
         self._max_head = max_head
         self._buffer = b""
         self._searched = 0
-        self._switched = False
         self._closing = False
         self._child: layer.Layer | None = None
 
@@ -155,10 +156,11 @@ class RelayLayer(layer.Layer):
     # -- from the client ------------------------------------------------------------------------------------------
 
     def _received(self, data: bytes) -> layer.CommandGenerator[None]:
-        exchange = self._connection.stream.exchange if self._connection.stream is not None else None
+        stream = self._connection.stream
+        exchange = stream.exchange if stream is not None else None
         if self._closing:
             return
-        if exchange is not None and self._switched:
+        if stream is not None and exchange is not None and stream.has_switched:
             exchange.client_data(data)
             if exchange.wants_no_more:
                 self._connection.pause_reading()
@@ -264,7 +266,7 @@ class RelayLayer(layer.Layer):
             elif self._connection.is_at_end:
                 yield commands.CloseConnection(self.context.client)
         elif event.end == "switch":
-            self._switched = True
+            event.stream.has_switched = True
             if self._buffer and self._connection.stream is not None and self._connection.stream.exchange is not None:
                 data, self._buffer = self._buffer, b""
                 self._connection.stream.exchange.client_data(data)

@@ -234,7 +234,7 @@ class Process:
 
     def _close_idle_clients(self, now: float) -> None:
         for connection in list(self.connections.values()):
-            if connection.stream is None and now - connection.last_heard > _CLIENT_IDLE_SECONDS:
+            if connection.awaits_client and now - connection.last_heard > _CLIENT_IDLE_SECONDS:
                 connection.close()
 
     def _check_disk(self) -> None:

@@ -23,6 +23,7 @@ _KINDS: Final[Mapping[str, ResourceKind]] = {
     "conversion": "conversion",
 }
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20\x7f]+")
+_RECORD_ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _MEDIA_TYPE: Final = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
 
 
@@ -40,6 +41,8 @@ def derived(
         raise Refused(400, f"WARC-Target-URI = {url[:200]!r} is no URI")
     if not content_type or not _MEDIA_TYPE.fullmatch(content_type):
         raise Refused(400, f"Content-Type = {content_type!r} must name the block's media type")
+    if concurrent_to is not None and not _RECORD_ID.fullmatch(concurrent_to):
+        raise Refused(400, f"WARC-Concurrent-To = {concurrent_to!r} must be page or the UUID of a record")
     return Derived(context, checked, url, content_type, body, now_micros(), concurrent_to)
 
 

@@ -21,6 +21,7 @@ from archive.check import check
 from archive.settings import Settings
 
 PAGES = 6
+STOPPING = "stopping: 1 visits going on are finished; another Ctrl-C ends them now"
 
 
 @pytest.fixture
@@ -44,10 +45,6 @@ def _summary(home: Path, *seeds_and_flags: str, code: int = 0) -> dict[str, Any]
 def _captures(settings: Settings) -> list[Capture]:
     files = sorted(settings.archive_dir("garden").glob("*.warc.gz"))
     return [capture for file in files for capture in captures_of(file, "garden")]
-
-
-def _stopping(crawl: Command) -> None:
-    crawl.line(event="notice", text="stopping: 1 visits going on are finished; another Ctrl-C ends them now")
 
 
 def _whole_site_is_kept(settings: Settings, site: ChainSite) -> None:
@@ -102,7 +99,7 @@ def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on(settings
     with _crawl(settings.home, site.url, "--workers", "1") as crawl:
         until(lambda: "/2" in site.asked, what="the third page", within=90)
         crawl.signal(signal.SIGINT)
-        _stopping(crawl)
+        crawl.line(event="notice", text=STOPPING)
         site.let_go("/2")
         assert crawl.ended() == 0
     assert crawl.line(event="summary")["status"] == "stopped"
@@ -119,7 +116,7 @@ def test_a_second_ctrl_c_ends_it_now_and_nothing_is_missing_in_the_end(settings:
     with _crawl(settings.home, site.url, "--workers", "1", GHOSTFLEET_FRONTIER__LEASE_SECONDS="5") as crawl:
         until(lambda: "/2" in site.asked, what="the third page", within=90)
         crawl.signal(signal.SIGINT)
-        _stopping(crawl)
+        crawl.line(event="notice", text=STOPPING)
         crawl.signal(signal.SIGINT)
         assert crawl.ended() == 130
     site.let_go("/2")
@@ -171,7 +168,7 @@ def test_a_seed_that_can_not_be_reached_fails_the_job_with_the_reason(settings: 
 
 
 def test_a_private_address_is_refused_unless_allowed(home: Path, site: ChainSite) -> None:
-    with Command("crawl", site.url, "--json", home=home) as crawl:
+    with Command("crawl", site.url, "--json", "--robots", "ignore", home=home) as crawl:
         assert crawl.ended() == 1
     assert "needs --allow-private" in crawl.line(event="summary")["reason"]
     assert site.asked == []

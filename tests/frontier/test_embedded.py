@@ -169,6 +169,7 @@ def test_a_home_with_a_long_path_has_its_socket_elsewhere_in_private(home: Path)
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         with start_redis(deep) as second:
             assert second.url == server.url
+    assert not folder.exists()
     with start_redis(deep) as again:
         assert check_redis(again.url) == []
 

@@ -584,6 +584,18 @@ def test_a_browser_that_followed_a_seed_s_redirect_can_say_so(bench: Bench, link
     assert isinstance(frontier.add(links("http://example.com/x"))[0], Accepted)
 
 
+def test_a_seed_that_the_profile_excludes_is_told(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", exclude=("example",)))
+    assert "seed http://example.org/ rejected: excluded (exclude example)" in caplog.text
+    assert isinstance(frontier.claim("w"), Finished)
+    assert frontier.progress().rejected == {"excluded": 1}
+
+
+def test_a_profile_decides_on_robots_txt_before_the_settings_do(bench: Bench) -> None:
+    assert bench.frontier().obeys_robots
+    assert not bench.frontier(name="rude", profile=Profile(scope="any", robots="ignore")).obeys_robots
+
+
 # -- damage
 
 

@@ -43,6 +43,7 @@ def test_cpu_and_memory_are_counted() -> None:
         assert used.cpu > 0
         assert used.peak_bytes > 1_000_000
         assert used.redis_cpu == 0
+        assert sum(used.by_title.values()) == pytest.approx(used.cpu)
         process.communicate(b"\n")
 
 

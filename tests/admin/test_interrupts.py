@@ -1,0 +1,34 @@
+"""Signals, counted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+from waiting import until
+
+from admin.interrupts import Interrupts
+
+
+def test_each_signal_is_counted_and_ends_the_wait() -> None:
+    with Interrupts() as interrupts:
+        assert not interrupts.wait(0)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert interrupts.wait(30)
+        assert not interrupts.in_haste()
+        os.kill(os.getpid(), signal.SIGINT)
+        until(interrupts.in_haste, what="the second signal to be noticed")
+
+
+def test_another_thread_can_end_the_wait_without_a_signal() -> None:
+    with Interrupts() as interrupts:
+        threading.Thread(target=interrupts.wake).start()
+        assert not interrupts.wait(None)
+
+
+def test_handlers_are_as_before_afterwards() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with Interrupts():
+        assert signal.getsignal(signal.SIGTERM) != before
+    assert signal.getsignal(signal.SIGTERM) == before

@@ -1,0 +1,94 @@
+"""`check`, `repair`, `reindex` and `config` as people run them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commanding import ROOT, Command
+from exchanges import exchange, keep
+
+from archive.settings import Settings
+from archive.warcfile import WarcWriter
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "admin.cli", *arguments], capture_output=True, text=True, cwd=ROOT, timeout=100
+    )
+
+
+@pytest.fixture
+def archived(settings: Settings) -> Path:
+    """The folder of a collection called garden, with one closed WARC."""
+    _writer(settings).close()
+    return settings.archive_dir("garden")
+
+
+def _writer(settings: Settings) -> WarcWriter:
+    writer = WarcWriter(settings, "garden")
+    keep(writer, exchange())
+    writer.sync()
+    return writer
+
+
+def test_check_finds_nothing_in_what_we_wrote(archived: Path) -> None:
+    done = _run("check", str(archived))
+    assert (done.returncode, done.stdout) == (0, "no problems\n")
+
+
+def test_check_says_what_is_wrong_and_where(archived: Path) -> None:
+    (file,) = archived.glob("*.warc.gz")
+    file.write_bytes(file.read_bytes()[:-20])
+    done = _run("check", str(archived), "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout.splitlines()[0])["file"] == str(file)
+
+
+def test_check_of_what_is_not_there_is_one_line(tmp_path: Path) -> None:
+    done = _run("check", str(tmp_path / "nothing.warc.gz"))
+    assert done.returncode == 2
+    assert "nothing.warc.gz can't be read" in done.stderr
+
+
+def test_repair_finishes_what_a_killed_writer_left(settings: Settings) -> None:
+    writer = _writer(settings)
+    (left,) = settings.archive_dir("garden").glob("*.open")
+    content = left.read_bytes()
+    writer.close()
+    (closed,) = settings.archive_dir("garden").glob("*.warc.gz")
+    closed.unlink()
+    left.write_bytes(content)
+    done = _run("repair", "--home", str(settings.home), "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["outcome"] == "closed"
+    assert closed.read_bytes() == content
+
+
+def test_reindex_builds_index_and_dedup_from_the_files(settings: Settings, archived: Path) -> None:
+    with Command("reindex", "garden", "--json", home=settings.home) as reindex:
+        assert reindex.ended() == 0, reindex.stderr
+    assert reindex.lines == [{"collection": "garden", "captures": 1, "payloads": 1}]
+
+
+@pytest.mark.parametrize("command", ["repair", "reindex", "replay", "open"])
+def test_a_collection_that_is_not_there_is_named_with_those_that_are(
+    settings: Settings, archived: Path, command: str
+) -> None:
+    done = _run(command, "roses", "--home", str(settings.home))
+    assert done.returncode == 2
+    assert f"there is no collection roses in {settings.home}; there are: garden" in done.stderr
+
+
+def test_config_tells_each_value_and_where_it_comes_from(tmp_path: Path) -> None:
+    (tmp_path / "ghostfleet.toml").write_text("[proxy]\nport = 8123\n")
+    done = _run("config", "--home", str(tmp_path))
+    assert done.returncode == 0
+    assert f"home = {tmp_path}\n" in done.stdout
+    assert f"proxy.port = 8123  [{tmp_path}/ghostfleet.toml]" in done.stdout
+    assert "proxy.processes = 1  #" in done.stdout
+    settings = json.loads(_run("config", "--home", str(tmp_path), "--json").stdout)["settings"]
+    assert {row["name"]: row["source"] for row in settings}["proxy.port"] == f"{tmp_path}/ghostfleet.toml"

@@ -1,0 +1,225 @@
+"""The control port: sessions made, watched and ended over real HTTP, and derived records handed in."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+from typing import Any
+
+import pytest
+from odd_responses import page
+from origin import RawOrigin, Send, Wait, response
+from proxy_process import ProxyProcess
+from proxying import Client, credentials, request
+from waiting import until
+
+
+def call(
+    proxy: ProxyProcess, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None
+) -> tuple[int, Any]:
+    """Status and JSON of a call with the right token, unless the headers say otherwise."""
+    connection = http.client.HTTPConnection(proxy.ready["controls"][0], timeout=30)
+    token = (proxy.home / "control.token").read_text().strip()
+    try:
+        connection.request(method, path, body, {"Authorization": f"Bearer {token}", **(headers or {})})
+        reply = connection.getresponse()
+        return reply.status, json.loads(reply.read())
+    finally:
+        connection.close()
+
+
+def port_of(session: dict[str, Any]) -> Client:
+    """A connection to a session's own port."""
+    return Client(socket.create_connection((session["host"], session["port"]), 30))
+
+
+class TestToken:
+    @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic x", "bearer", "Bearer \xe4"])
+    @pytest.mark.parametrize("path", ["/sessions", "/status", "/metrics", "/sessions/" + "0" * 32])
+    def test_is_needed_for_everything(self, proxy: ProxyProcess, path: str, given: str) -> None:
+        status, answer = call(proxy, "GET", path, headers={"Authorization": given})
+
+        assert status == 401
+        assert "control.token" in answer["error"]
+
+    def test_does_not_help_a_page_that_comes_through_the_proxy(self, proxy: ProxyProcess) -> None:
+        """The port is reached only by those who can read the home."""
+        reply = proxy.get(f"http://{proxy.ready['controls'][0]}/sessions")
+
+        assert reply.status == 401
+
+
+class TestSessions:
+    def test_have_a_port_of_their_own_and_a_collection(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        origin.script("/in-session", Send(response(page(b"in-session"))))
+        session = proxy.session(collection="special", job="daily", page_id="page-7", listen=True)
+        with port_of(session) as client:
+            assert client.ask(request("plain", origin.url("/in-session"))).status == 200
+
+        (record,) = proxy.records("special").of(origin.url("/in-session"), "response")
+        assert record.field("WARC-Page-ID") == "page-7"
+        assert record.field("WARC-Job-ID") == "daily"
+        report = proxy.control("GET", f"/sessions/{session['id']}")
+        assert (report["urls"], report["novel"], report["failed"]) == (1, 1, 0)
+        assert report["bytes"] == len(response(page(b"in-session")))
+
+    def test_without_a_port_are_chosen_by_credentials(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        origin.script("/by-name", Send(response(page(b"by-name"))))
+        session = proxy.session(collection="by-name")
+
+        with port_of(session) as direct:
+            assert direct.ask(request("plain", origin.url("/by-name"), credentials(session))).status == 200
+        assert proxy.get(origin.url("/by-name"), credentials(session)).status == 200
+
+        assert len(proxy.records("by-name").of(origin.url("/by-name"))) == 4
+        assert b"roxy" not in origin.received("/by-name")
+
+    def test_choose_a_whole_tunnel_by_its_connect(self, proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
+        secure_origin.script("/tunnelled", Send(response(page(b"tunnelled"))))
+        session = proxy.session(collection="tunnels")
+
+        with proxy.tunnel(secure_origin.authority, credentials(session)) as client:
+            client.ask(request("connect", secure_origin.url("/tunnelled")))
+
+        assert len(proxy.records("tunnels").of(secure_origin.url("/tunnelled"), "response")) == 1
+
+    def test_refuse_wrong_credentials(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        session = proxy.session()
+
+        reply = proxy.get(origin.url("/"), credentials({**session, "token": "wrong"}))
+
+        assert (reply.status, reply.header("Proxy-Authenticate")) == (407, 'Basic realm="ghostfleet"')
+        assert origin.visits == []
+
+    def test_end_when_everything_of_them_is_kept(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        """Whoever deletes a session may count on its records, and its port is gone."""
+        go, ended = threading.Event(), list[dict[str, Any]]()
+        origin.script("/in-flight", Wait(go), Send(response(page(b"in-flight"))))
+        session = proxy.session(collection="ends", listen=True)
+        path = f"/sessions/{session['id']}"
+        with port_of(session) as client:
+            client.send(request("plain", origin.url("/in-flight")))
+            until(lambda: proxy.control("GET", path)["in_flight"], what="the exchange to begin")
+            deleter = threading.Thread(target=lambda: ended.append(proxy.control("DELETE", path)))
+            deleter.start()
+            go.set()
+            deleter.join()
+
+        assert (ended[0]["urls"], ended[0]["in_flight"]) == (1, 0)
+        assert len(proxy.records("ends").of(origin.url("/in-flight"), "response")) == 1
+        with pytest.raises(ConnectionRefusedError):
+            port_of(session)
+        assert call(proxy, "GET", path)[0] == 404
+        assert call(proxy, "DELETE", path)[0] == 404
+
+    @pytest.mark.parametrize(
+        ("body", "word"),
+        [
+            (b"", "collection"),
+            (b"{", "JSON"),
+            (b"\xff", "JSON"),
+            (b"[]", "object"),
+            (b"{}", "collection"),
+            (b'{"collection": "../x"}', "collection"),
+            (b'{"collection": "a", "mode": "live"}', "mode"),
+            (b'{"collection": "a", "datetime": "20269999"}', "datetime"),
+            (b'{"collection": "a", "colour": "red"}', "colour"),
+            (b'{"collection": "a", "page_id": "a\\r\\nb"}', "page_id"),
+            (b"[" * 100_000, "JSON"),
+        ],
+    )
+    def test_that_can_not_be_made_are_refused_with_the_reason(self, proxy: ProxyProcess, body: bytes, word: str) -> None:
+        status, answer = call(proxy, "POST", "/sessions", body)
+
+        assert status == 400
+        assert word in answer["error"]
+
+    def test_are_listed(self, proxy: ProxyProcess) -> None:
+        session = proxy.session()
+
+        assert call(proxy, "GET", "/sessions")[1][session["id"]]["urls"] == 0
+
+
+class TestRecords:
+    HEADERS = {"WARC-Type": "resource", "WARC-Target-URI": "urn:view:http://a/", "Content-Type": "image/png"}  # noqa: RUF012
+
+    def test_are_durable_when_answered_and_tied_to_their_page(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        url = origin.url("/the-page")
+        origin.script("/the-page", Send(response(page(b"the-page"))))
+        session = proxy.session(collection="shots", page_url=url, page_id="page-8", listen=True)
+        with port_of(session) as client:
+            client.ask(request("plain", url))
+
+        status, answer = call(
+            proxy,
+            "POST",
+            f"/sessions/{session['id']}/records",
+            b"\x89PNG",
+            {**self.HEADERS, "WARC-Target-URI": f"urn:view:{url}", "WARC-Concurrent-To": "page"},
+        )
+
+        assert status == 201
+        archive = proxy.records("shots")
+        (shot,) = archive.kinds("resource")
+        (response_record,) = archive.of(url, "response")
+        assert shot.id == f"<urn:uuid:{answer['record_id']}>"
+        assert shot.path.name.removesuffix(".open") == answer["filename"]
+        assert shot.offset == answer["offset"]
+        assert shot.block == b"\x89PNG"
+        assert shot.field("WARC-Concurrent-To") == response_record.id
+        assert shot.field("WARC-Page-ID") == "page-8"
+        assert answer["record_id"] in {line["id"] for line in proxy.sidecar_lines("shots")}
+
+    @pytest.mark.parametrize("kind", ["resource", "metadata", "conversion"])
+    def test_of_kinds_that_claim_nothing_about_an_origin_are_taken(self, proxy: ProxyProcess, kind: str) -> None:
+        session = proxy.session(collection=f"kind-{kind}")
+
+        status, _ = call(
+            proxy, "POST", f"/sessions/{session['id']}/records", b"x", {**self.HEADERS, "WARC-Type": kind}
+        )
+
+        assert status == 201
+        assert len(proxy.records(f"kind-{kind}").kinds(kind)) == 1
+
+    @pytest.mark.parametrize(
+        ("changed", "word"),
+        [
+            ({"WARC-Type": "response"}, "WARC-Type"),
+            ({"WARC-Type": "revisit"}, "WARC-Type"),
+            ({"WARC-Type": "warcinfo"}, "WARC-Type"),
+            ({"WARC-Type": ""}, "WARC-Type"),
+            ({"WARC-Target-URI": ""}, "WARC-Target-URI"),
+            ({"WARC-Target-URI": "no uri"}, "WARC-Target-URI"),
+            ({"Content-Type": ""}, "Content-Type"),
+            ({"WARC-Concurrent-To": "x>"}, "WARC-Concurrent-To"),
+        ],
+    )
+    def test_that_could_deceive_are_refused(self, proxy: ProxyProcess, changed: dict[str, str], word: str) -> None:
+        session = proxy.session(collection="refused-records")
+
+        status, answer = call(
+            proxy, "POST", f"/sessions/{session['id']}/records", b"x", {**self.HEADERS, **changed}
+        )
+
+        assert status == 400
+        assert word in answer["error"]
+        assert not proxy.folder("refused-records").exists()
+
+    def test_need_a_session(self, proxy: ProxyProcess) -> None:
+        assert call(proxy, "POST", f"/sessions/{'0' * 32}/records", b"x", self.HEADERS)[0] == 404
+
+
+class TestNumbers:
+    def test_are_those_of_the_main_port(self, proxy: ProxyProcess) -> None:
+        status, answer = call(proxy, "GET", "/status")
+
+        assert status == 200
+        assert set(answer) == set(proxy.status())
+        assert answer["pid"] == proxy.status()["pid"]
+
+    def test_of_unknown_paths_are_none(self, proxy: ProxyProcess) -> None:
+        for path in ("/", "/nothing", "/sessions/xyz", "/sessions/../status"):
+            assert call(proxy, "GET", path)[0] == 404
+        assert call(proxy, "PUT", "/sessions")[0] == 405

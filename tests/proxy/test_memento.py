@@ -1,0 +1,263 @@
+"""Archived responses made ready to be sent: from real WARC files and a real index, without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+from kept import exchange, keep, sha1
+
+from archive.capture import Body, Capture, Digests, Exchange, Message, Original
+from archive.settings import Settings
+from archive.warcfile import WarcWriter
+from dedupdb.captures import Captures
+from proxy.byterange import ByteRange
+from proxy.memento import Archive, Wanted
+
+URL = "http://example.org/page"
+
+
+class Shelf:
+    """A collection "news", its index, and what can be asked of both."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.captures = Captures(settings.database_url)
+        self.writer = WarcWriter(settings, "news")
+        self.archive = Archive(settings, self.captures)
+
+    def keep(self, *exchanges: Exchange, original: Original | None = None) -> list[Capture]:
+        kept = keep(self.writer, exchanges, original)
+        self.captures.add(kept)
+        return kept
+
+    def find(self, url: str = URL, **changed: object) -> tuple[bytes, bytes] | None:
+        """Head and body that would be sent."""
+        facts = {"method": "GET", "date": None, "range": None, "is_conditional": False, "collection": "news"}
+        memento = self.archive.find(Wanted(url=url, **(facts | changed)))  # type: ignore[arg-type]
+        if memento is None:
+            return None
+        body = b"".join(memento.pieces)
+        memento.close()
+        assert memento.length == len(body)
+        return memento.head, body
+
+    def body(self, url: str = URL, **changed: object) -> bytes | None:
+        found = self.find(url, **changed)
+        return found and found[1]
+
+
+@pytest.fixture
+def shelf(settings: Settings) -> Iterator[Shelf]:
+    made = Shelf(settings)
+    yield made
+    made.captures.close()
+
+
+def raw(url: str, head: bytes, body: bytes, payload: bytes | None = None, status: int = 200) -> Exchange:
+    """An exchange whose response is exactly these bytes."""
+    made = exchange(url, body, status=status)
+    payload = body if payload is None else payload
+    assert made.digests
+    digests = Digests(sha1(head + body), sha1(payload), made.digests.payload_sha256, len(payload))
+    return replace(made, response=Message(head, Body((body,), None, len(body))), digests=digests)
+
+
+def headers(head: bytes) -> list[bytes]:
+    """The lines between status line and empty line."""
+    return head.split(b"\r\n")[1:-2]
+
+
+class TestHead:
+    def test_keeps_what_describes_the_page_and_makes_the_rest_fit_this_client(self, shelf: Shelf) -> None:
+        head = (
+            b"HTTP/1.0 200 Fine\r\nX-ODD:  1 \r\nConnection: close\r\nKeep-Alive: 5\r\nTransfer-Encoding: chunked\r\n"
+            b"Trailer: X-Sum\r\nSet-Cookie: a=b\nno colon\r\nFolded: a\r\n b\r\n\r\n"
+        )
+        shelf.keep(raw(URL, head, b"5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n", b"hello"))
+
+        found = shelf.find()
+
+        assert found is not None
+        assert found[0].startswith(b"HTTP/1.1 200 Fine\r\n")
+        assert found[0].endswith(b"\r\n\r\n")
+        *kept, length, date = headers(found[0])
+        assert kept == [b"X-ODD:  1 ", b"Set-Cookie: a=b", b"Folded: a", b" b"]
+        assert length == b"Content-Length: 5"
+        assert date.startswith(b"Memento-Datetime: ")
+        assert date.endswith(b" GMT")
+        assert found[1] == b"hello"
+
+    @pytest.mark.parametrize("status", [204, 304])
+    def test_of_a_response_without_body_announces_none(self, shelf: Shelf, status: int) -> None:
+        shelf.keep(raw(URL, b"HTTP/1.1 %d X\r\nETag: a\r\n\r\n" % status, b"", status=status))
+
+        found = shelf.find(is_conditional=True)
+
+        assert found is not None
+        assert headers(found[0])[0] == b"ETag: a"
+        assert b"Content-Length" not in found[0]
+
+    def test_to_a_head_has_the_length_and_no_body(self, shelf: Shelf) -> None:
+        shelf.keep(exchange(URL, b"hello"))
+
+        found = shelf.find(method="HEAD")
+
+        assert found is not None
+        assert b"Content-Length: 5\r\n" in found[0]
+        assert found[1] == b""
+
+
+class TestChoice:
+    def test_falls_on_the_nearest_date_and_else_on_the_newest(self, shelf: Shelf) -> None:
+        for number, day in enumerate((100, 200, 300)):
+            shelf.keep(replace(exchange(URL, b"version %d" % number), started=day * 86_400_000_000))
+
+        assert shelf.body() == b"version 2"
+        assert shelf.body(date=120 * 86_400_000_000) == b"version 0"
+        assert shelf.body(date=180 * 86_400_000_000) == b"version 1"
+        assert shelf.body(date=0) == b"version 0"
+
+    def test_never_falls_on_another_method(self, shelf: Shelf) -> None:
+        shelf.keep(replace(exchange(URL, b"answer to a form"), method="POST"))
+
+        assert shelf.find() is None
+        assert shelf.body(method="POST") == b"answer to a form"
+        shelf.keep(exchange(URL, b"the page"))
+        assert shelf.body() == b"the page"
+        assert shelf.body(method="POST") == b"answer to a form"
+
+    @pytest.mark.parametrize(("url", "collection"), [("http://example.org/other", "news"), (URL, "other")])
+    def test_never_falls_on_another_url_or_collection(self, shelf: Shelf, url: str, collection: str) -> None:
+        shelf.keep(exchange(URL))
+
+        assert shelf.find(url, collection=collection) is None
+
+    def test_passes_over_not_modified_unless_it_was_asked_for(self, shelf: Shelf) -> None:
+        shelf.keep(replace(exchange(URL, b"the page"), started=1_000_000))
+        shelf.keep(raw(URL, b"HTTP/1.1 304 Not Modified\r\n\r\n", b"", status=304))
+
+        assert shelf.body() == b"the page"
+        found = shelf.find(is_conditional=True)
+        assert found is not None
+        assert found[0].startswith(b"HTTP/1.1 304 ")
+
+    def test_passes_over_handshakes(self, shelf: Shelf) -> None:
+        shelf.keep(raw(URL, b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n", b"", status=101))
+
+        assert shelf.find() is None
+
+    def test_passes_over_what_can_not_be_read(self, shelf: Shelf) -> None:
+        shelf.keep(replace(exchange(URL, b"the page"), started=1_000_000))
+        (good,) = shelf.keep(exchange("http://example.org/good"))
+        shelf.captures.add(
+            [
+                replace(good, url=URL, key="org,example)/page", filename="gone.warc.gz", record_id="x1"),
+                replace(good, url=URL, key="org,example)/page", offset=5, record_id="x2"),
+            ]
+        )
+
+        assert shelf.body() == b"the page"
+
+
+class TestRevisits:
+    def test_answer_with_their_own_head_and_the_originals_payload(self, shelf: Shelf) -> None:
+        (first,) = shelf.keep(replace(exchange("http://elsewhere.example/", b"the payload"), started=1_000_000))
+        head = b"HTTP/1.1 200 Again\r\nDate: today\r\nContent-Length: 11\r\n\r\n"
+        shelf.keep(
+            raw(URL, head, b"the payload"), original=Original(first.record_id, first.url, first.date)
+        )
+
+        found = shelf.find()
+
+        assert found is not None
+        assert found[0].startswith(b"HTTP/1.1 200 Again\r\nDate: today\r\nContent-Length: 11\r\n")
+        assert found[1] == b"the payload"
+
+    def test_without_their_original_are_passed_over(self, shelf: Shelf) -> None:
+        (whole,) = shelf.keep(replace(exchange(URL, b"an older page"), started=1_000_000))
+        lost = Original("00000000-0000-4000-8000-000000000000", URL, 5)
+        shelf.keep(exchange(URL, b"the payload"), original=lost)
+
+        assert shelf.body() == b"an older page"
+        assert whole.url == URL
+
+
+def part(first: int, last: int, total: int) -> Exchange:
+    """An archived 206 of a film whose byte at each place is known."""
+    body = bytes(place % 256 for place in range(first, last + 1))
+    head = b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes %d-%d/%d\r\n\r\n" % (first, last, total)
+    return raw(URL, head, body, status=206)
+
+
+def film(start: int, stop: int) -> bytes:
+    return bytes(place % 256 for place in range(start, stop))
+
+
+class TestRanges:
+    @pytest.mark.parametrize(
+        ("asked", "found"),
+        [
+            (ByteRange(0, 4), (0, 5)),
+            (ByteRange(100, None), (100, 1000)),
+            (ByteRange(None, 10), (990, 1000)),
+            (ByteRange(0, 99999), (0, 1000)),
+            (ByteRange(999, 999), (999, 1000)),
+        ],
+    )
+    @pytest.mark.parametrize("whole", [True, False])
+    def test_are_cut_from_a_whole_film(
+        self, shelf: Shelf, asked: ByteRange, found: tuple[int, int], whole: bool
+    ) -> None:
+        shelf.keep(exchange(URL, film(0, 1000)) if whole else part(0, 999, 1000))
+
+        answer = shelf.find(range=asked)
+
+        assert answer is not None
+        assert answer[0].startswith(b"HTTP/1.1 206 Partial Content\r\n")
+        assert b"Content-Range: bytes %d-%d/1000\r\n" % (found[0], found[1] - 1) in answer[0]
+        assert b"Content-Length: %d\r\n" % (found[1] - found[0]) in answer[0]
+        assert answer[1] == film(*found)
+
+    @pytest.mark.parametrize("asked", [ByteRange(1000, None), ByteRange(5, 4), ByteRange(None, 0)])
+    def test_outside_are_not_there(self, shelf: Shelf, asked: ByteRange) -> None:
+        shelf.keep(exchange(URL, film(0, 1000)))
+
+        assert shelf.find(range=asked) is None
+
+    def test_are_found_in_the_part_that_holds_them(self, shelf: Shelf) -> None:
+        shelf.keep(part(0, 299, 1000), part(300, 599, 1000), part(600, 999, 1000))
+
+        assert shelf.body(range=ByteRange(350, 400)) == film(350, 401)
+        assert shelf.body(range=ByteRange(250, 400)) == film(250, 300), "the beginning of what was asked for"
+        assert shelf.body(range=ByteRange(None, 100)) == film(900, 1000)
+
+    def test_are_needed_for_a_part(self, shelf: Shelf) -> None:
+        shelf.keep(part(0, 299, 1000))
+        assert shelf.find() is None
+
+        shelf.keep(part(0, 999, 1000))
+        found = shelf.find()
+        assert found is not None
+        assert found[0].startswith(b"HTTP/1.1 200 OK\r\n")
+        assert found[1] == film(0, 1000)
+
+    def test_of_an_error_page_are_ignored(self, shelf: Shelf) -> None:
+        shelf.keep(exchange(URL, b"no such film", status=404))
+
+        found = shelf.find(range=ByteRange(0, 3))
+
+        assert found is not None
+        assert found[0].startswith(b"HTTP/1.1 404 ")
+        assert found[1] == b"no such film"
+
+    def test_cut_the_payload_wherever_its_pieces_end(self, shelf: Shelf) -> None:
+        pieces = [b"%x\r\n%b\r\n" % (stop - start, film(start, stop)) for start, stop in ((0, 7), (7, 8), (8, 1000))]
+        body = b"".join(pieces) + b"0\r\n\r\n"
+        shelf.keep(raw(URL, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", body, film(0, 1000)))
+
+        ranges: Sequence[tuple[int, int]] = [(0, 6), (6, 8), (7, 7), (5, 500), (999, 999)]
+        assert [shelf.body(range=ByteRange(*asked)) for asked in ranges] == [
+            film(first, last + 1) for first, last in ranges
+        ]

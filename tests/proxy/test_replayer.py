@@ -1,0 +1,204 @@
+"""The same proxy the other way round: everything from the archive, nothing from the live web."""
+
+from __future__ import annotations
+
+import random
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from email.utils import formatdate
+from typing import Any
+
+import pytest
+from odd_responses import OK, chunked, page
+from origin import RawOrigin, Send, response
+from proxy_process import ADDRESS, ProxyProcess
+from proxying import Client, Reply, request
+from waiting import until
+
+PAGE = page(b"the page")
+FILM = random.Random(5).randbytes(3_000_000)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What was recorded, and a session that replays it."""
+
+    proxy: ProxyProcess
+    origin: RawOrigin
+    session: dict[str, Any]
+
+    def open(self) -> Client:
+        return Client(socket.create_connection((self.session["host"], self.session["port"]), 30))
+
+    def get(self, path: str, *lines: str, method: str = "GET", body: bytes = b"") -> Reply:
+        with self.open() as client:
+            return client.ask(request("plain", self.origin.url(path), *lines, method=method, body=body))
+
+
+@pytest.fixture(scope="module")
+def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
+    proxy = _shared_proxy
+    with RawOrigin(ADDRESS) as origin:
+        origin.script("/page", Send(response(PAGE, b"Content-Type: text/html", b"Connection: keep-alive")))
+        origin.script("/chunks", Send(OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(b"in ", b"chunks")))
+        origin.script("/film", Send(response(FILM, b"Content-Type: video/mp4")))
+        origin.answer("/form", lambda asked: (Send(response(asked.split(b" ")[0] + page(b"form"))),))
+        origin.script("/gone", Send(response(page(b"gone"), status=b"410 Gone")))
+        recording = proxy.session(collection="shown", listen=True)
+        with Client(socket.create_connection((recording["host"], recording["port"]), 30)) as client:
+            for path in ("/page", "/page?copy", "/chunks", "/film", "/gone"):
+                if path == "/page?copy":
+                    origin.script(path, Send(response(PAGE, b"Content-Type: text/plain")))
+                client.ask(request("plain", origin.url(path)))
+            client.ask(request("plain", origin.url("/form"), method="POST", body=b"a=b"))
+        proxy.control("DELETE", f"/sessions/{recording['id']}")
+        proxy.index()
+        visits = len(origin.visits)
+        yield Stage(proxy, origin, proxy.session(collection="shown", mode="replay", listen=True))
+        assert len(origin.visits) == visits, "the live web was asked"
+
+
+def test_an_archived_page_comes_back(stage: Stage) -> None:
+    reply = stage.get("/page")
+
+    assert (reply.status, reply.body, reply.header("Content-Type")) == (200, PAGE, "text/html")
+    assert reply.header("Memento-Datetime")
+
+
+def test_a_revisit_comes_back_with_its_own_head(stage: Stage) -> None:
+    assert len(stage.proxy.records("shown").kinds("revisit")) == 1
+
+    reply = stage.get("/page?copy")
+
+    assert (reply.body, reply.header("Content-Type")) == (PAGE, "text/plain")
+
+
+def test_chunks_are_taken_off(stage: Stage) -> None:
+    reply = stage.get("/chunks")
+
+    assert (reply.body, reply.header("Content-Length")) == (b"in chunks", "9")
+
+
+def test_errors_come_back_as_they_were(stage: Stage) -> None:
+    assert stage.get("/gone").status == 410
+
+
+@pytest.mark.parametrize(
+    ("value", "start", "stop"), [("0-99", 0, 100), ("2000000-", 2_000_000, 3_000_000), ("-5", 2_999_995, 3_000_000)]
+)
+def test_a_range_is_cut_out(stage: Stage, value: str, start: int, stop: int) -> None:
+    reply = stage.get("/film", f"Range: bytes={value}")
+
+    assert (reply.status, reply.body) == (206, FILM[start:stop])
+    assert reply.header("Content-Range") == f"bytes {start}-{stop - 1}/3000000"
+
+
+def test_several_requests_share_a_connection(stage: Stage) -> None:
+    paths = ["/page", "/film", "/missing", "/chunks"]
+    with stage.open() as client:
+        client.send(b"".join(request("plain", stage.origin.url(path)) for path in paths))
+        replies = [client.read_reply() for _ in paths]
+
+    assert [reply.status for reply in replies] == [200, 200, 404, 200]
+    assert replies[1].body == FILM
+
+
+def test_a_head_has_no_body(stage: Stage) -> None:
+    with stage.open() as client:
+        head = client.ask(request("plain", stage.origin.url("/film"), method="HEAD"))
+        missing = client.ask(request("plain", stage.origin.url("/missing"), method="HEAD"))
+        assert client.ask(request("plain", stage.origin.url("/page"))).body == PAGE
+
+    assert (head.status, head.header("Content-Length")) == (200, "3000000")
+    assert missing.status == 404
+
+
+def test_what_is_missing_is_said_so_that_nobody_takes_it_for_archived(stage: Stage) -> None:
+    reply = stage.get("/missing?<script>")
+
+    assert (reply.status, reply.header("Ghostfleet-Replay")) == (404, "miss")
+    assert reply.head.startswith(b"HTTP/1.1 404 Not in this archive")
+    assert b"<script>" not in reply.body
+    assert b"&lt;script&gt;" in reply.body
+
+
+def test_a_form_is_answered_as_a_form(stage: Stage) -> None:
+    assert stage.get("/form").status == 404
+    assert stage.get("/form", method="POST", body=b"a=b").body.startswith(b"POST")
+
+
+def test_a_body_that_breaks_is_refused(stage: Stage) -> None:
+    with stage.open() as client:
+        client.send(request("plain", stage.origin.url("/form"), "Transfer-Encoding: chunked", method="POST") + b"x\r\n")
+
+        assert client.read_reply().status == 400
+
+
+def test_the_date_asked_for_decides(stage: Stage) -> None:
+    """One page recorded twice: each date finds its own."""
+    proxy, origin = stage.proxy, stage.origin
+    dates = []
+    for version in (b"old", b"new"):
+        origin.script("/dated", Send(response(page(version))))
+        session = proxy.session(collection="dated", listen=True)
+        with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
+            client.ask(request("plain", origin.url("/dated")))
+        proxy.control("DELETE", f"/sessions/{session['id']}")
+        record = proxy.records("dated").of(origin.url("/dated"), "response")[-1]
+        dates.append(record.field("WARC-Date") or "")
+        threading_safe_second(dates)
+    origin.visits.clear()
+    proxy.index()
+    digits = ["".join(char for char in date if char.isdigit())[:17] for date in dates]
+
+    for place, version in enumerate((b"old", b"new")):
+        session = proxy.session(collection="dated", mode="replay", listen=True, datetime=digits[place])
+        with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
+            assert client.ask(request("plain", origin.url("/dated"))).body == page(version)
+            newest = client.ask(request("plain", origin.url("/dated"), f"Accept-Datetime: {formatdate(2e9, usegmt=True)}"))
+            oldest = client.ask(request("plain", origin.url("/dated"), f"Accept-Datetime: {formatdate(0, usegmt=True)}"))
+            nonsense = client.ask(request("plain", origin.url("/dated"), "Accept-Datetime: teatime"))
+        assert (newest.body, oldest.body, nonsense.body) == (page(b"new"), page(b"old"), page(version))
+
+
+def test_a_reader_that_is_slow_gets_everything(stage: Stage) -> None:
+    with stage.open() as client:
+        client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16384)
+        client.send(request("plain", stage.origin.url("/film")))
+        until(lambda: client.stream.recv(1, socket.MSG_PEEK), what="the first bytes")
+
+        assert client.read_reply().body == FILM
+
+
+def test_a_session_counts_what_it_showed(stage: Stage) -> None:
+    session = stage.proxy.session(collection="shown", mode="replay", listen=True)
+    with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
+        client.ask(request("plain", stage.origin.url("/page")))
+        client.ask(request("plain", stage.origin.url("/missing")))
+
+    report = stage.proxy.control("DELETE", f"/sessions/{session['id']}")
+    assert (report["urls"], report["failed"], report["errors"]) == (2, 1, {"404": 1})
+    assert report["bytes"] == len(PAGE)
+
+
+def test_a_record_that_lost_its_end_breaks_off(stage: Stage) -> None:
+    """A damaged file must not be shown as a whole page."""
+    proxy, origin = stage.proxy, stage.origin
+    body = random.Random(9).randbytes(2_000_000)
+    origin.script("/torn", Send(response(body)))
+    session = proxy.session(collection="torn", listen=True)
+    with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
+        client.ask(request("plain", origin.url("/torn")))
+    proxy.control("DELETE", f"/sessions/{session['id']}")
+    origin.visits.clear()
+    proxy.index()
+    (path,) = proxy.folder("torn").iterdir()
+    with path.open("r+b") as file:
+        file.truncate(1_000_000)
+
+    session = proxy.session(collection="torn", mode="replay", listen=True)
+    with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
+        reply = client.ask(request("plain", origin.url("/torn")))
+    assert (reply.status, reply.whole) == (200, False)
+    assert body.startswith(reply.body)
