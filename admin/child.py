@@ -51,11 +51,11 @@ class Standing:
         """Its process id."""
         return os.getpid()
 
-    def is_ready(self, **facts: Any) -> None:
+    def report_ready(self, **facts: Any) -> None:
         """Tell the parent that this process serves, and what it should know."""
         self._tell({"ready": True, **facts})
 
-    def is_unfit(self, message: str) -> None:
+    def report_unfit(self, message: str) -> None:
         """Tell the parent in one line why this process can't serve, and that trying again is no use."""
         self._tell({"ready": False, "error": message})
 

@@ -81,7 +81,14 @@ def ghostfleet() -> None:
 def main() -> None:
     """Entry point of the `ghostfleet` command. Exit codes: 0 done, 1 the job failed, 2 bad input, 130 interrupted."""
     try:
-        code = ghostfleet.main(standalone_mode=False)
+        code = ghostfleet.main(prog_name="ghostfleet", standalone_mode=False)
+    except click.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.UsageError as error:
+        command = error.ctx.command_path if error.ctx else "ghostfleet"
+        click.echo(f"ghostfleet: {error.format_message().rstrip('.')}; see `{command} --help`", err=True)
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

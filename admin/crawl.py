@@ -58,6 +58,7 @@ class Crawl:
         jobs = self._settings.collection(definition.collection) / "jobs"
         run = take_up(jobs, definition.collection, definition.job, definition.limits)
         with held(run):
+            self._display.note(f"{run.state.name}: starting")
             return self._sit(run)
 
     def _sit(self, run: Run) -> Summary:
@@ -133,7 +134,7 @@ class Crawl:
         run = run.save(status=how.status, reason=how.reason, seconds=seconds)
         status = f"{how.status} ({how.reason})" if how.reason else how.status
         write_reports(run.folder, meter.tally, JobFacts(run.state.name, status, seconds, remaining))
-        return summarise(run, meter.tally, progress, self._settings.archive_dir(run.state.collection))
+        return summarise(run, meter.tally, progress, self._settings)
 
 
 def for_one_machine(settings: Settings) -> Settings:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 _FORMAT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_NOISY: Final = ("httpx", "httpcore", "waitress.queue")
 
 
 def to_stderr() -> None:
@@ -20,17 +21,6 @@ def to_file(path: Path) -> None:
 
 
 def _configure(**destination: Any) -> None:
-    import structlog
-
     logging.basicConfig(level=logging.INFO, format=_FORMAT, force=True, **destination)
-    for noisy in ("httpx", "httpcore", "waitress.queue"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            structlog.processors.format_exc_info,
-            structlog.processors.KeyValueRenderer(key_order=["event"]),
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        cache_logger_on_first_use=True,
-    )
+    for name in _NOISY:
+        logging.getLogger(name).setLevel(logging.WARNING)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 PLAIN_SECONDS: Final = 5.0
 _NOTICES: Final = 4
@@ -111,20 +112,29 @@ class LiveDisplay:
         from rich.live import Live
 
         self._notices: list[str] = []
+        self._view: View | None = None
         self._live = Live(console=Console(file=stream), auto_refresh=False, transient=True)
         self._live.start()
 
     def show(self, view: View) -> None:
         """Draw the panel anew."""
-        self._live.update(_panel(view, self._notices), refresh=True)
+        self._view = view
+        self._draw()
 
     def note(self, line: str) -> None:
         """Kept in the panel's last lines."""
         self._notices = [*self._notices, line][-_NOTICES:]
+        self._draw()
 
     def close(self) -> None:
         """Give the terminal back; the panel disappears, the summary follows."""
         self._live.stop()
+
+    def _draw(self) -> None:
+        from rich.text import Text
+
+        notices = Text("\n".join(self._notices), style="yellow")
+        self._live.update(_panel(self._view, notices) if self._view else notices, refresh=True)
 
 
 def display_for(stream: TextIO, *, as_json: bool) -> Display:
@@ -170,7 +180,7 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
-def _panel(view: View, notices: list[str]) -> RenderableType:
+def _panel(view: View, notices: Text) -> RenderableType:
     from rich.console import Group
     from rich.panel import Panel
     from rich.table import Table
@@ -183,8 +193,8 @@ def _panel(view: View, notices: list[str]) -> RenderableType:
         table.add_row(Text("failed", style="red"), Text(f"{count} × {kind}"))
     title = f"{view.name}  {clock(view.seconds)}"
     footer = "finishing what is in flight; Ctrl-C again ends it now" if view.stopping else "Ctrl-C stops cleanly"
-    lines: list[RenderableType] = [table, *(Text(line, style="yellow") for line in notices)]
-    return Panel(Group(*lines), title=Text(title), subtitle=Text(footer, style="dim"), title_align="left")
+    content = Group(table, notices) if notices else table
+    return Panel(content, title=Text(title), subtitle=Text(footer, style="dim"), title_align="left")
 
 
 def _rows(view: View) -> list[tuple[str, str]]:

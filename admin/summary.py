@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from admin.codes import word
 from admin.progress import clock, human_bytes
 from admin.runs import Run, Status
 from admin.tally import Tally
+from archive.settings import DEFAULT_HOME, Settings
 from frontier.lease import Progress
 
-_ENDINGS = {
-    "finished": "finished: everything in scope was visited",
-    "limit": "stopped at its limit",
-    "stopped": "stopped; the same command goes on from here",
-    "failed": "failed",
+_ENDINGS: Final[dict[Status, str]] = {
+    "running": "it goes on",
+    "finished": "everything in scope was visited",
+    "limit": "the same command with a higher limit goes on from here",
+    "stopped": "the same command goes on from here",
+    "failed": "the same command tries again",
 }
 
 
@@ -50,22 +53,19 @@ class Summary:
     """The job's folder: crawl.log and reports."""
     archive: str
     """The collection's WARC files."""
+    replay: str
+    """The command that shows the result."""
 
     def as_json(self) -> dict[str, Any]:
-        """For `--json`: the fields by their names, and how to look at the result."""
-        return {"event": "summary", **asdict(self), "replay": self.replay_command}
-
-    @property
-    def replay_command(self) -> str:
-        """What shows the result."""
-        return f"ghostfleet replay {self.collection}"
+        """For `--json`: the fields by their names."""
+        return {"event": "summary", **asdict(self)}
 
     def lines(self) -> Iterator[str]:
         """For people."""
         reason = f" ({self.reason})" if self.reason else ""
-        yield f"{self.job} {_ENDINGS.get(self.status, self.status)}{reason} after {clock(self.seconds)}"
+        yield f"{self.job} {self.status}{reason} after {clock(self.seconds)}; {_ENDINGS[self.status]}"
         yield from (f"  {name:10} {text}" for name, text in self._rows())
-        yield f"  look at it with: {self.replay_command}"
+        yield f"  look at it with: {self.replay}"
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "pages", f"{self.pages}{f', {self.queued} still queued' if self.queued else ''}"
@@ -81,9 +81,11 @@ class Summary:
         yield "reports", self.folder
 
 
-def summarise(run: Run, tally: Tally, progress: Progress, archive: Path) -> Summary:
-    """The summary of a run that has just ended; `archive` is the folder of its collection's WARC files."""
+def summarise(run: Run, tally: Tally, progress: Progress, settings: Settings) -> Summary:
+    """The summary of a run that has just ended."""
     state, count = run.state, tally.all
+    is_usual = settings.home == Path(DEFAULT_HOME).absolute()
+    where = "" if is_usual else f" --home {shlex.quote(str(settings.home))}"
     return Summary(
         job=state.name,
         collection=state.collection,
@@ -103,5 +105,6 @@ def summarise(run: Run, tally: Tally, progress: Progress, archive: Path) -> Summ
         http_errors={code: number for code, number in tally.codes.most_common() if code >= 400},
         excluded=tally.disregards,
         folder=str(run.folder),
-        archive=str(archive),
+        archive=str(settings.archive_dir(state.collection)),
+        replay=f"ghostfleet replay {state.collection}{where}",
     )

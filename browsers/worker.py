@@ -242,38 +242,31 @@ def run_worker(
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     profile = frontier.job.profile
     agent = profile.user_agent or settings.archive.user_agent
+    obey = (profile.robots or settings.frontier.robots) == "obey"
     token = read_token(settings.home)
-    with ExitStack() as open_things:
-        open_things.callback(frontier.close)
-        ports = [open_things.enter_context(Control(address, token)) for address in controls]
+    with ExitStack() as at_the_end:
+        at_the_end.callback(frontier.close)
+        ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
         plain = PlainVisitor(settings, ports, user_agent=agent, connections=concurrency)
-        open_things.callback(plain.close)
-        ghost = None if profile.visitor == "plain" else _ghost(settings, ports, proxy)
-        if ghost is not None:
-            open_things.callback(ghost.close)
-        obey = (profile.robots or settings.frontier.robots) == "obey"
+        at_the_end.callback(plain.close)
+        visitors = Visitors(plain, None if profile.visitor == "plain" else _ghost(settings, ports, proxy, at_the_end))
+        rules = Rules(frontier, plain, agent, obey=obey)
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
-        heartbeat = open_things.enter_context(Heartbeat(frontier.renew, beat_seconds))
-        worker = Worker(
-            frontier,
-            Visitors(plain, ghost),
-            Rules(frontier, plain, agent, obey=obey),
-            name=name,
-            stop=stop,
-            heartbeat=heartbeat,
-            log_dir=log_dir,
-        )
+        heartbeat = at_the_end.enter_context(Heartbeat(frontier.renew, beat_seconds))
+        worker = Worker(frontier, visitors, rules, name=name, stop=stop, heartbeat=heartbeat, log_dir=log_dir)
         log.info("worker %s: job %s, visitor %s, %d at once", name, job, profile.visitor, concurrency)
         tally = worker.run(concurrency)
     log.info("worker %s: job %s, ended: %s", name, job, compact_json(tally.as_json()))
     return tally
 
 
-def _ghost(settings: Settings, controls: Sequence[Control], proxy: str) -> Visitor:
-    """Playwright is loaded only where there are ghosts."""
+def _ghost(settings: Settings, controls: Sequence[Control], proxy: str, at_the_end: ExitStack) -> Visitor:
+    """A ghost that is closed at the end. Playwright is loaded only where there are any."""
     from browsers.chromium import ChromiumVisitor
 
-    return ChromiumVisitor(settings, controls, authority(settings.home, proxy))
+    ghost = ChromiumVisitor(settings, controls, authority(settings.home, proxy))
+    at_the_end.callback(ghost.close)
+    return ghost
 
 
 def _outcome(visit: Visit, ruling: Ruling) -> Outcome:

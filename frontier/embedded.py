@@ -1,7 +1,8 @@
 """A private redis-server in the home: found, started, shared, and ended with its last user.
 
-It listens on a unix socket only, keeps an append-only file (synced every second: a kill -9 loses nothing, a power cut
-at most the last second, which costs second visits) and never evicts. It is nobody's child: commands of the same home
+It listens on a unix socket only, keeps an append-only file and never evicts. The file is synced every second, and
+under load Redis writes it up to two seconds late: a kill -9 or a power cut takes the frontier back by that time, to a
+state it had, which costs second visits and never a URL. It is nobody's child: commands of the same home
 share it, each holding a shared lock on `redis/users.lock`, and the last one ends it. A small guard process
 (`guard.py`) does so when the last one was killed; should the guard be killed too, the next start attaches to the
 server that is still there.
@@ -84,7 +85,7 @@ class EmbeddedRedis:
         return self
 
     def revive(self) -> bool:
-        """Start the server again if it died; True when it had to be. What was acknowledged is still there."""
+        """Start the server again if it died; True when it had to be. Its last two seconds may be lost."""
         address = self.url.removeprefix("unix://")
         with self._starting():
             if is_up(address):

@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 _SHUTDOWN: Final = b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n"
 PING: Final = b"*1\r\n$4\r\nPING\r\n"
@@ -46,12 +46,25 @@ def end_if_unused(folder: Path, address: str) -> bool:
     """Shut the server down unless somebody uses it; `start.lock` keeps others from starting or ending it meanwhile."""
     with (folder / "start.lock").open("a") as starting, (folder / "users.lock").open("a") as users:
         fcntl.flock(starting, fcntl.LOCK_EX)
-        try:
-            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not is_alone(users):
             return False
         answer(address, _SHUTDOWN)
         return True
+
+
+def is_alone(users: IO[str]) -> bool:
+    """Whether nobody else holds the lock; then it is ours.
+
+    A guard that was waiting for the last user takes the lock for a moment, once: that is waited out, and does not
+    count as a user.
+    """
+    for _ in range(3):
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            fcntl.flock(users, fcntl.LOCK_SH)
+    return False
 
 
 def is_up(address: str) -> bool:

@@ -86,7 +86,8 @@ class ClientConnection(asyncio.Protocol):
     def eof_received(self) -> bool:
         """A client that has said all it will say still gets the answer it waits for (RFC 9112 section 9.6)."""
         self.is_at_end = True
-        return self.stream is not None and not self.awaits_client and not self.stream.has_switched
+        exchange = self.stream.exchange if self.stream is not None else None
+        return exchange is not None and not self.awaits_client and not exchange.ends_with_client
 
     def connection_lost(self, exc: Exception | None) -> None:
         assert self._client is not None

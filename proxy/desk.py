@@ -45,13 +45,16 @@ def _origin(scheme: str, authority: str) -> tuple[Destination, str, str]:
     return Destination(host, port, scheme == "https"), shown, f"{scheme}://{shown}"
 
 
-def _host_and_port(authority: str, default: int) -> tuple[str, int]:
+def _host_and_port(authority: str, default: int | None) -> tuple[str, int]:
     head, colon, tail = authority.rpartition(":")
     host, digits = (head, tail) if colon and not tail.endswith("]") else (authority, "")
     if digits and not (_PORT.fullmatch(digits) and 0 < int(digits) < 65536):
         raise BadMessage(f"bad port in {authority[:100]!r}")
+    port = int(digits) if digits else default
+    if port is None:
+        raise BadMessage(f"no port in {authority[:100]!r}")
     try:
-        return ascii_host(host.strip("[]")), int(digits or default)
+        return ascii_host(host.strip("[]")), port
     except UrlError as error:
         raise BadMessage(str(error)) from error
 
@@ -87,7 +90,7 @@ class Desk:
     def connect(self, head: RequestHead, listener: Session | None) -> Tunnel:
         """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
         session, trusted = self._gate.who(head, listener)
-        host, port = _host_and_port(head.target, 443)
+        host, port = _host_and_port(head.target, None)  # RFC 9110 section 9.3.6: there is no default
         return Tunnel(f"{host}:{port}", session, trusted, tls=True)
 
     def begin(self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client) -> Exchanging:

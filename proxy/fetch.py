@@ -141,6 +141,11 @@ class Fetch:
         return self._request_reader.done
 
     @property
+    def ends_with_client(self) -> bool:
+        """Whether there is no end but the client's leaving: a stream of events, a switched protocol."""
+        return self._incoming.is_endless or self.stage is Stage.UPGRADED
+
+    @property
     def wants_no_more(self) -> bool:
         """Whether the client must stop sending for now: nobody takes the bytes yet."""
         if self._upstream is None:
@@ -186,6 +191,15 @@ class Fetch:
         elif self.stage is Stage.BODY:
             self._complete("time")
         elif self.stage is Stage.UPGRADED and now >= self._total_deadline:
+            self._end_upgrade()
+
+    def break_off(self) -> None:
+        """End it now, because the process ends: what has come is kept."""
+        if self.stage in (Stage.CONNECTING, Stage.HEAD):
+            self._fail(crawl_log.RUNTIME, "stopping", 503)
+        elif self.stage is Stage.BODY:
+            self._complete("time")
+        elif self.stage is Stage.UPGRADED:
             self._end_upgrade()
 
     # -- from the origin ------------------------------------------------------------------------------------------

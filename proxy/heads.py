@@ -22,7 +22,18 @@ NEVER_FORWARDED: Final = frozenset(
 _FRAMING: Final = frozenset((b"transfer-encoding", b"content-length"))
 _NEVER_DROPPED: Final = _FRAMING | {b"host", b"cookie", b"authorization", b"content-type", b"content-encoding"}
 """What `Connection` can't make hop-by-hop: without it the origin would see another request, or where another ends."""
-_NOT_FOR_CLIENTS: Final = frozenset((b"connection", b"keep-alive", b"proxy-connection", b"proxy-authenticate"))
+_NOT_FOR_CLIENTS: Final = frozenset(
+    (
+        b"connection",
+        b"keep-alive",
+        b"proxy-connection",
+        b"proxy-authenticate",
+        b"ghostfleet-error",
+        b"ghostfleet-replay",
+        b"warcprox-meta",
+    )
+)
+"""Response headers that only the proxy may say; an origin's are in the record, not on the wire to the client."""
 
 
 def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = False) -> bytes:

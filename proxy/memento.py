@@ -104,10 +104,13 @@ class Archive:
                     raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
                 record.close()
                 record, body = self._record(original), original
-            return _memento(head, capture, body.payload_length, record, wanted)
+            memento = _memento(head, capture, body.payload_length, record, wanted)
         except BaseException:
             record.close()
             raise
+        if memento is None:
+            record.close()
+        return memento
 
     def _record(self, capture: Capture) -> StoredRecord:
         path = self._settings.archive_dir(capture.collection) / capture.filename

@@ -28,6 +28,7 @@ class Answered:
 
     request_is_whole = True
     wants_no_more = False
+    ends_with_client = False
 
     def request_data(self, data: bytes) -> int:
         """Requests to the proxy itself have no body that counts."""

@@ -37,6 +37,10 @@ class Exchanging(Protocol):
     def wants_no_more(self) -> bool:
         """Whether the client must stop sending for now."""
 
+    @property
+    def ends_with_client(self) -> bool:
+        """Whether there is no end but the client's leaving."""
+
     def request_data(self, data: bytes) -> int:
         """The next bytes of the request's body; how many belong to it. Raises BadMessage, OSError."""
 

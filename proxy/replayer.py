@@ -96,6 +96,10 @@ class Replay:
         return self._reader.done
 
     @property
+    def ends_with_client(self) -> bool:
+        return False
+
+    @property
     def wants_no_more(self) -> bool:
         return False
 

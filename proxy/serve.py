@@ -157,7 +157,10 @@ class Process:
         if self._control_server is not None:
             self._control_server.stop()
         for connection in list(self.connections.values()):
-            connection.close()
+            if connection.stream is None:
+                connection.close()
+            else:
+                connection.abort()
         self.services.pool.close_idle(float("inf"))
         self._replayer.stop()
         self._claims.close()
@@ -212,10 +215,14 @@ class Process:
 
     async def _drained(self) -> None:
         deadline = self.loop.time() + self.settings.proxy.drain_seconds
+        for fetch in [fetch for fetch in self.services.active if fetch.ends_with_client]:
+            fetch.break_off()
         while self.services.active and self.loop.time() < deadline:
             await asyncio.sleep(_TICK_SECONDS / 5)
         if self.services.active:
-            log.warning("%d exchanges were still in flight at the end of the drain", len(self.services.active))
+            log.warning("%d exchanges in flight at the end of the drain are broken off", len(self.services.active))
+        for fetch in list(self.services.active):
+            fetch.break_off()
 
     async def _tick(self) -> None:
         """The clock of all deadlines: one task instead of a timer for each exchange."""

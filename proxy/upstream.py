@@ -250,7 +250,7 @@ def _tls_context(extra_ca: str, *, verify: bool = True) -> ssl.SSLContext:
     if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
-        context.minimum_version = ssl.TLSVersion.TLSv1
+        context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
         context.set_ciphers("ALL:@SECLEVEL=0")
         context.options |= getattr(ssl, "OP_LEGACY_SERVER_CONNECT", 0x4)
     return context

@@ -79,6 +79,10 @@ class WriteRecord:
         return self._reader.done
 
     @property
+    def ends_with_client(self) -> bool:
+        return False
+
+    @property
     def wants_no_more(self) -> bool:
         return False
 

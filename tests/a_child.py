@@ -29,12 +29,12 @@ def main() -> int:
     (given.folder / f"{given.title}.pid").write_text(str(os.getpid()))
     with Interrupts() as interrupts:
         if given.mode == "refuse":
-            standing.is_unfit("the disk is full; make room")
+            standing.report_unfit("the disk is full; make room")
             return 1
         if given.mode == "crash":
             print("out of luck", flush=True)
             return 3
-        standing.is_ready(number=42)
+        standing.report_ready(number=42)
         if given.mode == "work":
             return 0
         if given.mode == "parent":

@@ -7,7 +7,8 @@ import threading
 from contextlib import suppress
 
 from origin import RawOrigin
-from proxying import BrokenOff, RunningProxy, request
+from proxying import RunningProxy, request
+from rawclient import BrokenOff
 from warcs import Archive
 
 

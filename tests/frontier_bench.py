@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import redis
+from waiting import until
 
 from archive.settings import FrontierSettings
 from frontier.job import Job, Profile
@@ -72,6 +73,15 @@ class Bench:
     def expire(self, lease: Lease, job: str = "spring") -> None:
         """Let a lease run out."""
         self.client.zadd(self.key("leases", job), {lease.id: 1}, xx=True)
+
+    def wait_until_written(self) -> None:
+        """Return when Redis has handed all it acknowledged to the system: it may postpone that while it syncs."""
+
+        def is_written() -> bool:
+            told = self.client.info("persistence")
+            return not told["aof_buffer_length"] and not told["aof_pending_bio_fsync"]
+
+        until(is_written, what="Redis to write its append-only file")
 
     def close(self) -> None:
         """Close all connections."""

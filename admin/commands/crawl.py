@@ -64,6 +64,7 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
     definition = _definition(seeds, flags, settings)
     summary, hurried = _run(settings, definition, as_json)
     if summary is None:
+        click.echo("ghostfleet: stopped before it had begun", err=True)
         return INTERRUPTED
     for line in [json.dumps(summary.as_json(), ensure_ascii=False)] if as_json else summary.lines():
         click.echo(line)

@@ -91,7 +91,7 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
         index.reconcile()
         server = create_server(create_app(captures), sockets=[listener], threads=_CDX_THREADS)
         threading.Thread(target=server.run, name="cdx", daemon=True).start()
-        standing.is_ready(cdx=sockets.address(listener))
+        standing.report_ready(cdx=sockets.address(listener))
         if standing.is_alone:
             click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))
         try:
@@ -117,7 +117,7 @@ def proxy_process(index: int, listen_fd: int, control_fd: int, redis_url: str, *
         control_fd=control_fd,
         index=index,
         redis_url=redis_url,
-        ready=standing.is_ready,
+        ready=standing.report_ready,
     )
 
 
@@ -132,7 +132,7 @@ def redis_keeper(**given: Any) -> None:
     server = EmbeddedRedis(settings.home)
     with Interrupts() as interrupts:
         try:
-            standing.is_ready(url=server.start().url)
+            standing.report_ready(url=server.start().url)
             while not interrupts.wait(_REVIVE_SECONDS):
                 server.revive()
         except RedisProblem as error:
@@ -161,7 +161,7 @@ def _begin(
 
 def _refuse(standing: Standing, message: str) -> NoReturn:
     """Say why this process can't serve, to the parent and in the log, and end."""
-    standing.is_unfit(message)
+    standing.report_unfit(message)
     raise InputError(message)
 
 

@@ -41,7 +41,7 @@ def test_version_and_help_import_no_room() -> None:
 def test_every_command_explains_itself(name: str) -> None:
     done = _run(name, "--help")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"Usage: python -m admin.cli {name}")
+    assert done.stdout.startswith(f"Usage: ghostfleet {name}")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,8 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(arguments: list[str], messa
     done = _run(*arguments, GHOSTFLEET_HOME=str(tmp_path))
     assert done.returncode == 2
     assert message in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("ghostfleet: ")
+    assert done.stderr.count("\n") == 1
 
 
 def test_a_profile_with_an_unknown_key_is_refused(tmp_path: Path) -> None:

@@ -56,8 +56,10 @@ def test_several_processes_share_the_port(settings: Settings, site: ChainSite) -
     with _start(settings.home, "--processes", "2") as fleet:
         ready = fleet.line(ready=True)
         assert len(ready["controls"]) == 2
-        urls = [f"{site.url}{number}" for number in range(1, 4)]
-        assert [_get(ready["proxy"], url).status_code for url in urls] == [200, 200, 200]
+        urls = [f"{site.url}{number}" for number in range(1, 4)] * 4
+        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}
+        os.kill(child(settings.home, "proxy-1"), signal.SIGKILL)
+        assert {_get(ready["proxy"], url).status_code for url in urls} == {200}, "nobody is turned away meanwhile"
 
 
 def test_a_killed_proxy_is_replaced_and_what_it_had_kept_is_whole(settings: Settings, site: ChainSite) -> None:
@@ -119,6 +121,14 @@ def test_a_second_signal_ends_it_at_once(settings: Settings, site: ChainSite) ->
             until(lambda: not _listens(proxy), what="the port to be closed")
             fleet.signal(signal.SIGINT)
             assert fleet.ended() == 130
+
+
+def test_a_signal_while_it_starts_leaves_nothing(home: Path) -> None:
+    with _start(home) as fleet:
+        until(lambda: (home / "redis" / "redis.pid").exists(), what="Redis to be started")
+        fleet.signal(signal.SIGINT)
+        assert fleet.ended() == 130
+    assert fleet.lines == []
 
 
 def test_a_taken_port_is_one_line_and_leaves_nothing(home: Path) -> None:

@@ -321,7 +321,7 @@ def test_documents_of_all_kinds_are_recorded_with_their_status(
         "alert(1); confirm(2); prompt(3); print()",
         "onbeforeunload = event => { event.preventDefault(); return 'stay' }",
         "for (let i = 0; i < 20; i++) window.open('/pop' + i)",
-        "for (let i = 0; i < 20; i++) Object.assign(document.createElement('a'), {href: '/z' + i, download: 1}).click()",
+        "for (let i = 20; i--;) Object.assign(document.createElement('a'), {href: '/z' + i, download: 1}).click()",
         "location.href = 'file:///etc/passwd'",
         "location.href = 'chrome://crash'",
         "location.href = 'mailto:a@b.test'",

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from odd_responses import RESPONSES, Odd
 from origin import Close, RawOrigin, Send, certificate_authority, server_tls
-from proxying import ROUTES, BrokenOff, Reply, Route, RunningProxy
+from proxying import ROUTES, Route, RunningProxy
+from rawclient import BrokenOff, Reply
 from warcs import Archive
 
 ADDRESS = "127.0.1.21"

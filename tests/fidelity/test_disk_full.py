@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from clients import Load, body, check_kept
 from origin import RawOrigin, Send, response
-from proxying import BrokenOff, Reply, RunningProxy
+from proxying import RunningProxy
+from rawclient import BrokenOff, Reply
 from waiting import until
 
 ADDRESS = "127.0.1.27"

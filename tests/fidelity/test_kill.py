@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from clients import Load, body, check_kept
 from origin import RawOrigin, Send, response
-from proxying import BrokenOff, RunningProxy
+from proxying import RunningProxy
+from rawclient import BrokenOff
 from waiting import until
 from warcs import files
 

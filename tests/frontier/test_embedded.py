@@ -147,10 +147,11 @@ def test_an_orphan_is_attached_to(home: Path) -> None:
     assert not is_up(address(server))
 
 
-def test_one_that_was_killed_is_revived_with_all_it_had_acknowledged(home: Path) -> None:
+def test_one_that_was_killed_is_revived_with_all_it_had_written(home: Path) -> None:
     with start_redis(home) as server:
         with client(server) as link:
             link.mset({f"k{number}": number for number in range(1000)})
+            until(lambda: not link.info("persistence")["aof_buffer_length"], what="Redis to write its file")
         assert not server.revive()
         os.kill(pid(server), signal.SIGKILL)
         until(lambda: not is_up(address(server)), what="Redis to be gone")

@@ -13,7 +13,8 @@ from odd_responses import OK, chunked, page
 from origin import Close, Drip, RawOrigin, Reset, Send, Step, Wait, response, server_tls
 from origin import certificate_authority as another_authority
 from proxy_process import ADDRESS, ProxyProcess
-from proxying import Client, Reply, credentials, request
+from proxying import credentials, request
+from rawclient import Client, Reply
 from redis_server import RedisServer
 from waiting import until
 from warcs import Stored

@@ -11,7 +11,8 @@ import pytest
 from odd_responses import page
 from origin import RawOrigin, Send, Wait, response
 from proxy_process import ADDRESS, ProxyProcess
-from proxying import BrokenOff, Client, request
+from proxying import request
+from rawclient import BrokenOff, Client
 from waiting import until
 
 

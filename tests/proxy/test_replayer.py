@@ -13,7 +13,8 @@ import pytest
 from odd_responses import OK, chunked, page
 from origin import RawOrigin, Send, response
 from proxy_process import ADDRESS, ProxyProcess
-from proxying import Client, Reply, request
+from proxying import request
+from rawclient import Client, Reply
 from waiting import until
 
 PAGE = page(b"the page")
@@ -135,9 +136,8 @@ def test_a_body_that_breaks_is_refused(stage: Stage) -> None:
         assert client.read_reply().status == 400
 
 
-def test_the_date_asked_for_decides(stage: Stage) -> None:
+def test_the_date_asked_for_decides(proxy: ProxyProcess, origin: RawOrigin) -> None:
     """One page recorded twice: each date finds its own."""
-    proxy, origin = stage.proxy, stage.origin
     dates = []
     for version in (b"old", b"new"):
         origin.script("/dated", Send(response(page(version))))
@@ -147,8 +147,7 @@ def test_the_date_asked_for_decides(stage: Stage) -> None:
         proxy.control("DELETE", f"/sessions/{session['id']}")
         record = proxy.records("dated").of(origin.url("/dated"), "response")[-1]
         dates.append(record.field("WARC-Date") or "")
-        threading_safe_second(dates)
-    origin.visits.clear()
+    origin.close()
     proxy.index()
     digits = ["".join(char for char in date if char.isdigit())[:17] for date in dates]
 
@@ -182,16 +181,15 @@ def test_a_session_counts_what_it_showed(stage: Stage) -> None:
     assert report["bytes"] == len(PAGE)
 
 
-def test_a_record_that_lost_its_end_breaks_off(stage: Stage) -> None:
+def test_a_record_that_lost_its_end_breaks_off(proxy: ProxyProcess, origin: RawOrigin) -> None:
     """A damaged file must not be shown as a whole page."""
-    proxy, origin = stage.proxy, stage.origin
     body = random.Random(9).randbytes(2_000_000)
     origin.script("/torn", Send(response(body)))
     session = proxy.session(collection="torn", listen=True)
     with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
         client.ask(request("plain", origin.url("/torn")))
     proxy.control("DELETE", f"/sessions/{session['id']}")
-    origin.visits.clear()
+    origin.close()
     proxy.index()
     (path,) = proxy.folder("torn").iterdir()
     with path.open("r+b") as file:

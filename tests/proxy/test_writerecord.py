@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 from proxy_process import ProxyProcess
-from proxying import Client, Reply, credentials
+from proxying import credentials
+from rawclient import Client, Reply
 from redis_server import RedisServer
 
 

@@ -1,0 +1,323 @@
+"""Connections to origins, against real sockets: shared, limited, dropped, and what TLS said."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from origin import Close, RawOrigin, Reset, Send, Step, Wait, certificate_authority, response, server_tls
+from proxy_process import ADDRESS
+from waiting import until
+
+from archive.settings import ProxySettings
+from proxy.addresses import AddressRefused, NameNotFound, Resolver
+from proxy.upstream import Destination, Pool, Upstream
+
+
+class User:
+    """Whoever has a connection; collects what comes."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.has_answer = asyncio.Event()
+        self.closed: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+
+    def upstream_data(self, data: bytes) -> None:
+        self.data += data
+        self.has_answer.set()
+
+    def upstream_closed(self, error: Exception | None) -> None:
+        self.closed.set_result(error)
+
+    def upstream_writable(self) -> None:
+        pass
+
+
+type MakePool = Callable[..., Pool]
+
+
+@pytest.fixture
+async def pool_of() -> AsyncIterator[MakePool]:
+    """Pools with settings of the test's choice; their connections are closed at the end."""
+    made: list[Pool] = []
+
+    def make(**settings: Any) -> Pool:
+        chosen = ProxySettings(allow_private=True, **settings)
+        made.append(Pool(chosen, Resolver(chosen.resolve, allow_private=chosen.allow_private)))
+        return made[-1]
+
+    yield make
+    for pool in made:
+        pool.close_idle(float("inf"))
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+def busy() -> Iterator[RawOrigin]:
+    """An origin that answers everything."""
+    with RawOrigin(ADDRESS) as origin:
+        origin.otherwise(lambda _: (Send(response(b"hello")),))
+        yield origin
+
+
+def at(origin: RawOrigin, *, tls: bool = False) -> Destination:
+    return Destination(origin.address, origin.port, tls)
+
+
+async def ask(upstream: Upstream) -> bytes:
+    """One exchange over the connection."""
+    upstream.user = user = User()
+    upstream.write(b"GET / HTTP/1.1\r\n\r\n")
+    await user.has_answer.wait()
+    return user.data
+
+
+async def closed(upstream: Upstream) -> None:
+    """Returns once the connection is closed."""
+    await asyncio.to_thread(until, lambda: not upstream.is_open, what="the connection to close")
+
+
+class TestSharing:
+    async def test_a_connection_given_back_is_used_next(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of()
+        assert pool.idle(at(busy)) is None
+        first = await pool.connect(at(busy))
+        assert await ask(first) == response(b"hello")
+
+        pool.give_back(at(busy), first)
+
+        assert pool.idle(at(busy)) is first
+        assert pool.idle(at(busy)) is None
+        pool.give_back(at(busy), first)
+        assert first.origin.ip == ADDRESS
+        assert first.origin.protocols == ("http/1.1",)
+
+    async def test_the_one_used_last_comes_first(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of()
+        one, two = await pool.connect(at(busy)), await pool.connect(at(busy))
+        pool.give_back(at(busy), one)
+        pool.give_back(at(busy), two)
+
+        assert pool.idle(at(busy)) is two
+
+        pool.give_back(at(busy), two)
+
+    async def test_connections_are_kept_apart_by_destination(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of()
+        upstream = await pool.connect(at(busy))
+        pool.give_back(at(busy), upstream)
+
+        assert pool.idle(Destination("localhost", busy.port, tls=False)) is None
+        assert pool.idle(at(busy, tls=True)) is None
+
+    async def test_one_that_died_meanwhile_is_not_handed_out(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of()
+        upstream = await pool.connect(at(busy))
+        pool.give_back(at(busy), upstream)
+        busy.close()
+        await closed(upstream)
+
+        assert pool.idle(at(busy)) is None
+
+    async def test_one_that_speaks_unasked_is_cut(self, pool_of: MakePool) -> None:
+        speak = threading.Event()
+        with RawOrigin(ADDRESS) as origin:
+            origin.otherwise(lambda _: (Send(response(b"hello")), Wait(speak), Send(b"HTTP/1.1 408 Late\r\n\r\n")))
+            pool = pool_of()
+            upstream = await pool.connect(at(origin))
+            await ask(upstream)
+            pool.give_back(at(origin), upstream)
+            speak.set()
+            await closed(upstream)
+
+            assert pool.idle(at(origin)) is None
+
+
+class TestLimits:
+    async def test_more_than_its_share_waits_for_a_place(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of(connections_per_host=2)
+        one, two = await pool.connect(at(busy)), await pool.connect(at(busy))
+        waiting = [asyncio.ensure_future(pool.connect(at(busy))) for _ in range(3)]
+        done, _ = await asyncio.wait(waiting, timeout=0.05)
+        assert not done
+
+        pool.give_back(at(busy), one)
+        done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        assert [task.result() for task in done] == [one], "a connection given back serves the next in line"
+
+        pool.drop(at(busy), two)
+        done, left = await asyncio.wait([task for task in waiting if task not in done], return_when="FIRST_COMPLETED")
+        (new,) = (task.result() for task in done)
+        assert new not in (one, two), "a dropped one makes room for a new one"
+
+        pool.give_back(at(busy), one)
+        assert [await task for task in left] == [one]
+        pool.drop(at(busy), one)
+        pool.drop(at(busy), new)
+        assert busy.connections == 3
+
+    async def test_a_call_that_fails_gives_its_place_back(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of(connections_per_host=1)
+        busy.close()
+        for _ in range(3):
+            with pytest.raises(OSError, match="refused|Connect call failed"):
+                await asyncio.wait_for(pool.connect(at(busy)), 10)
+
+    async def test_places_are_not_lost_when_many_compete(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of(connections_per_host=3)
+
+        async def one_exchange(number: int) -> None:
+            upstream = pool.idle(at(busy)) or await pool.connect(at(busy))
+            assert await ask(upstream) == response(b"hello")
+            if number % 5:
+                pool.give_back(at(busy), upstream)
+            else:
+                pool.drop(at(busy), upstream)
+
+        await asyncio.wait_for(asyncio.gather(*map(one_exchange, range(60))), 30)
+
+        assert len(busy.visits) == 60
+
+    async def test_what_is_idle_too_long_is_closed(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of()
+        upstream = await pool.connect(at(busy))
+        pool.give_back(at(busy), upstream)
+
+        pool.close_idle(upstream.idle_since)
+        assert upstream.is_open
+        pool.close_idle(upstream.idle_since + 0.001)
+        assert not upstream.is_open
+        assert pool.idle(at(busy)) is None
+
+
+class TestCalls:
+    async def test_that_nobody_takes_say_so(self, pool_of: MakePool) -> None:
+        with RawOrigin(ADDRESS) as gone:
+            pass
+        pool = pool_of()
+
+        with pytest.raises(ConnectionRefusedError):
+            await pool.connect(at(gone))
+        with pytest.raises(NameNotFound):
+            await pool.connect(Destination("no-such-name.invalid", 80, tls=False))
+
+    async def test_to_private_addresses_are_not_made(self, busy: RawOrigin) -> None:
+        settings = ProxySettings()
+        pool = Pool(settings, Resolver({}, allow_private=False))
+
+        with pytest.raises(AddressRefused):
+            await pool.connect(at(busy))
+
+        assert busy.connections == 0
+
+    async def test_that_take_too_long_end(self, pool_of: MakePool, tmp_path: Path) -> None:
+        """The origin accepts, but never answers TLS's hello."""
+        with RawOrigin(ADDRESS) as origin:
+            never = threading.Event()
+            origin.greet(Wait(never))
+
+            with pytest.raises(TimeoutError):
+                await pool_of(connect_seconds=0.2).connect(at(origin, tls=True))
+            never.set()
+
+    @pytest.mark.parametrize("steps", [(Reset(),), (Close(),)])
+    async def test_that_break_at_once_are_errors_or_closed_connections(
+        self, pool_of: MakePool, steps: tuple[Step, ...]
+    ) -> None:
+        """Whichever comes first: nobody may be left waiting."""
+        with RawOrigin(ADDRESS) as origin:
+            origin.greet(*steps)
+            pool = pool_of()
+            for _ in range(20):
+                try:
+                    upstream = await pool.connect(at(origin))
+                except OSError:
+                    continue
+                upstream.user = user = User()
+                await asyncio.wait_for(user.closed, 10)
+                pool.drop(at(origin), upstream)
+
+
+class TestTls:
+    async def test_that_is_well_is_described(
+        self, pool_of: MakePool, origin_ca: Path, origin_tls: ssl.SSLContext
+    ) -> None:
+        with RawOrigin(ADDRESS, tls=origin_tls) as origin:
+            origin.otherwise(lambda _: (Send(response(b"hello")),))
+            pool = pool_of(upstream_ca=str(origin_ca))
+
+            upstream = await pool.connect(at(origin, tls=True))
+
+            assert await ask(upstream) == response(b"hello")
+            assert upstream.origin.protocols == ("http/1.1", "tls/1.3")
+            assert upstream.origin.cipher_suite
+            assert upstream.origin.certificate_error is None
+            pool.drop(at(origin, tls=True), upstream)
+
+    @pytest.mark.parametrize(
+        ("context", "words"),
+        [
+            pytest.param(lambda authority: server_tls(certificate_authority(), ADDRESS), "certificate", id="stranger"),
+            pytest.param(lambda authority: server_tls(authority, "other.example"), "match", id="another name"),
+            pytest.param(lambda authority: old_protocol(authority), "not verified", id="an old protocol"),
+        ],
+    )
+    async def test_that_is_not_well_is_flagged_and_used(
+        self, pool_of: MakePool, authority: trustme.CA, origin_ca: Path, context: Any, words: str
+    ) -> None:
+        with RawOrigin(ADDRESS, tls=context(authority)) as origin:
+            origin.otherwise(lambda _: (Send(response(b"hello")),))
+            pool = pool_of(upstream_ca=str(origin_ca))
+
+            upstream = await pool.connect(at(origin, tls=True))
+
+            assert await ask(upstream) == response(b"hello")
+            assert words in (upstream.origin.certificate_error or "")
+            pool.drop(at(origin, tls=True), upstream)
+
+    async def test_with_what_speaks_no_tls_is_an_error(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        with pytest.raises(OSError):  # noqa: PT011
+            await pool_of(connect_seconds=0.3).connect(at(busy, tls=True))
+
+
+def old_protocol(authority: trustme.CA) -> ssl.SSLContext:
+    """An origin that stopped at TLS 1.1."""
+    context = server_tls(authority, ADDRESS)
+    context.set_ciphers("ALL:@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+    with pytest.warns(DeprecationWarning):
+        context.maximum_version = ssl.TLSVersion.TLSv1_1
+    return context
+
+
+async def test_a_paused_connection_is_not_read(pool_of: MakePool) -> None:
+    with RawOrigin(ADDRESS) as origin:
+        origin.otherwise(lambda _: (Send(bytes(20_000_000)),))
+        pool = pool_of()
+        upstream = await pool.connect(at(origin))
+        await ask(upstream)
+        upstream.pause()
+        before = await asyncio.to_thread(_steady, origin)
+        assert before < 20_000_000
+
+        upstream.resume()
+        await asyncio.to_thread(until, lambda: len(origin.visits[0].sent) == 20_000_000, what="the rest")
+        pool.drop(at(origin), upstream)
+
+
+def _steady(origin: RawOrigin) -> int:
+    """How much the origin has sent once it sends no more."""
+    seen: list[int] = []
+
+    def is_steady() -> bool:
+        seen.append(sum(map(len, origin.visits[0].pieces)))
+        return len(seen) > 10 and len(set(seen[-10:])) == 1
+
+    until(is_steady, what="the origin to stop")
+    return seen[-1]
