@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 _SOURCE: Final = f"stream/{STREAM}"
 _START: Final = "0-0"
 _BATCH: Final = 1000
+_GATHER_SECONDS: Final = 0.2
+"""Pause after each look at the stream: under load, a transaction for many captures instead of one for a few."""
 
 
 class Indexer:
@@ -64,7 +66,9 @@ class Indexer:
                 if time.monotonic() >= due:
                     self.reconcile()
                     due = time.monotonic() + self._reconcile_seconds
-                if not self._follow(wait=True):
+                if self._follow(wait=True):
+                    stop.wait(_GATHER_SECONDS)
+                else:
                     due = 0.0
                     stop.wait(self._poll_seconds)
             except CapturesError as error:

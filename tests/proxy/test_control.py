@@ -131,7 +131,9 @@ class TestSessions:
             (b"[" * 100_000, "JSON"),
         ],
     )
-    def test_that_can_not_be_made_are_refused_with_the_reason(self, proxy: ProxyProcess, body: bytes, word: str) -> None:
+    def test_that_can_not_be_made_are_refused_with_the_reason(
+        self, proxy: ProxyProcess, body: bytes, word: str
+    ) -> None:
         status, answer = call(proxy, "POST", "/sessions", body)
 
         assert status == 400
@@ -177,9 +179,7 @@ class TestRecords:
     def test_of_kinds_that_claim_nothing_about_an_origin_are_taken(self, proxy: ProxyProcess, kind: str) -> None:
         session = proxy.session(collection=f"kind-{kind}")
 
-        status, _ = call(
-            proxy, "POST", f"/sessions/{session['id']}/records", b"x", {**self.HEADERS, "WARC-Type": kind}
-        )
+        status, _ = call(proxy, "POST", f"/sessions/{session['id']}/records", b"x", {**self.HEADERS, "WARC-Type": kind})
 
         assert status == 201
         assert len(proxy.records(f"kind-{kind}").kinds(kind)) == 1
@@ -200,9 +200,7 @@ class TestRecords:
     def test_that_could_deceive_are_refused(self, proxy: ProxyProcess, changed: dict[str, str], word: str) -> None:
         session = proxy.session(collection="refused-records")
 
-        status, answer = call(
-            proxy, "POST", f"/sessions/{session['id']}/records", b"x", {**self.HEADERS, **changed}
-        )
+        status, answer = call(proxy, "POST", f"/sessions/{session['id']}/records", b"x", {**self.HEADERS, **changed})
 
         assert status == 400
         assert word in answer["error"]

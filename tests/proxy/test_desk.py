@@ -39,7 +39,7 @@ def tunnel(authority: str, *, tls: bool = True) -> Tunnel:
         ("http://example.org/a#b", HTTP, "http://example.org/a"),
         ("http://example.org#b/c", HTTP, "http://example.org/"),
         ("http://example.org/%00/%2e%2e/../x", HTTP, "http://example.org/%00/%2e%2e/../x"),
-        ("http://example.org/a|b[c]^`{}\"<>\\", HTTP, "http://example.org/a|b[c]^`{}\"<>\\"),
+        ('http://example.org/a|b[c]^`{}"<>\\', HTTP, 'http://example.org/a|b[c]^`{}"<>\\'),
         ("http://example.org/\xc3\xa4?\xfc%20", HTTP, "http://example.org/%C3%A4?%FC%20"),
         ("http://b\xfccher.example/", Destination("xn--bcher-kva.example", 80, False), "http://xn--bcher-kva.example/"),
         ("http://[::1]:8080/", Destination("[::1]", 8080, False), "http://[::1]:8080/"),
@@ -48,7 +48,9 @@ def tunnel(authority: str, *, tls: bool = True) -> Tunnel:
         ("http://0x7f.1/", Destination("127.0.0.1", 80, False), "http://127.0.0.1/"),
     ],
 )
-def test_an_absolute_target_names_its_origin_and_keeps_its_path(target: str, destination: Destination, url: str) -> None:
+def test_an_absolute_target_names_its_origin_and_keeps_its_path(
+    target: str, destination: Destination, url: str
+) -> None:
     found = target_of(request(target), None)
 
     assert found is not None

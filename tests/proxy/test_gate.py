@@ -32,7 +32,13 @@ class TestSessionSpec:
 
         spec = SessionSpec.from_json(body)
 
-        assert (spec.collection, spec.job, spec.mode, spec.datetime, spec.via) == ("news", "daily", "replay", "2026", None)
+        assert (spec.collection, spec.job, spec.mode, spec.datetime, spec.via) == (
+            "news",
+            "daily",
+            "replay",
+            "2026",
+            None,
+        )
 
     @pytest.mark.parametrize(
         ("changed", "field"),
@@ -216,7 +222,9 @@ class TestContext:
         assert (context.hop_path, context.via, context.source, context.job) == (hop_path, via, "http://seed/", "daily")
 
     def test_what_a_request_says_comes_before_what_its_session_says(self) -> None:
-        meta = Meta("special", False, {"hop_path": "LL", "hop_via_url": "http://v/", "seed": "http://s/", "page_id": "p"})
+        meta = Meta(
+            "special", False, {"hop_path": "LL", "hop_via_url": "http://v/", "seed": "http://s/", "page_id": "p"}
+        )
 
         context = context_of(Session(SessionSpec("news", hop_path="L")), meta, "http://a/", None)
 

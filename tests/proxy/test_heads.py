@@ -43,7 +43,9 @@ class TestOriginHead:
         assert to_origin(HOST, line, b"Accept: */*\r\n") == HOST + b"Accept: */*\r\n"
 
     def test_has_nothing_that_connection_names(self) -> None:
-        assert to_origin(HOST, b"X-Hop: 1\r\n", b"Connection: close, x-hop\r\n", b"X-End: 2\r\n") == HOST + b"X-End: 2\r\n"
+        assert (
+            to_origin(HOST, b"X-Hop: 1\r\n", b"Connection: close, x-hop\r\n", b"X-End: 2\r\n") == HOST + b"X-End: 2\r\n"
+        )
 
     @pytest.mark.parametrize("line", [b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n", b"Cookie: a=b\r\n"])
     def test_keeps_what_tells_the_request_even_when_connection_names_it(self, line: bytes) -> None:

@@ -24,9 +24,7 @@ from proxy.http1 import (
 GET = b"GET http://example.org/ HTTP/1.1\r\nHost: example.org\r\n"
 
 
-def read(
-    framing: Framing, length: int, pieces: list[bytes], *, strict: bool = False
-) -> tuple[bytes, bytes, bool, str]:
+def read(framing: Framing, length: int, pieces: list[bytes], *, strict: bool = False) -> tuple[bytes, bytes, bool, str]:
     """The payload, what came behind the message, whether it is done, what broke it: after the pieces one by one."""
     payload, rest = bytearray(), bytearray()
     reader = BodyReader(framing, length, payload.__iadd__, strict=strict)

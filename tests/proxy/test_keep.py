@@ -101,9 +101,7 @@ class TestKeeping:
         assert crawl_log.parse(line).annotations == ("refused",)
         assert not settings.archive_dir("news").exists()
 
-    def test_a_derived_record_stands_beside_its_page(
-        self, settings: Settings, keeper: Keeper, claims: Claims
-    ) -> None:
+    def test_a_derived_record_stands_beside_its_page(self, settings: Settings, keeper: Keeper, claims: Claims) -> None:
         (page,) = captures(keeper.keep([exchange(url("page"))], patient=impatient))
         context = Context("news", job="daily", page_id="page-1")
         shot = Derived(

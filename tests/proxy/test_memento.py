@@ -165,9 +165,7 @@ class TestRevisits:
     def test_answer_with_their_own_head_and_the_originals_payload(self, shelf: Shelf) -> None:
         (first,) = shelf.keep(replace(exchange("http://elsewhere.example/", b"the payload"), started=1_000_000))
         head = b"HTTP/1.1 200 Again\r\nDate: today\r\nContent-Length: 11\r\n\r\n"
-        shelf.keep(
-            raw(URL, head, b"the payload"), original=Original(first.record_id, first.url, first.date)
-        )
+        shelf.keep(raw(URL, head, b"the payload"), original=Original(first.record_id, first.url, first.date))
 
         found = shelf.find()
 

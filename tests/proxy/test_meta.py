@@ -24,7 +24,12 @@ class TestHeader:
     def test_chooses_the_file_and_tells_the_log(self, proxy: ProxyProcess, origin: RawOrigin, tmp_path: Path) -> None:
         origin.script("/meta", Send(response(page(b"meta"))))
         session = proxy.session(collection="meta", job="daily", log_dir=str(tmp_path))
-        facts = {"hop_path": "LL", "hop_via_url": "http://via.example/", "seed": "http://seed.example/", "page_id": "p-1"}
+        facts = {
+            "hop_path": "LL",
+            "hop_via_url": "http://via.example/",
+            "seed": "http://seed.example/",
+            "page_id": "p-1",
+        }
 
         reply = proxy.get(
             origin.url("/meta"), credentials(session), meta(**{"warc-prefix": "special", "metadata": facts})

@@ -66,7 +66,9 @@ class Accepted:
 
 
 class TestManyRequests:
-    def test_one_after_the_other_use_one_connection_on_either_side(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+    def test_one_after_the_other_use_one_connection_on_either_side(
+        self, proxy: ProxyProcess, origin: RawOrigin
+    ) -> None:
         pages(origin)
         with proxy.connect() as client:
             bodies = [client.ask(request("plain", origin.url(f"/ka/{n}"))).body for n in range(3)]
@@ -216,7 +218,9 @@ class TestBodies:
             assert "bad chunk size" in reply.body.decode()
             assert client.is_closed_by_proxy()
 
-    def test_an_answer_that_comes_before_the_end_of_the_request_is_delivered_and_kept(self, proxy: ProxyProcess) -> None:
+    def test_an_answer_that_comes_before_the_end_of_the_request_is_delivered_and_kept(
+        self, proxy: ProxyProcess
+    ) -> None:
         with Accepted() as origin, proxy.connect() as client:
             url = f"http://{origin.authority}/early"
             client.send(f"PUT {url} HTTP/1.1\r\nContent-Length: 5000000\r\n\r\n".encode() + bytes(1_000_000))
@@ -239,7 +243,9 @@ class TestBodies:
             origin.accept()
             origin.read_until(b"\r\n\r\n")
             origin.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf of it")
-            begun = client.read_some(len(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nConnection: close\r\n\r\nhalf of it"))
+            begun = client.read_some(
+                len(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nConnection: close\r\n\r\nhalf of it")
+            )
             assert begun.endswith(b"half of it")
             client.send(b"no size\r\n")
 

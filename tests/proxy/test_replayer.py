@@ -155,8 +155,12 @@ def test_the_date_asked_for_decides(proxy: ProxyProcess, origin: RawOrigin) -> N
         session = proxy.session(collection="dated", mode="replay", listen=True, datetime=digits[place])
         with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
             assert client.ask(request("plain", origin.url("/dated"))).body == page(version)
-            newest = client.ask(request("plain", origin.url("/dated"), f"Accept-Datetime: {formatdate(2e9, usegmt=True)}"))
-            oldest = client.ask(request("plain", origin.url("/dated"), f"Accept-Datetime: {formatdate(0, usegmt=True)}"))
+            newest = client.ask(
+                request("plain", origin.url("/dated"), f"Accept-Datetime: {formatdate(2e9, usegmt=True)}")
+            )
+            oldest = client.ask(
+                request("plain", origin.url("/dated"), f"Accept-Datetime: {formatdate(0, usegmt=True)}")
+            )
             nonsense = client.ask(request("plain", origin.url("/dated"), "Accept-Datetime: teatime"))
         assert (newest.body, oldest.body, nonsense.body) == (page(b"new"), page(b"old"), page(version))
 
