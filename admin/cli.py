@@ -7,6 +7,7 @@ import sys
 from typing import Final, NamedTuple
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 
 class Entry(NamedTuple):
@@ -82,7 +83,7 @@ def main() -> None:
     """Entry point of the `ghostfleet` command. Exit codes: 0 done, 1 the job failed, 2 bad input, 130 interrupted."""
     try:
         code = ghostfleet.main(prog_name="ghostfleet", standalone_mode=False)
-    except click.NoArgsIsHelpError as error:
+    except NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
     except click.UsageError as error:

@@ -337,9 +337,9 @@ def largest_file(size: int) -> Iterator[None]:
 
 def with_lost_spool(item: Exchange) -> Exchange:
     """The same exchange, but its body can't be read any more."""
-    file = tempfile.TemporaryFile()
-    file.close()
     assert item.response
+    with tempfile.TemporaryFile() as file:
+        pass
     return replace(item, response=Message(item.response.head, Body((), file, item.response.body.length)))
 
 

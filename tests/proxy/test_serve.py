@@ -19,6 +19,7 @@ from proxying import request
 from waiting import until
 
 NEVER = threading.Event()
+SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
 
 @pytest.fixture
@@ -92,45 +93,25 @@ class TestStopping:
         """What had come is kept and flagged; the clients see that it is not all."""
         origin.script("/hangs", Send(OK + b"\r\nhalf a page"), Wait(NEVER))
         origin.script("/silent", Wait(NEVER))
+        origin.script("/socket", Send(SWITCH), Wait(NEVER))
         proxy = start(proxy__drain_seconds=0.3)
-        with proxy.connect() as begun, proxy.connect() as waiting:
+        with proxy.connect() as begun, proxy.connect() as waiting, proxy.connect() as other:
+            other.send(request("plain", origin.url("/socket"), "Connection: Upgrade", "Upgrade: websocket"))
+            assert other.read_some(len(SWITCH)) == SWITCH
             begun.send(request("plain", origin.url("/hangs")))
             waiting.send(request("plain", origin.url("/silent")))
-            until(lambda: len(origin.visits) == 2, what="both requests to reach the origin")
+            until(lambda: len(origin.visits) == 3, what="the requests to reach the origin")
             head = begun.read_some(len(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhalf a page\r\n"))
             assert head.endswith(b"half a page\r\n")
             proxy.stop()
 
             assert begun.is_closed_by_proxy(), "no last chunk"
+            assert other.is_closed_by_proxy()
             assert waiting.read_reply().header("Ghostfleet-Error") == "-5 stopping"
         (record,) = proxy.records().of(origin.url("/hangs"), "response")
         assert record.block == OK + b"\r\nhalf a page"
         assert record.field("WARC-Truncated") == "time"
         assert [path.suffix for path in proxy.folder().iterdir()] == [".gz"]
-
-    def test_does_not_wait_for_websockets(self, start: Any, origin: RawOrigin) -> None:
-        switch = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
-        origin.script("/socket", Send(switch), Wait(NEVER))
-        proxy = start(proxy__drain_seconds=1000)
-        with proxy.connect() as client:
-            client.send(request("plain", origin.url("/socket"), "Connection: Upgrade", "Upgrade: websocket"))
-            assert client.read_some(len(switch)) == switch
-
-            proxy.stop()
-
-            assert client.is_closed_by_proxy()
-        assert len(proxy.records().of(origin.url("/socket"), "response")) == 1
-
-    def test_twice_ends_as_well(self, start: Any, origin: RawOrigin) -> None:
-        origin.script("/kept", Send(response(page(b"kept"))))
-        proxy = start()
-        proxy.get(origin.url("/kept"))
-
-        proxy._process.send_signal(signal.SIGINT)
-        proxy.stop()
-
-        assert [path.suffix for path in proxy.folder().iterdir()] == [".gz"]
-        assert proxy.sidecar_lines()[0]["url"] == origin.url("/kept")
 
 
 class TestDisk:
@@ -170,7 +151,7 @@ class TestDisk:
 
 
 class TestDelivering:
-    @pytest.mark.parametrize("deliver", ["durable", "written", "at_once"])
+    @pytest.mark.parametrize("deliver", ["written", "at_once"])
     def test_whenever_the_client_sees_the_end_everything_is_kept(
         self, start: Any, origin: RawOrigin, deliver: str
     ) -> None:
@@ -201,14 +182,19 @@ def test_a_password_is_asked_for(start: Any, origin: RawOrigin) -> None:
     assert proxy.status()["unauthorized"] == 2
 
 
-def test_large_files_are_rolled_over_between_exchanges(start: Any, origin: RawOrigin) -> None:
+def test_large_files_are_rolled_over_between_exchanges_and_two_signals_end_it_as_well_as_one(
+    start: Any, origin: RawOrigin
+) -> None:
     origin.otherwise(lambda asked: (Send(response(os.urandom(30_000))),))
     proxy = start(archive__warc_max_bytes=100_000)
     for number in range(12):
         proxy.get(origin.url(f"/{number}"))
+    proxy._process.send_signal(signal.SIGINT)
     proxy.stop()
 
     archive = proxy.records()
+    assert {path.suffix for path in proxy.folder().iterdir()} == {".gz"}
+    assert len(proxy.sidecar_lines()) == 12
     assert len(archive.kinds("warcinfo")) == len(list(proxy.folder().iterdir())) >= 3
     places = {record.id: record.path for record in archive.kinds("response")}
     assert all(record.path == places[record.field("WARC-Concurrent-To") or ""] for record in archive.kinds("request"))

@@ -166,7 +166,7 @@ class TestLimits:
         pool = pool_of(connections_per_host=1)
         busy.close()
         for _ in range(3):
-            with pytest.raises(OSError, match="refused|Connect call failed"):
+            with pytest.raises(OSError, match=r"refused|Connect call failed"):
                 await asyncio.wait_for(pool.connect(at(busy)), 10)
 
     async def test_places_are_not_lost_when_many_compete(self, pool_of: MakePool, busy: RawOrigin) -> None:
@@ -291,7 +291,7 @@ def old_protocol(authority: trustme.CA) -> ssl.SSLContext:
     context = server_tls(authority, ADDRESS)
     context.set_ciphers("ALL:@SECLEVEL=0")
     context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         context.maximum_version = ssl.TLSVersion.TLSv1_1
     return context
 

@@ -1,0 +1,35 @@
+"""What was on the screen in the crawl is on the screen in the replay, and nothing is asked of the network for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from demo_looks import compare, read_views
+from demo_replay import browsing, look_at, replaying
+from garden_crawl import COLLECTION, archive_dir
+from harvesting import Harvest
+
+from admin.bench.process import our_command
+
+pytestmark = pytest.mark.browser
+
+TOP = Path(__file__).resolve().parents[2]
+WINDOW = (1280, 1024)
+
+
+@pytest.mark.timeout(240)
+def test_every_page_looks_in_the_replay_as_it_did_in_the_crawl(harvest: Harvest) -> None:
+    views = read_views(archive_dir(harvest.home))
+    asked = len(harvest.site.requests)
+    command = our_command("replay", COLLECTION, "--home", str(harvest.home), "--port", "0")
+
+    with (
+        replaying(command, TOP, harvest.site.resolve) as proxy,
+        browsing(proxy, harvest.home / "ca" / "ca.pem", WINDOW) as new_context,
+    ):
+        looks = {url: compare(view, look_at(new_context, url)) for url, view in views.items()}
+
+    assert len(looks) >= len(harvest.site.urls())
+    assert {url: look.share for url, look in looks.items() if not look.is_match} == {}
+    assert len(harvest.site.requests) == asked
