@@ -75,6 +75,9 @@ async def _serve(
     ready()
     await stop.wait()
     await process.stop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.remove_signal_handler(name)
+        signal.signal(name, signal.SIG_IGN)  # everything is closed: a late signal must not make it look like a death
 
 
 class Process:

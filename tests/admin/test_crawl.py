@@ -168,7 +168,7 @@ def test_a_seed_that_can_not_be_reached_fails_the_job_with_the_reason(settings: 
 
 
 def test_a_private_address_is_refused_unless_allowed(home: Path, site: ChainSite) -> None:
-    with Command("crawl", site.url, "--json", "--robots", "ignore", home=home) as crawl:
+    with Command("crawl", site.url, "--json", home=home) as crawl:
         assert crawl.ended() == 1
     assert "needs --allow-private" in crawl.line(event="summary")["reason"]
     assert site.asked == []

@@ -107,6 +107,10 @@ class TestClientHead:
 
         assert found.replace(b":  b", b": b") == b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n"
 
+    @pytest.mark.parametrize("name", [b"Ghostfleet-Error", b"ghostfleet-replay", b"Warcprox-Meta", b"Proxy-Connection"])
+    def test_has_nothing_that_only_the_proxy_may_say(self, name: bytes) -> None:
+        assert to_client(b"HTTP/1.1 200 OK\r\n%b: x\r\n\r\n" % name, Framing.NONE) == b"HTTP/1.1 200 OK\r\n\r\n"
+
     def test_drops_lines_without_a_name(self) -> None:
         assert to_client(b"HTTP/1.1 200 OK\r\nno colon\r\n: x\r\n\r\n", Framing.NONE) == b"HTTP/1.1 200 OK\r\n\r\n"
 

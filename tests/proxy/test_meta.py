@@ -11,7 +11,8 @@ import pytest
 from odd_responses import page
 from origin import RawOrigin, Send, response
 from proxy_process import ProxyProcess
-from proxying import Client, credentials, request
+from proxying import credentials, request
+from rawclient import Client
 
 from archive import crawl_log
 

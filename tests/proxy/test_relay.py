@@ -356,7 +356,7 @@ class TestTunnels:
             assert client.ask(b"CONNECT elsewhere.example:443 HTTP/1.1\r\n\r\n").status == 400
         assert secure_origin.visits == []
 
-    @pytest.mark.parametrize("target", ["", "host:0", "host:99999", "a b:443", "a..b:443", "host:x"])
+    @pytest.mark.parametrize("target", ["", "host:0", "host:99999", "a b:443", "a..b:443", "host:x", "host"])
     def test_need_an_authority(self, proxy: ProxyProcess, target: str) -> None:
         with proxy.connect() as client:
             assert client.ask(f"CONNECT {target} HTTP/1.1\r\n\r\n".encode()).status == 400
