@@ -80,10 +80,11 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
         if name in _NOT_FOR_CLIENTS or not name or (reframed and name in _FRAMING):
             continue
         if name == b"content-length":
-            if seen_length:
+            length = next((part.strip() for part in value.split(b",") if part.strip().isdigit()), None)
+            if seen_length or length is None:
                 continue
             seen_length = True
-            line = b"Content-Length: %s\r\n" % value.partition(b",")[0].strip()
+            line = b"Content-Length: %s\r\n" % length
         elif not line.endswith(b"\r\n") or line.count(b"\n") > 1:
             line = line.partition(b":")[0].strip() + b": " + value + b"\r\n"
         lines.append(line)

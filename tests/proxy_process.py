@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from proxying import RunningProxy
+from warcs import Stored
 
 from archive.settings import Settings, load
 from dedupdb.captures import Captures
@@ -75,9 +76,10 @@ class ProxyProcess(RunningProxy):
         """A new session, of collection "default" unless told otherwise."""
         return self.control("POST", "/sessions", {"collection": "default", **spec})
 
-    def said_in_log(self, words: str) -> bool:
-        """Whether the process has logged these words."""
-        return words in self.log.read_text("utf-8", "replace")
+    def kept(self, url: str) -> Stored:
+        """The one response record of a URL in the default collection."""
+        (record,) = self.records().of(url, "response")
+        return record
 
 
 def _serve(listen_fd: int, control_fd: int, redis_url: str) -> None:

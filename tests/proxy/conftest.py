@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
-from origin import RawOrigin, certificate_authority, server_tls
+from odd_responses import page
+from origin import RawOrigin, Send, Step, certificate_authority, response, server_tls
+from pooling import MakePool
 from proxy_process import ADDRESS, ProxyProcess
 from redis_server import RedisServer
+
+from archive.settings import ProxySettings, Settings
+from dedupdb.claims import Claims
+from proxy.addresses import Resolver
+from proxy.keep import Keeper
+from proxy.upstream import Pool
 
 
 @pytest.fixture(scope="session")
@@ -57,13 +67,61 @@ def proxy(_shared_proxy: ProxyProcess) -> ProxyProcess:
 
 @pytest.fixture
 def origin() -> Iterator[RawOrigin]:
-    """A plain origin."""
+    """A plain origin that answers every path with a page of its own."""
     with RawOrigin(ADDRESS) as running:
+        running.otherwise(_page_of_its_own)
         yield running
 
 
 @pytest.fixture
 def secure_origin(origin_tls: ssl.SSLContext) -> Iterator[RawOrigin]:
-    """An origin with TLS and a certificate the proxies trust."""
+    """The same with TLS, and a certificate the proxies trust."""
     with RawOrigin(ADDRESS, tls=origin_tls) as running:
+        running.otherwise(_page_of_its_own)
         yield running
+
+
+@pytest.fixture
+def claims(redis_url: str) -> Iterator[Claims]:
+    with Claims(redis_url, claim_seconds=30, timeout_seconds=5) as mine:
+        yield mine
+
+
+@pytest.fixture
+def others(redis_url: str) -> Iterator[Claims]:
+    """Another process's claims on the same Redis."""
+    with Claims(redis_url, claim_seconds=30, timeout_seconds=5) as theirs:
+        yield theirs
+
+
+@pytest.fixture
+def keeper(settings: Settings, claims: Claims) -> Keeper:
+    return Keeper(settings, claims)
+
+
+@pytest.fixture
+async def pool_of() -> AsyncIterator[MakePool]:
+    """Pools with settings of the test's choice; their connections are closed at the end."""
+    made: list[Pool] = []
+
+    def make(**settings: Any) -> Pool:
+        chosen = ProxySettings(allow_private=True, **settings)
+        made.append(Pool(chosen, Resolver(chosen.resolve, allow_private=chosen.allow_private)))
+        return made[-1]
+
+    yield make
+    for pool in made:
+        pool.close_idle(float("inf"))
+    await asyncio.sleep(0)
+
+
+@pytest.fixture
+def busy() -> Iterator[RawOrigin]:
+    """An origin that answers everything."""
+    with RawOrigin(ADDRESS) as origin:
+        origin.otherwise(lambda _: (Send(response(b"hello")),))
+        yield origin
+
+
+def _page_of_its_own(asked: bytes) -> Sequence[Step]:
+    return (Send(response(page(asked.split(b" ", 2)[1]))),)

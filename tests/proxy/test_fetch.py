@@ -1,183 +1,25 @@
-"""One exchange with an origin to its end, whichever that is: what the client sees, what is kept, under which code."""
+"""One exchange with an origin to its end: whatever its form, on whichever connection, with or without its client."""
 
 from __future__ import annotations
 
 import socket
 import struct
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hand_origin import HandOrigin
 from odd_responses import OK, chunked, page
-from origin import Close, Drip, RawOrigin, Reset, Send, Step, Wait, response, server_tls
+from origin import Close, RawOrigin, Send, Step, Wait, response, server_tls
 from origin import certificate_authority as another_authority
 from proxy_process import ADDRESS, ProxyProcess
 from proxying import credentials, request
 from rawclient import Client, Reply
 from redis_server import RedisServer
 from waiting import until
-from warcs import Stored
-
-from archive import crawl_log
 
 FOREVER = threading.Event()
 """Set only when the module's tests are over."""
-
-
-@pytest.fixture(scope="module")
-def hurried(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
-    """A process that waits for nothing long and takes no large bodies."""
-    settings = {
-        "proxy.first_byte_seconds": 0.6,
-        "proxy.idle_seconds": 0.6,
-        "proxy.total_seconds": 2,
-        "proxy.connect_seconds": 0.6,
-        "proxy.orphan_seconds": 1,
-        "proxy.max_body_bytes": 1_000_000,
-        "proxy.spool_bytes": 20_000,
-        "proxy.max_head_bytes": 20_000,
-        "proxy.resolve": {"*.example": ADDRESS},
-    }
-    with ProxyProcess(tmp_path_factory.mktemp("hurried") / "home", proxy_redis.url, settings) as running:
-        yield running
-        FOREVER.set()
-
-
-def kept(proxy: ProxyProcess, url: str) -> Stored:
-    """The one response record of a URL."""
-    (record,) = proxy.records().of(url, "response")
-    return record
-
-
-class TestEnds:
-    @pytest.mark.parametrize(
-        ("steps", "status", "error"),
-        [
-            pytest.param((Wait(FOREVER),), 504, "-4 timeout", id="silence"),
-            pytest.param((Send(b"HTTP/1.1 200 OK\r\nX: "), Wait(FOREVER)), 504, "-4 timeout", id="silence in the head"),
-            pytest.param((Drip(OK + b"A: b\r\n" * 100, 0.1),), 504, "-4 timeout", id="a head without end"),
-            pytest.param((Close(),), 502, "-404 empty", id="not a byte"),
-            pytest.param((Reset(),), 502, "-3 lost", id="a reset"),
-            pytest.param((Send(b"HTTP/1.1 200 OK\r\nX: "), Close()), 502, "-3 lost", id="half a head"),
-            pytest.param((Send(b"<html>\r\n\r\n"),), 502, "-3 bad-response", id="HTTP/0.9"),
-            pytest.param((Send(OK + b"X: " + b"y" * 30_000),), 502, "-3 bad-response", id="a huge head"),
-        ],
-    )
-    def test_without_a_response_say_why_and_keep_nothing(
-        self, hurried: ProxyProcess, origin: RawOrigin, tmp_path: Path, steps: tuple[Step, ...], status: int, error: str
-    ) -> None:
-        origin.script("/fails", *steps)
-        session = hurried.session(job="daily", log_dir=str(tmp_path))
-
-        reply = hurried.get(origin.url("/fails"), credentials(session))
-        report = hurried.control("DELETE", f"/sessions/{session['id']}")
-
-        assert (reply.status, reply.header("Ghostfleet-Error")) == (status, error)
-        assert reply.whole
-        code = error.partition(" ")[0]
-        assert (report["failed"], report["errors"]) == (1, {code: 1})
-        assert hurried.records().of(origin.url("/fails")) == []
-        (line,) = (tmp_path / "crawl.log").read_text().splitlines()
-        assert crawl_log.parse(line).code == int(code)
-
-    def test_where_nobody_listens(self, hurried: ProxyProcess) -> None:
-        with socket.create_server((ADDRESS, 0)) as free:
-            port = free.getsockname()[1]
-
-        reply = hurried.get(f"http://{ADDRESS}:{port}/")
-
-        assert (reply.status, reply.header("Ghostfleet-Error")) == (502, "-2 refused")
-
-    def test_where_nobody_answers_the_call(self, hurried: ProxyProcess) -> None:
-        with socket.socket() as deaf, socket.socket() as one, socket.socket() as two:
-            deaf.bind((ADDRESS, 0))
-            deaf.listen(0)  # room for one: further calls hang
-            for caller in (one, two):
-                caller.setblocking(False)
-                caller.connect_ex(deaf.getsockname())
-
-            reply = hurried.get(f"http://{ADDRESS}:{deaf.getsockname()[1]}/")
-
-        assert (reply.status, reply.header("Ghostfleet-Error")) == (504, "-2 connect-timeout")
-
-    def test_where_no_name_leads(self, hurried: ProxyProcess) -> None:
-        reply = hurried.get("http://no-such-name.invalid/")
-
-        assert (reply.status, reply.header("Ghostfleet-Error")) == (502, "-6 dns")
-
-    @pytest.mark.parametrize("greeting", [(Reset(),), (Send(b"SSH-2.0-hello\r\n"), Wait(FOREVER))])
-    def test_where_something_else_than_http_is_spoken(
-        self, hurried: ProxyProcess, origin: RawOrigin, greeting: tuple[Step, ...]
-    ) -> None:
-        origin.greet(*greeting)
-
-        reply = hurried.get(origin.url("/"))
-
-        assert reply.status in (502, 504)
-        assert (reply.header("Ghostfleet-Error") or "").partition(" ")[0] in ("-2", "-3", "-4", "-404")
-
-    def test_where_the_address_is_private(self, tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin) -> None:
-        settings = {"proxy.resolve": {"inner.example": ADDRESS}}
-        with ProxyProcess(tmp_path / "home", proxy_redis.url, settings, private=False) as strict:
-            replies = [
-                strict.get(f"http://{name}:{origin.port}/")
-                for name in (ADDRESS, "inner.example", "localhost", "[::1]", "0x7f.61", "169.254.169.254")
-            ]
-            with strict.connect() as client:
-                client.send(f"CONNECT {origin.authority} HTTP/1.1\r\n\r\n".encode())
-                client.read_reply("CONNECT")
-                replies.append(client.ask(b"GET / HTTP/1.1\r\n\r\n"))
-
-        assert {(reply.status, reply.header("Ghostfleet-Error")) for reply in replies} == {(403, "-5001 private")}
-        assert origin.connections == 0
-
-
-class TestLimits:
-    @pytest.mark.parametrize(
-        ("name", "steps", "reason"),
-        [
-            ("silent", (Send(OK + b"Content-Length: 999\r\n\r\n" + page(b"silent")), Wait(FOREVER)), "time"),
-            ("drip", (Drip(OK + b"Content-Length: 999\r\n\r\n" + page(b"drip"), 0.01),), "time"),
-            ("endless", (Drip(OK + b"\r\n" + page(b"endless", 900), 0.01),), "time"),
-            ("large", (Send(response(page(b"large", 3_000_000))),), "length"),
-            ("large-chunks", (Send(OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(bytes(3_000_000))),), "length"),
-            ("chunk-size", (Send(OK + b"Transfer-Encoding: chunked\r\n\r\n5"), Close()), "disconnect"),
-            ("no-chunks", (Send(OK + b"Transfer-Encoding: chunked\r\n\r\n<p>\n" + page(b"n")), Close()), "disconnect"),
-        ],
-    )
-    def test_what_is_cut_is_kept_and_flagged_and_visibly_broken(
-        self, hurried: ProxyProcess, origin: RawOrigin, name: str, steps: tuple[Step, ...], reason: str
-    ) -> None:
-        origin.script(f"/{name}", *steps)
-
-        reply = hurried.get(origin.url(f"/{name}"))
-
-        assert (reply.status, reply.whole) == (200, False)
-        # A client that can't read the chunks gives up before the proxy does.
-        (record,) = until(lambda: hurried.records().of(origin.url(f"/{name}"), "response"), what="the record")
-        assert record.field("WARC-Truncated") == reason
-        assert reply.body in record.block
-        whole = b"".join(step.data for step in steps if isinstance(step, Send | Drip))
-        assert whole.startswith(record.block)
-        assert len(record.block) < 2_000_000
-
-    def test_a_slow_upload_is_not_a_silent_origin(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
-        """Each piece comes within the time for a first byte, all together take longer."""
-        origin.script("/slow-upload", Send(response(b"all here")))
-        with hurried.connect() as client:
-            client.send(f"PUT {origin.url('/slow-upload')} HTTP/1.1\r\nContent-Length: 6\r\n\r\n".encode())
-            for _ in range(6):
-                threading.Event().wait(0.2)
-                client.send(b"x")
-
-            assert client.read_reply().body == b"all here"
-
-    def test_an_upload_that_stops_is_given_up(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
-        with hurried.connect() as client:
-            client.send(f"PUT {origin.url('/stops')} HTTP/1.1\r\nContent-Length: 6\r\n\r\nx".encode())
-
-            assert client.read_reply().header("Ghostfleet-Error") == "-4 timeout"
 
 
 class TestForms:
@@ -189,7 +31,7 @@ class TestForms:
             said = client.read_some(10_000)
 
         assert said == b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nfirst second"
-        assert kept(proxy, origin.url("/old")).block == sent
+        assert proxy.kept(origin.url("/old")).block == sent
 
     def test_an_old_client_keeps_its_connection_where_a_length_is_known(
         self, proxy: ProxyProcess, origin: RawOrigin
@@ -211,8 +53,8 @@ class TestForms:
 
         assert reply.header("Transfer-Encoding") == "chunked"
         assert (reply.body, reply.whole) == (page(b"by-close"), True)
-        assert kept(proxy, origin.url("/by-close")).block == sent
-        assert kept(proxy, origin.url("/by-close")).field("WARC-Truncated") is None
+        assert proxy.kept(origin.url("/by-close")).block == sent
+        assert proxy.kept(origin.url("/by-close")).field("WARC-Truncated") is None
 
     @pytest.mark.parametrize(
         ("method", "sent"),
@@ -231,7 +73,7 @@ class TestForms:
             client.ask(request("plain", origin.url("/bodiless"), method=method))
             assert client.ask(request("plain", origin.url("/after"))).status == 200
 
-        assert kept(proxy, origin.url("/bodiless")).block == sent
+        assert proxy.kept(origin.url("/bodiless")).block == sent
         assert origin.connections == 1
 
     def test_an_untrusted_certificate_is_flagged_and_the_page_kept(self, proxy: ProxyProcess) -> None:
@@ -241,18 +83,9 @@ class TestForms:
 
             assert proxy.get(origin.url("/self-signed"), route="absolute").status == 200
 
-            record = kept(proxy, origin.url("/self-signed"))
+            record = proxy.kept(origin.url("/self-signed"))
             assert "certificate" in (record.field("WARC-TLS-Verification") or "")
             assert record.field("WARC-Cipher-Suite")
-
-    def test_a_page_of_two_gigabytes_need_not_fit_in_memory(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
-        """In small: what is beyond `spool_bytes` waits on disk, and is kept to the byte."""
-        body = page(b"spooled", 900_000)
-        origin.script("/spooled", Send(response(body)))
-
-        assert hurried.get(origin.url("/spooled")).body == body
-        assert kept(hurried, origin.url("/spooled")).block == response(body)
-        assert list((hurried.home / "spool").iterdir()) == []
 
 
 class TestConnections:
@@ -300,6 +133,8 @@ class TestConnections:
 
 
 WEBSOCKET = ("Connection: keep-alive, Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: x")
+
+
 SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
 
@@ -326,7 +161,7 @@ class TestOtherProtocols:
 
         report = proxy.control("DELETE", f"/sessions/{session['id']}")
         assert (report["urls"], report["in_flight"]) == (1, 0)
-        assert kept(proxy, at.url("/ws")).block == SWITCH
+        assert proxy.kept(at.url("/ws")).block == SWITCH
         assert b"Connection: Upgrade\r\nUpgrade: websocket\r\n" in at.received("/ws")
 
     @pytest.mark.parametrize("protocol", ["h2c", "TLS/1.0", "websocket2"])
@@ -340,16 +175,17 @@ class TestOtherProtocols:
 
 
 class TestLeaving:
-    def test_before_the_end_of_its_request_ends_the_fetch(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+    def test_before_the_end_of_its_request_ends_the_fetch(self, proxy: ProxyProcess) -> None:
         session = proxy.session(listen=True)
-        with socket.create_connection((session["host"], session["port"]), 30) as stream:
-            stream.sendall(f"PUT {origin.url('/left')} HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf".encode())
+        with HandOrigin() as origin, socket.create_connection((session["host"], session["port"]), 30) as stream:
+            url = f"http://{origin.authority}/left"
+            stream.sendall(f"PUT {url} HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf".encode())
             until(lambda: proxy.control("GET", f"/sessions/{session['id']}")["in_flight"], what="the fetch to begin")
             stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
         report = proxy.control("DELETE", f"/sessions/{session['id']}")
         assert (report["failed"], report["errors"], report["in_flight"]) == (1, {"-5011": 1}, 0)
-        assert proxy.records().of(origin.url("/left")) == []
+        assert proxy.records().of(url) == []
 
     def test_a_stream_of_events_ends_it_there(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         sent = OK + b"Content-Type: text/event-stream\r\n\r\ndata: one\n\n"
@@ -362,16 +198,6 @@ class TestLeaving:
         record = until(lambda: proxy.records().of(origin.url("/events"), "response"), what="the record")[0]
         assert (record.block, record.field("WARC-Truncated")) == (sent, "disconnect")
 
-    def test_leaves_an_orphan_that_is_fetched_for_a_while(self, hurried: ProxyProcess, origin: RawOrigin) -> None:
-        origin.script("/orphan", Drip(response(page(b"orphan", 900)), 0.01))
-        with hurried.connect() as client:
-            client.send(request("plain", origin.url("/orphan")))
-            client.read_some(60)
-            client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-
-        record = until(lambda: hurried.records().of(origin.url("/orphan"), "response"), what="the record")[0]
-        assert record.field("WARC-Truncated") == "time"
-
 
 class TestBackPressure:
     def test_a_client_that_does_not_read_holds_the_origin_back(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
@@ -379,7 +205,7 @@ class TestBackPressure:
         origin.script("/unread", Send(response(body)))
         with proxy.connect() as client:
             client.stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-            client.send(request("plain", origin.url("/unread")))
+            client.send(request("plain", origin.url("/unread"), credentials(proxy.session(collection="unread"))))
             sizes: list[int] = []
 
             def is_steady() -> bool:
@@ -395,7 +221,6 @@ class TestBackPressure:
     def test_a_silent_redis_delays_and_loses_nothing(self, tmp_path: Path, origin: RawOrigin) -> None:
         """With room for one exchange in the queue, the others wait before they are fetched."""
         settings = {"proxy.queue_length": 1, "redis.timeout_seconds": 1}
-        origin.otherwise(lambda asked: (Send(response(page(asked.split(b" ", 2)[1]))),))
         replies: list[Reply] = []
         with RedisServer(tmp_path) as redis, ProxyProcess(tmp_path / "home", redis.url, settings) as proxy:
             proxy.get(origin.url("/first"))

@@ -94,7 +94,14 @@ class TestClientHead:
         assert to_client(raw, framing, old_client=old) == b"HTTP/1.1 200 OK\r\nA: b\r\n" + chunks + b"\r\n"
 
     @pytest.mark.parametrize(
-        "lines", [b"Content-Length: 5, 5\r\n", b"Content-Length: 5\r\nContent-Length: 5\r\n", b"Content-Length:5\n"]
+        "lines",
+        [
+            b"Content-Length: 5, 5\r\n",
+            b"Content-Length: 5\r\nContent-Length: 5\r\n",
+            b"Content-Length: x\r\nContent-Length: 5\r\n",
+            b"Content-Length: x, 5\r\n",
+            b"Content-Length:5\n",
+        ],
     )
     def test_says_a_length_once(self, lines: bytes) -> None:
         found = to_client(b"HTTP/1.1 200 OK\r\n%b\r\n" % lines, Framing.LENGTH)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from kept import exchange
@@ -20,12 +20,6 @@ from proxy.plan import Derived
 from proxy.recorder import Recorder
 
 type Answer = Kept | Lost
-
-
-@pytest.fixture
-def claims(redis_url: str) -> Iterator[Claims]:
-    with Claims(redis_url, claim_seconds=30, timeout_seconds=5) as mine:
-        yield mine
 
 
 def url(number: int) -> str:

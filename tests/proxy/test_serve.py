@@ -155,7 +155,6 @@ class TestDelivering:
     def test_whenever_the_client_sees_the_end_everything_is_kept(
         self, start: Any, origin: RawOrigin, deliver: str
     ) -> None:
-        origin.otherwise(lambda asked: (Send(response(page(asked.split(b" ", 2)[1]))),))
         proxy = start(proxy__deliver=deliver)
 
         with proxy.connect() as client:

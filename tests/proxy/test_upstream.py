@@ -1,81 +1,20 @@
-"""Connections to origins, against real sockets: shared, limited, dropped, and what TLS said."""
+"""Connections to origins, against real sockets: shared, limited, dropped, and calls that fail."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import trustme
-from origin import Close, RawOrigin, Reset, Send, Step, Wait, certificate_authority, response, server_tls
+from origin import Close, RawOrigin, Reset, Send, Step, Wait, response
+from pooling import MakePool, User, ask, at
 from proxy_process import ADDRESS
 from waiting import until
 
 from archive.settings import ProxySettings
 from proxy.addresses import AddressRefused, NameNotFound, Resolver
 from proxy.upstream import Destination, Pool, Upstream
-
-
-class User:
-    """Whoever has a connection; collects what comes."""
-
-    def __init__(self) -> None:
-        self.data = b""
-        self.has_answer = asyncio.Event()
-        self.closed: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
-
-    def upstream_data(self, data: bytes) -> None:
-        self.data += data
-        self.has_answer.set()
-
-    def upstream_closed(self, error: Exception | None) -> None:
-        self.closed.set_result(error)
-
-    def upstream_writable(self) -> None:
-        pass
-
-
-type MakePool = Callable[..., Pool]
-
-
-@pytest.fixture
-async def pool_of() -> AsyncIterator[MakePool]:
-    """Pools with settings of the test's choice; their connections are closed at the end."""
-    made: list[Pool] = []
-
-    def make(**settings: Any) -> Pool:
-        chosen = ProxySettings(allow_private=True, **settings)
-        made.append(Pool(chosen, Resolver(chosen.resolve, allow_private=chosen.allow_private)))
-        return made[-1]
-
-    yield make
-    for pool in made:
-        pool.close_idle(float("inf"))
-    await asyncio.sleep(0)
-
-
-@pytest.fixture
-def busy() -> Iterator[RawOrigin]:
-    """An origin that answers everything."""
-    with RawOrigin(ADDRESS) as origin:
-        origin.otherwise(lambda _: (Send(response(b"hello")),))
-        yield origin
-
-
-def at(origin: RawOrigin, *, tls: bool = False) -> Destination:
-    return Destination(origin.address, origin.port, tls)
-
-
-async def ask(upstream: Upstream) -> bytes:
-    """One exchange over the connection."""
-    upstream.user = user = User()
-    upstream.write(b"GET / HTTP/1.1\r\n\r\n")
-    await user.has_answer.wait()
-    return user.data
 
 
 async def closed(upstream: Upstream) -> None:
@@ -243,58 +182,6 @@ class TestCalls:
                 upstream.user = user = User()
                 await asyncio.wait_for(user.closed, 10)
                 pool.drop(at(origin), upstream)
-
-
-class TestTls:
-    async def test_that_is_well_is_described(
-        self, pool_of: MakePool, origin_ca: Path, origin_tls: ssl.SSLContext
-    ) -> None:
-        with RawOrigin(ADDRESS, tls=origin_tls) as origin:
-            origin.otherwise(lambda _: (Send(response(b"hello")),))
-            pool = pool_of(upstream_ca=str(origin_ca))
-
-            upstream = await pool.connect(at(origin, tls=True))
-
-            assert await ask(upstream) == response(b"hello")
-            assert upstream.origin.protocols == ("http/1.1", "tls/1.3")
-            assert upstream.origin.cipher_suite
-            assert upstream.origin.certificate_error is None
-            pool.drop(at(origin, tls=True), upstream)
-
-    @pytest.mark.parametrize(
-        ("context", "words"),
-        [
-            pytest.param(lambda authority: server_tls(certificate_authority(), ADDRESS), "certificate", id="stranger"),
-            pytest.param(lambda authority: server_tls(authority, "other.example"), "match", id="another name"),
-            pytest.param(lambda authority: old_protocol(authority), "not verified", id="an old protocol"),
-        ],
-    )
-    async def test_that_is_not_well_is_flagged_and_used(
-        self, pool_of: MakePool, authority: trustme.CA, origin_ca: Path, context: Any, words: str
-    ) -> None:
-        with RawOrigin(ADDRESS, tls=context(authority)) as origin:
-            origin.otherwise(lambda _: (Send(response(b"hello")),))
-            pool = pool_of(upstream_ca=str(origin_ca))
-
-            upstream = await pool.connect(at(origin, tls=True))
-
-            assert await ask(upstream) == response(b"hello")
-            assert words in (upstream.origin.certificate_error or "")
-            pool.drop(at(origin, tls=True), upstream)
-
-    async def test_with_what_speaks_no_tls_is_an_error(self, pool_of: MakePool, busy: RawOrigin) -> None:
-        with pytest.raises(OSError):  # noqa: PT011
-            await pool_of(connect_seconds=0.3).connect(at(busy, tls=True))
-
-
-def old_protocol(authority: trustme.CA) -> ssl.SSLContext:
-    """An origin that stopped at TLS 1.1."""
-    context = server_tls(authority, ADDRESS)
-    context.set_ciphers("ALL:@SECLEVEL=0")
-    context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-    with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-        context.maximum_version = ssl.TLSVersion.TLSv1_1
-    return context
 
 
 async def test_a_paused_connection_is_not_read(pool_of: MakePool) -> None:

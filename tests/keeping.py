@@ -1,0 +1,43 @@
+"""What the tests of keeping share: batches, what became of them, and what the index says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from archive.capture import Capture, Exchange
+from archive.settings import Settings
+from dedupdb.claims import Want
+from proxy.keep import Kept, Outcome
+
+
+def impatient(position: int) -> bool:
+    """No more waiting for other writers."""
+    return False
+
+
+def patient(position: int) -> bool:
+    """There is time to wait for other writers."""
+    return True
+
+
+def url(name: str) -> str:
+    return f"http://example.org/{name}"
+
+
+def want(item: Exchange) -> Want:
+    assert item.digests
+    return Want(item.context.collection, item.digests.payload_sha256, item.digests.payload_length)
+
+
+def captures(outcomes: Sequence[Outcome]) -> list[Capture]:
+    """The captures of outcomes that are all kept."""
+    found = [outcome.capture for outcome in outcomes if isinstance(outcome, Kept)]
+    assert len(found) == len(outcomes), outcomes
+    return [capture for capture in found if capture is not None]
+
+
+def lines(settings: Settings, collection: str = "news") -> list[dict[str, str]]:
+    """The JSON of every index line."""
+    paths = settings.index_dir(collection).glob("*.cdxj")
+    return [json.loads(line.split(" ", 2)[2]) for path in paths for line in path.read_text().splitlines()]
