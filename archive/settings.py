@@ -81,7 +81,7 @@ class ProxySettings(Section):
     processes: int = Field(1, ge=1, le=64, description="recording processes that share the port")
     collection: str = Field("default", pattern=NAME_PATTERN, description="collection of traffic without a session")
     mode: Mode = Field("record", description="mode of traffic without a session: record or replay")
-    deliver: Deliver = Field("durable", description="when the client sees a response's end: durable, written, at_once")
+    deliver: Deliver = Field("durable", description="client sees the end: durable (after fsync), written, at_once")
     allow_private: bool = Field(False, description="fetch from loopback, private and link-local addresses")
     resolve: dict[str, str] = Field(
         default_factory=dict, description="name to address, before DNS; *.name matches all below"

@@ -182,6 +182,8 @@ class Fetch:
 
     def tick(self, now: float) -> None:
         """End the exchange when one of its deadlines has passed."""
+        if self.stage is Stage.BODY and self._delivery.is_full:
+            self._deadline = now + self._settings.idle_seconds  # the silence is the client's: we paused the origin
         if now < self._deadline and now < self._total_deadline:
             return
         if self.stage is Stage.CONNECTING:

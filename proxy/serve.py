@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -99,7 +100,7 @@ class Process:
         self._claims = Claims(
             redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=settings.redis.timeout_seconds
         )
-        self._keeper = Keeper(settings, self._claims, process=str(index))
+        self._keeper = Keeper(_for_keeping(settings), self._claims, process=str(index))
         self.recorder = Recorder(settings, self._keeper, self.loop)
         self._captures = Captures(settings.database_url)
         self._replayer = Replayer(Archive(settings, self._captures), self.loop)
@@ -144,6 +145,7 @@ class Process:
         token = (self.settings.home / TOKEN_FILE).read_text("ascii").strip()
         self._control_server = start_control(self, token, self._control)
         self._ticker = self.loop.create_task(self._tick())
+        self._ticker.add_done_callback(_clock_stopped)
 
     async def stop(self) -> None:
         """Take no more connections, finish what is in flight, write everything, close the files."""
@@ -257,3 +259,17 @@ class Process:
             log.warning("accepting again")
             self.recorder.last_failure = ""
         self.gate.closed_because = trouble
+
+
+def _for_keeping(settings: Settings) -> Settings:
+    """With `deliver = "written"`, files are written and left to the operating system to bring to the disk."""
+    if settings.proxy.deliver != "written":
+        return settings
+    return settings.model_copy(update={"archive": settings.archive.model_copy(update={"fsync": False})})
+
+
+def _clock_stopped(ticker: asyncio.Task[None]) -> None:
+    """Without its clock a process would hold no deadline and no disk watch: it ends, and another takes its place."""
+    if not ticker.cancelled() and (error := ticker.exception()) is not None:
+        log.critical("the clock stopped, this process ends: %r", error)
+        os.kill(os.getpid(), signal.SIGTERM)

@@ -276,9 +276,9 @@ def _read_request(stream: socket.socket) -> bytes | None:
         data += piece
     head, _, body = data.partition(b"\r\n\r\n")
     if length := re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE):
-        while len(body) < int(length[1]):
-            body += stream.recv(65536)
+        while len(body) < int(length[1]) and (piece := stream.recv(65536)):
+            body += piece
     elif re.search(rb"\r\ntransfer-encoding: *chunked", head, re.IGNORECASE):
-        while not body.endswith(b"0\r\n\r\n"):
-            body += stream.recv(65536)
+        while not body.endswith(b"0\r\n\r\n") and (piece := stream.recv(65536)):
+            body += piece
     return head + b"\r\n\r\n" + body
