@@ -16,7 +16,8 @@ from proxy_process import ADDRESS
 from waiting import until
 
 from archive.settings import ProxySettings
-from proxy.addresses import AddressRefused, NameNotFound, Resolver
+from proxy.addresses import AddressRefused, NameNotFound
+from proxy.opener import Opener, resolver_of
 from proxy.upstream import Destination, Pool, Upstream
 
 
@@ -49,7 +50,7 @@ async def pool_of() -> AsyncIterator[MakePool]:
 
     def make(**settings: Any) -> Pool:
         chosen = ProxySettings(allow_private=True, **settings)
-        made.append(Pool(chosen, Resolver(chosen.resolve, allow_private=chosen.allow_private)))
+        made.append(Pool(chosen, Opener(chosen, resolver_of(chosen))))
         return made[-1]
 
     yield make
@@ -210,7 +211,7 @@ class TestCalls:
 
     async def test_to_private_addresses_are_not_made(self, busy: RawOrigin) -> None:
         settings = ProxySettings()
-        pool = Pool(settings, Resolver({}, allow_private=False))
+        pool = Pool(settings, Opener(settings, resolver_of(settings)))
 
         with pytest.raises(AddressRefused):
             await pool.connect(at(busy))
