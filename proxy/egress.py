@@ -3,6 +3,10 @@
 Names are resolved at the far end, so `.onion` and split DNS work, and nothing can be said of the address that is
 reached in the end: the check for private addresses covers hosts written as an address or as localhost, and what else
 the far end may reach is for its own rules. The egress itself is the operator's choice and may be anywhere.
+
+Plain http goes to an HTTP proxy in absolute form, since many allow CONNECT to port 443 only. An error page that such a
+proxy makes up can't be told from one of the origin; WARC-Proxy-Host in the record says who may have spoken. The
+request is recorded as the origin gets it: in origin form, and without the proxy's credentials.
 """
 
 from __future__ import annotations
