@@ -7,6 +7,7 @@ Besides the standard's fields these are written, all of them ignored by readers 
 * `WARC-Page-ID`: the visit of a page that caused the exchange, as browser-based crawlers write it.
 * `WARC-Job-ID`: the job on whose behalf it was made; lets the index be rebuilt from the file alone.
 * `WARC-TLS-Verification`: why the origin's certificate was not trusted; absent when it was.
+* `WARC-Proxy-Host`: the proxy by which the origin was reached; WARC-IP-Address is then not known.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
 """
 
@@ -29,6 +30,7 @@ from archive.capture import (
     Exchange,
     Message,
     Micros,
+    Origin,
     Original,
     iso_date,
 )
@@ -66,7 +68,9 @@ _PACKED: Final = frozenset(
 )
 _PACKED_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "compress"})
 
-type ResourceKind = Literal["resource", "metadata", "conversion"]
+type ResourceKind = Literal["resource", "metadata", "conversion", "response"]
+"""`response` is for protocols other than HTTP: DNS answers, which the standard (section 6.4.4) would also have as
+resource, but which Heritrix, and so nearly every archive there is, keeps as response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +131,12 @@ def resource_record(
     context: Context,
     warcinfo_id: str,
     concurrent_to: str | None = None,
+    origin: Origin | None = None,
     fields: Sequence[tuple[str, str]] = (),
 ) -> Record:
     """A resource, metadata or conversion record made by us, such as a screenshot; `concurrent_to` is a bare UUID.
 
+    `origin` is where its content came from, when it was not made here.
     Raises ValueError for a value that would break the header.
     """
     record_id = new_id()
@@ -140,7 +146,8 @@ def resource_record(
         sha256.update(chunk)
     digest = base32(sha1.digest())
     check_values(url, content_type, context.page_id or "", context.job or "", concurrent_to or "")
-    header = target_fields(url, date, warcinfo_id) + _job_fields(context) + extra_fields(tuple(fields))
+    header = target_fields(url, date, warcinfo_id) + (_origin_fields(origin) if origin else "")
+    header += _job_fields(context) + extra_fields(tuple(fields))
     if concurrent_to:
         header += field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>")
     if kind != "metadata":
@@ -277,20 +284,21 @@ def _line(exchange: Exchange, digests: Digests, record_id: str, digest: str, ori
 def _shared_fields(exchange: Exchange, warcinfo_id: str) -> str:
     """What response and request say alike."""
     origin, context = exchange.origin, exchange.context
-    check_values(
-        exchange.url, origin.ip or "", origin.cipher_suite or "", origin.certificate_error or "", *origin.protocols,
-        context.page_id or "", context.job or "",
-    )  # fmt: skip
-    text = target_fields(exchange.url, exchange.started, warcinfo_id)
-    if origin.ip:
-        text += f"WARC-IP-Address: {origin.ip}\r\n"
+    check_values(exchange.url, context.page_id or "", context.job or "")
+    text = target_fields(exchange.url, exchange.started, warcinfo_id) + _origin_fields(origin) + _job_fields(context)
+    return text + (extra_fields(exchange.fields) if exchange.fields else "")
+
+
+def _origin_fields(origin: Origin) -> str:
+    check_values(origin.ip or "", origin.cipher_suite or "", origin.certificate_error or "", *origin.protocols)
+    text = f"WARC-IP-Address: {origin.ip}\r\n" if origin.ip else ""
     for protocol in origin.protocols:
         text += f"WARC-Protocol: {protocol}\r\n"
     if origin.cipher_suite:
         text += f"WARC-Cipher-Suite: {origin.cipher_suite}\r\n"
     if origin.certificate_error:
         text += f"WARC-TLS-Verification: {origin.certificate_error}\r\n"
-    return text + _job_fields(context) + (extra_fields(exchange.fields) if exchange.fields else "")
+    return text
 
 
 def _job_fields(context: Context) -> str:

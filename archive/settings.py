@@ -84,8 +84,31 @@ class ProxySettings(Section):
     deliver: Deliver = Field("durable", description="client sees the end: durable (after fsync), written, at_once")
     allow_private: bool = Field(False, description="fetch from loopback, private and link-local addresses")
     resolve: dict[str, str] = Field(
-        default_factory=dict, description="name to address, before DNS; *.name matches all below"
+        default_factory=dict,
+        description="name to address, or several parted by spaces, before DNS; *.name matches all below",
     )
+    record_resolve: bool = Field(False, description="write dns: records for names of proxy.resolve as well")
+    record_provenance: bool = Field(
+        True, description="write DNS answers (dns:NAME) and certificate chains (urn:certificates:HOST:PORT) as records"
+    )
+    dns_seconds: int = Field(300, ge=1, description="how long an answer of DNS is believed: getaddrinfo tells no TTL")
+    dead_host_seconds: float = Field(
+        60, ge=0, description="after a failed connect, how long a host's requests are answered at once; 0 never"
+    )
+    egress: dict[str, str] = Field(
+        default_factory=dict,
+        description="host to the proxy it is reached by, which then resolves its name: http://USER:PASSWORD@HOST:PORT,"
+        " socks5://HOST:PORT or direct; *.name matches all below, * every host",
+    )
+    client_certificates: dict[str, str] = Field(
+        default_factory=dict,
+        description="host to a PEM file with the certificate, and key without password, to show it; *.name as above",
+    )
+    legacy_renegotiation: bool = Field(
+        False,
+        description="trust TLS origins without secure renegotiation (RFC 5746); else they are fetched and flagged",
+    )
+    resume_tls: bool = Field(True, description="resume TLS sessions of origins that are not reached by an egress")
     upstream_ca: str = Field("", description="PEM file of certificate authorities to trust besides the system's")
     trust_clients: bool = Field(
         True, description="obey Warcprox-Meta and control methods on the main port without a password"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
@@ -117,7 +118,7 @@ class Desk:
             context=context,
             head=head,
             url=target.url,
-            destination=target.destination,
+            destination=self._destination(target.destination, session, upgrade=is_upgrade),
             origin_head=heads.origin_head(head, target.path, target.host, upgrade=is_upgrade),
             framing=framing,
             length=length,
@@ -125,6 +126,11 @@ class Desk:
         fetch = Fetch(order, client, self._services)
         fetch.start()
         return fetch
+
+    def _destination(self, destination: Destination, session: Session, *, upgrade: bool) -> Destination:
+        """Where to connect to, and by which egress."""
+        egress = self._services.routes.choose(destination.host, destination.port, session.spec.egress)
+        return destination if egress is None else replace(destination, egress=replace(egress, tunnels=upgrade))
 
     def _write_record(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import ssl
 import uuid
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -19,15 +18,17 @@ from archive import crawl_log
 from archive.capture import Context, Exchange, Origin, Truncation, now_micros
 from archive.record import is_incompressible
 from archive.settings import ProxySettings
-from proxy.addresses import AddressRefused, NameNotFound
 from proxy.delivery import Client, Delivery
+from proxy.egress import Routes
+from proxy.failures import failure_to_connect
 from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
 from proxy.incoming import Incoming
 from proxy.keep import Kept, Lost
+from proxy.provenance import Provenance
 from proxy.recorder import Recorder
 from proxy.spool import Spool
-from proxy.upstream import Destination, Pool, Upstream
+from proxy.upstream import Destination, Facts, Pool, Upstream
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,8 @@ class Services:
     gate: Gate
     pool: Pool
     recorder: Recorder
+    provenance: Provenance
+    routes: Routes
     spool_folder: Path
     active: set[Fetch]
     tasks: set[asyncio.Task[None]]
@@ -87,6 +90,7 @@ class Fetch:
         self._settings = settings
         self._upstream: Upstream | None = None
         self._origin = Origin()
+        self._facts: Facts | None = None
         self._reused = False
         self._request = Spool(settings.spool_bytes, services.spool_folder)
         self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
@@ -277,16 +281,9 @@ class Fetch:
     async def _connecting(self) -> None:
         try:
             upstream = await self._services.pool.connect(self.order.destination)
-        except NameNotFound as error:
-            self._fail(crawl_log.DNS, "dns", 502, str(error))
-        except AddressRefused as error:
-            self._fail(crawl_log.BLOCKED, "private", 403, str(error))
-        except TimeoutError:
-            self._fail(crawl_log.CONNECT, "connect-timeout", 504)
-        except ssl.SSLError as error:
-            self._fail(crawl_log.CONNECT, "tls", 502, str(error))
         except OSError as error:
-            self._fail(crawl_log.CONNECT, "refused", 502, str(error))
+            why = failure_to_connect(error)
+            self._fail(why.code, why.word, why.status, why.detail, logged=why.logged, annotations=why.annotations)
         else:
             if self.stage is Stage.CONNECTING:
                 self._use(upstream)
@@ -295,10 +292,14 @@ class Fetch:
 
     def _use(self, upstream: Upstream) -> None:
         upstream.user = self
-        self._upstream, self._origin = upstream, upstream.origin
+        self._upstream, self._origin, self._facts = upstream, upstream.origin, upstream.facts
         self.stage = Stage.HEAD
         self._deadline = self._services.loop.time() + self._settings.first_byte_seconds
-        for piece in self._request.message().chunks():
+        pieces = self._request.message().chunks()
+        egress = self.order.destination.egress
+        if egress is not None and egress.forwards(tls=self.order.destination.tls):
+            upstream.write(egress.forwarded(next(pieces), self.order.destination.authority))
+        for piece in pieces:
             upstream.write(piece)
         if not self.request_is_whole:
             self._delivery.take_more()
@@ -319,6 +320,8 @@ class Fetch:
         if truncated is not None:
             self._incoming.cut_off()
         certain = truncated is None and self._incoming.is_certain and self.request_is_whole
+        if self._upstream is not None:
+            self._upstream.answered()
         self._give_up_upstream(reusable=certain and head.keep_alive)
         if self._settings.deliver == "at_once":
             self._end_delivery(truncated)
@@ -329,10 +332,16 @@ class Fetch:
     def _answered(self, outcome: Kept | Lost, truncated: Truncation | None) -> None:
         self.order.session.note(outcome, self.order.url, self._response.length + len(self._response.head))
         if isinstance(outcome, Kept):
+            self._tell(outcome)
             self._end_delivery(truncated)
         else:
             self._delivery.refuse(503, 0, "not-kept", f"ghostfleet could not keep {self.order.url}: {outcome.reason}\n")
         self._over()
+
+    def _tell(self, outcome: Kept) -> None:
+        facts, order = self._facts, self.order
+        if facts is not None and outcome.capture is not None and order.context.collection not in facts.told:
+            self._services.provenance.tell(facts, order.session, order.context, outcome.capture)
 
     def _end_delivery(self, truncated: Truncation | None) -> None:
         if truncated is None:
@@ -340,8 +349,17 @@ class Fetch:
         else:
             self._delivery.cut()
 
-    def _fail(self, code: int, word: str, status: int, detail: str = "") -> None:
-        """Nothing to keep: a line in the crawl log, and an answer that says why."""
+    def _fail(
+        self,
+        code: int,
+        word: str,
+        status: int,
+        detail: str = "",
+        *,
+        logged: int | None = None,
+        annotations: tuple[str, ...] = (),
+    ) -> None:
+        """Nothing to keep: a line in the crawl log, under the code `logged` if given, and an answer that says why."""
         if self.stage in (Stage.KEEPING, Stage.OVER):
             return
         self.stage = Stage.KEEPING
@@ -349,7 +367,7 @@ class Fetch:
         self.order.session.note_failure(code)
         text = f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
         self._delivery.refuse(status, code, word, text)
-        failed = replace(self._exchange(None, None), outcome=code, annotations=(word,))
+        failed = replace(self._exchange(None, None), outcome=logged or code, annotations=annotations or (word,))
         self._services.recorder.submit(failed, lambda _: self._over())
 
     def _exchange(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
@@ -374,6 +392,7 @@ class Fetch:
             request=self._request.message(),
             response=self._response.message(),
             digests=self._response.digests(),
+            fields=(("WARC-Proxy-Host", order.destination.egress.name),) if order.destination.egress else (),
             mime=head.mime,
             incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
         )

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from archive.capture import Context, parse_date
 from archive.settings import NAME_PATTERN, ProxySettings
+from proxy.egress import parse
 from proxy.http1 import RequestHead
 from proxy.keep import Kept, Lost
 
@@ -47,6 +48,8 @@ class SessionSpec:
     log_dir: str | None = None
     datetime: str | None = None
     """Replay: the 14-digit date to answer from; None is the newest."""
+    egress: str | None = None
+    """The proxy to go out by, as `proxy.egress.parse` reads it; None is what the setting proxy.egress says."""
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> SessionSpec:
@@ -66,6 +69,11 @@ class SessionSpec:
             raise Refused(400, f"field 'mode' = {spec.mode!r} must be record or replay")
         if spec.datetime is not None:
             check_digits("field 'datetime'", spec.datetime)
+        if spec.egress is not None:
+            try:
+                parse(spec.egress)
+            except ValueError as error:
+                raise Refused(400, f"field 'egress' = {error}") from error
         return spec
 
 

@@ -221,7 +221,7 @@ class Keeper:
             return LATER
         if plan.failure:
             return Lost(plan.failure)
-        self.counts["exchanges"] += 1
+        self.counts["exchanges"] += not (isinstance(plan.item, Derived) and plan.item.is_ours)
         self.counts["revisits"] += plan.original is not None
         self.counts["warc_bytes"] += plan.capture.length if plan.capture else 0
         return Kept(plan.capture, plan.original is not None)

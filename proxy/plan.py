@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from archive import crawl_log, record
-from archive.capture import Body, Capture, Context, Exchange, Micros, Original
+from archive.capture import Body, Capture, Context, Exchange, Micros, Origin, Original
 from dedupdb.claims import Want
 
 
@@ -21,6 +21,10 @@ class Derived:
     body: Body
     date: Micros
     concurrent_to: str | None = None
+    origin: Origin | None = None
+    """Where it came from, for what was not made here."""
+    is_ours: bool = False
+    """Whether the recorder made it of itself: then it is no URL that anybody asked for, and is not counted as one."""
 
 
 @dataclass(slots=True)
@@ -60,6 +64,7 @@ class Plan:
             context=item.context,
             warcinfo_id=warcinfo_id,
             concurrent_to=item.concurrent_to,
+            origin=item.origin,
         )
         return (made,)
 
@@ -67,7 +72,7 @@ class Plan:
         """What a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
         written = self.capture.length if self.capture else 0
         if isinstance(self.item, Derived):
-            return {"derived": 1, "warc_bytes": written}
+            return {"warc_bytes": written} if self.item.is_ours else {"derived": 1, "warc_bytes": written}
         response = self.item.response
         if response is None or self.failure:
             return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}

@@ -23,16 +23,18 @@ from archive.settings import Settings
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
 from proxy.addons import Relay, ensure_ca, start_master
-from proxy.addresses import Resolver
 from proxy.connection import ClientConnection
 from proxy.control import start_control
 from proxy.desk import Desk
 from proxy.diskwatch import DiskWatch
+from proxy.egress import Routes
 from proxy.fetch import Services
 from proxy.gate import Gate, Session, SessionSpec
 from proxy.keep import Keeper
 from proxy.memento import Archive
 from proxy.meta import Collector, Endpoints, Status
+from proxy.opener import Opener, resolver_of
+from proxy.provenance import Provenance
 from proxy.rates import Rates
 from proxy.recorder import Recorder
 from proxy.replayer import Replayer
@@ -108,13 +110,15 @@ class Process:
         self._rates = Rates()
         address = listener.getsockname()
         self.status = Status((address[0], address[1]), index, self.facts, self._rates)
-        resolver = Resolver(settings.proxy.resolve, allow_private=settings.proxy.allow_private)
+        self._opener = Opener(settings.proxy, resolver_of(settings.proxy))
         self.services = Services(
             settings=settings.proxy,
             loop=self.loop,
             gate=self.gate,
-            pool=Pool(settings.proxy, resolver),
+            pool=Pool(settings.proxy, self._opener),
             recorder=self.recorder,
+            provenance=Provenance(self.recorder),
+            routes=Routes(settings.proxy.egress),
             spool_folder=settings.home / "spool",
             active=set(),
             tasks=set(),
@@ -214,6 +218,7 @@ class Process:
                 "lost": counts["lost"],
                 "dedup_unavailable": counts["dedup_unavailable"],
                 "log_lines_lost": counts["log_lines_lost"],
+                "dead_hosts": len(self._opener.dead),
                 **{name: self.gate.counts[name] for name in ("refused", "unauthorized", "control_refused")},
             },
         }

@@ -10,7 +10,9 @@ from typing import Final, Protocol, cast
 
 from archive.capture import Origin
 from archive.settings import ProxySettings
-from proxy.addresses import Address, Resolver
+from proxy.dns import Answer
+from proxy.egress import Egress
+from proxy.trust import Chain, keep_session
 
 _HIGH_WATER: Final = 1 << 20
 
@@ -22,6 +24,30 @@ class Destination:
     host: str
     port: int
     tls: bool
+    egress: Egress | None = None
+    """The proxy it is reached by; None is our own address."""
+
+    @property
+    def name(self) -> str:
+        """The host as TLS names it: IPv6 without brackets."""
+        return self.host.strip("[]")
+
+    @property
+    def authority(self) -> str:
+        """Host and port as in a URL."""
+        return f"{self.host}:{self.port}"
+
+
+@dataclass(slots=True, eq=False)
+class Facts:
+    """What was learned when a connection was opened. `told` is the collections that have it (see `provenance`)."""
+
+    host: str
+    port: int
+    origin: Origin
+    answer: Answer | None
+    chain: Chain
+    told: set[str] = field(default_factory=set)
 
 
 class UpstreamUser(Protocol):
@@ -47,6 +73,10 @@ class Upstream(asyncio.Protocol):
         """Exchanges begun on this connection."""
         self.idle_since = 0.0
         self.is_full = False
+        self.facts: Facts | None = None
+        """What may still be told of this connection; None when there is nothing."""
+        self.tls: ssl.SSLObject | None = None
+        self._session_kept = False
         self._transport: asyncio.Transport | None = None
 
     @property
@@ -99,12 +129,12 @@ class Upstream(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def describe(self, certificate_error: str | None) -> None:
-        """Note whom we are connected to, for the records."""
+    def describe(self, certificate_error: str | None, *, direct: bool = True) -> None:
+        """Note whom we are connected to, for the records. Through an egress the origin's address is not known."""
         transport = cast(asyncio.Transport, self._transport)
-        peer = transport.get_extra_info("peername")
+        peer = transport.get_extra_info("peername") if direct else None
         ip = str(peer[0]) if peer else None
-        tls = transport.get_extra_info("ssl_object")
+        tls = self.tls = transport.get_extra_info("ssl_object")
         if tls is None:
             self.origin = Origin(ip=ip)
             return
@@ -117,6 +147,19 @@ class Upstream(asyncio.Protocol):
             certificate_error=certificate_error,
         )
 
+    def answered(self) -> None:
+        """The origin has answered: from now on its TLS session can be resumed."""
+        if self.tls is not None and not self._session_kept:
+            self._session_kept = True
+            keep_session(self.tls)
+
+
+class Opener(Protocol):
+    """Who makes new connections."""
+
+    async def open(self, destination: Destination) -> Upstream:
+        """A new connection. Raises OSError, ssl.SSLError or TimeoutError."""
+
 
 @dataclass(slots=True)
 class _Host:
@@ -128,13 +171,10 @@ class _Host:
 class Pool:
     """Hands out connections. All methods belong to the event loop's thread."""
 
-    def __init__(self, settings: ProxySettings, resolver: Resolver) -> None:
+    def __init__(self, settings: ProxySettings, opener: Opener) -> None:
         self._settings = settings
-        self._resolver = resolver
+        self._opener = opener
         self._hosts: dict[Destination, _Host] = {}
-        self._verifying = _tls_context(settings.upstream_ca)
-        self._lenient = _tls_context("", verify=False)
-        self._unverified: dict[Destination, str] = {}
 
     def idle(self, destination: Destination) -> Upstream | None:
         """A kept connection to that origin, the one used last; None when there is none."""
@@ -149,7 +189,7 @@ class Pool:
     async def connect(self, destination: Destination) -> Upstream:
         """A new connection, waiting for a place when the origin has its share already.
 
-        Raises OSError (NameNotFound, AddressRefused, refused, …), ssl.SSLError or TimeoutError.
+        Raises what `Opener.open` raises.
         """
         while (host := self._hosts.setdefault(destination, _Host())).open >= self._settings.connections_per_host:
             if (upstream := self.idle(destination)) is not None:
@@ -161,8 +201,7 @@ class Pool:
             await place
         host.open += 1
         try:
-            async with asyncio.timeout(self._settings.connect_seconds):
-                return await self._open(destination)
+            return await self._opener.open(destination)
         except BaseException:
             self._gone(destination)
             raise
@@ -205,52 +244,3 @@ class Pool:
             if not place.done():
                 place.set_result(None)
                 return
-
-    async def _open(self, destination: Destination) -> Upstream:
-        addresses = await self._resolver.resolve(destination.host, destination.port)
-        last: OSError | None = None
-        for address in addresses:
-            try:
-                return await self._open_at(destination, address)
-            except ssl.SSLError:
-                raise
-            except OSError as error:
-                last = error
-        raise last or OSError(f"no address of {destination.host} answered")
-
-    async def _open_at(self, destination: Destination, address: Address) -> Upstream:
-        """A bad certificate is fetched all the same, and flagged: an archive shows the web as it is."""
-        if not destination.tls:
-            return await self._dial(address, None, "", None)
-        if destination not in self._unverified:
-            try:
-                return await self._dial(address, self._verifying, destination.host, None)
-            except ssl.SSLCertVerificationError as error:
-                self._unverified[destination] = error.verify_message
-            except ssl.SSLError as error:
-                # Old origins fail on cipher or protocol before their certificate is looked at.
-                self._unverified[destination] = f"not verified: {error.reason or error}"
-        return await self._dial(address, self._lenient, destination.host, self._unverified[destination])
-
-    async def _dial(self, address: Address, context: ssl.SSLContext | None, host: str, error: str | None) -> Upstream:
-        _, upstream = await asyncio.get_running_loop().create_connection(
-            Upstream, address.ip, address.port, ssl=context, server_hostname=host.strip("[]") if context else None
-        )
-        if not upstream.is_open:
-            raise ConnectionResetError(f"{address.ip} port {address.port} closed the connection at once")
-        upstream.describe(error)
-        return upstream
-
-
-def _tls_context(extra_ca: str, *, verify: bool = True) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    if extra_ca:
-        context.load_verify_locations(extra_ca)
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
-        context.set_ciphers("ALL:@SECLEVEL=0")
-        context.options |= getattr(ssl, "OP_LEGACY_SERVER_CONNECT", 0x4)
-    return context

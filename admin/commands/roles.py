@@ -109,16 +109,20 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
 def proxy_process(index: int, listen_fd: int, control_fd: int, redis_url: str, **given: Any) -> None:
     """One recording process, until SIGTERM."""
     standing, settings = _begin(None, None, given, f"proxy-{index}")
+    from archive.settings import SettingsError
     from proxy.serve import serve_process
 
-    serve_process(
-        settings,
-        listen_fd=listen_fd,
-        control_fd=control_fd,
-        index=index,
-        redis_url=redis_url,
-        ready=standing.report_ready,
-    )
+    try:
+        serve_process(
+            settings,
+            listen_fd=listen_fd,
+            control_fd=control_fd,
+            index=index,
+            redis_url=redis_url,
+            ready=standing.report_ready,
+        )
+    except SettingsError as error:  # what only the proxy can judge, such as a certificate file
+        raise InputError(str(error)) from error
 
 
 @click.command("_redis", hidden=True)

@@ -18,8 +18,8 @@ from redis_server import RedisServer
 
 from archive.settings import ProxySettings, Settings
 from dedupdb.claims import Claims
-from proxy.addresses import Resolver
 from proxy.keep import Keeper
+from proxy.opener import Opener, resolver_of
 from proxy.upstream import Pool
 
 
@@ -106,7 +106,7 @@ async def pool_of() -> AsyncIterator[MakePool]:
 
     def make(**settings: Any) -> Pool:
         chosen = ProxySettings(allow_private=True, **settings)
-        made.append(Pool(chosen, Resolver(chosen.resolve, allow_private=chosen.allow_private)))
+        made.append(Pool(chosen, Opener(chosen, resolver_of(chosen))))
         return made[-1]
 
     yield make

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from proxy.addresses import Address, AddressRefused, NameNotFound, Resolver, is_public
 
+ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = ("8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001:81b::200e", "::ffff:8.8.8.8")
 NOT_PUBLIC = (
     "0.0.0.0",
@@ -109,3 +118,101 @@ async def test_a_name_of_this_machine_is_refused_unless_allowed(host: str) -> No
 async def test_a_name_without_address_is_not_found(host: str) -> None:
     with pytest.raises(NameNotFound):
         await Resolver({}, allow_private=True).resolve(host, 80)
+
+
+async def test_the_table_may_name_several_addresses_and_tells_them_when_asked() -> None:
+    table = {"two.example": "[::1]:8080 127.0.0.1"}
+    silent = Resolver(table, allow_private=True)
+    resolver = Resolver(table, allow_private=True, tell_table=True)
+
+    assert await resolver.resolve("two.example", 80) == [Address("::1", 8080), Address("127.0.0.1", 80)]
+    answer = resolver.answer("two.example", 80)
+
+    assert answer is not None
+    assert answer.addresses == ("::1", "127.0.0.1")
+    assert answer.source == "the setting proxy.resolve"
+    assert resolver.answer("two.example", 80) is answer
+    assert silent.answer("two.example", 80) is None
+
+
+async def test_an_answer_is_believed_for_a_while_and_addresses_are_none() -> None:
+    resolver = Resolver({}, allow_private=True, seconds=60)
+    assert resolver.answer("localhost", 80) is None
+    await asyncio.gather(*(resolver.resolve("localhost", 80) for _ in range(5)))
+
+    answer = resolver.answer("localhost", 80)
+
+    assert answer is not None
+    assert (answer.name, answer.seconds) == ("localhost", 60)
+    assert set(answer.addresses) <= {"127.0.0.1", "::1"}
+    await resolver.resolve("localhost", 443)
+    assert resolver.answer("localhost", 443) is answer
+    await resolver.resolve("127.0.0.1", 80)
+    assert resolver.answer("127.0.0.1", 80) is None
+
+
+async def test_onion_names_are_never_asked_of_dns() -> None:
+    with pytest.raises(NameNotFound, match=r"RFC 7686.*proxy\.egress"):
+        await Resolver({}, allow_private=True).resolve("example.onion", 80)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "a.localhost", "169.254.169.254"])
+def test_what_others_resolve_is_checked_as_far_as_it_can_be(host: str) -> None:
+    with pytest.raises(AddressRefused):
+        Resolver({}, allow_private=False).check_far(host)
+
+    Resolver({}, allow_private=True).check_far(host)
+    Resolver({}, allow_private=False).check_far("example.onion")
+    Resolver({}, allow_private=False).check_far("8.8.8.8")
+
+
+ASK_DNSMASQ = """
+import asyncio, json, sys
+from proxy.addresses import Address, NameNotFound, Resolver
+
+async def main():
+    resolver = Resolver({}, allow_private=True, seconds=60)
+    found = await resolver.resolve("both.example", 80)
+    answer = resolver.answer("both.example", 80)
+    resolver.prefer("both.example", found[-1].ip)
+    preferred = (await resolver.resolve("both.example", 80))[0].ip
+    try:
+        await resolver.resolve("none.example", 80)
+    except NameNotFound as error:
+        missing = str(error)
+    return dict(found=[address.ip for address in found], answer=answer.addresses, again=answer.block().decode(),
+                nameserver=answer.nameserver, preferred=preferred, missing=missing)
+
+print(json.dumps(asyncio.run(main())))
+"""
+
+
+def test_a_name_server_is_asked_and_its_answer_kept(tmp_path: Path) -> None:
+    """dnsmasq in a network of its own, where it is the machine's only name server."""
+    dnsmasq, unshare = shutil.which("dnsmasq", path="/usr/sbin:/usr/bin:/sbin"), shutil.which("unshare")
+    if not (dnsmasq and unshare and shutil.which("ip") and os.geteuid() == 0):
+        pytest.skip("needs root, unshare, ip and dnsmasq")
+    if subprocess.run([unshare, "--net", "--mount", "true"], check=False, capture_output=True).returncode:
+        pytest.skip("may not make a network namespace")
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\n")
+    (tmp_path / "ask.py").write_text(ASK_DNSMASQ)
+    steps = f"""
+        ip link set lo up && mount --bind {tmp_path}/resolv.conf /etc/resolv.conf || exit 9
+        {dnsmasq} --keep-in-foreground --no-resolv --no-hosts --user=root --listen-address=127.0.0.1 --bind-interfaces \
+            --pid-file= --address=/both.example/192.0.2.7 --address=/both.example/2001:db8::7 --local=/example/ \
+            2>{tmp_path}/dnsmasq.log &
+        until ss -lun | grep -q 127.0.0.1:53; do kill -0 $! || exit 9; done
+        {sys.executable} {tmp_path}/ask.py; code=$?; kill $!; exit $code
+    """
+    done = subprocess.run(
+        [unshare, "--net", "--mount", "sh", "-c", steps],
+        capture_output=True, text=True, check=False, timeout=60, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+
+    assert set(said["found"]) == set(said["answer"]) == {"192.0.2.7", "2001:db8::7"}
+    assert said["preferred"] == said["found"][-1]
+    assert said["nameserver"] == "127.0.0.1"
+    assert "both.example.\t60\tIN\tA\t192.0.2.7\n" in said["again"]
+    assert "none.example" in said["missing"]

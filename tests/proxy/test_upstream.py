@@ -13,7 +13,8 @@ from proxy_process import ADDRESS
 from waiting import until
 
 from archive.settings import ProxySettings
-from proxy.addresses import AddressRefused, NameNotFound, Resolver
+from proxy.addresses import AddressRefused, NameNotFound
+from proxy.opener import Opener, resolver_of
 from proxy.upstream import Destination, Pool, Upstream
 
 
@@ -149,7 +150,7 @@ class TestCalls:
 
     async def test_to_private_addresses_are_not_made(self, busy: RawOrigin) -> None:
         settings = ProxySettings()
-        pool = Pool(settings, Resolver({}, allow_private=False))
+        pool = Pool(settings, Opener(settings, resolver_of(settings)))
 
         with pytest.raises(AddressRefused):
             await pool.connect(at(busy))

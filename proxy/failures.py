@@ -1,0 +1,50 @@
+"""Why nothing came of an order, in three languages: crawl.log's code, a word, an HTTP status. Pure."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, replace
+
+from archive import crawl_log
+from proxy.addresses import AddressRefused, NameNotFound
+from proxy.deadhosts import DeadHost
+from proxy.egress import EgressFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """`code` and `word` go to the client as Ghostfleet-Error, with `status`; `logged` is the code in crawl.log."""
+
+    code: int
+    word: str
+    status: int
+    detail: str = ""
+    was_known: bool = False
+    """Whether the host was found dead before, and nothing was sent now."""
+
+    @property
+    def logged(self) -> int:
+        """Code in crawl.log: for hosts known to be dead -404, as warcprox has it."""
+        return crawl_log.EMPTY if self.was_known else self.code
+
+    @property
+    def annotations(self) -> tuple[str, ...]:
+        """What crawl.log notes beside the code."""
+        return (self.word, "dead-host") if self.was_known else (self.word,)
+
+
+def failure_to_connect(error: OSError) -> Failure:
+    """What an error of `Pool.connect` means."""
+    if isinstance(error, DeadHost):
+        return replace(failure_to_connect(error.reason), detail=str(error), was_known=True)
+    if isinstance(error, NameNotFound):
+        return Failure(crawl_log.DNS, "dns", 502, str(error))
+    if isinstance(error, AddressRefused):
+        return Failure(crawl_log.BLOCKED, "private", 403, str(error))
+    if isinstance(error, EgressFailed):
+        return Failure(crawl_log.CONNECT, "egress", 502, str(error))
+    if isinstance(error, TimeoutError):
+        return Failure(crawl_log.CONNECT, "connect-timeout", 504, str(error))
+    if isinstance(error, ssl.SSLError):
+        return Failure(crawl_log.CONNECT, "tls", 502, str(error))
+    return Failure(crawl_log.CONNECT, "refused", 502, str(error))
