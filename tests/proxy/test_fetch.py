@@ -177,13 +177,14 @@ class TestOtherProtocols:
 class TestLeaving:
     def test_before_the_end_of_its_request_ends_the_fetch(self, proxy: ProxyProcess) -> None:
         session = proxy.session(listen=True)
-        with HandOrigin() as origin, socket.create_connection((session["host"], session["port"]), 30) as stream:
+        with HandOrigin() as origin:
             url = f"http://{origin.authority}/left"
-            stream.sendall(f"PUT {url} HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf".encode())
-            until(lambda: proxy.control("GET", f"/sessions/{session['id']}")["in_flight"], what="the fetch to begin")
-            stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            with socket.create_connection((session["host"], session["port"]), 30) as stream:
+                stream.sendall(f"PUT {url} HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf".encode())
+                until(lambda: proxy.control("GET", f"/sessions/{session['id']}")["in_flight"], what="the fetch to begin")
+                stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            report = proxy.control("DELETE", f"/sessions/{session['id']}")
 
-        report = proxy.control("DELETE", f"/sessions/{session['id']}")
         assert (report["failed"], report["errors"], report["in_flight"]) == (1, {"-5011": 1}, 0)
         assert proxy.records().of(url) == []
 
