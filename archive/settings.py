@@ -81,6 +81,13 @@ class ProxySettings(Section):
     processes: int = Field(1, ge=1, le=64, description="recording processes that share the port")
     collection: str = Field("default", pattern=NAME_PATTERN, description="collection of traffic without a session")
     mode: Mode = Field("record", description="mode of traffic without a session: record or replay")
+    prefix: str = Field(
+        "", pattern=f"^-?$|{NAME_PATTERN}", description="WARC prefix of traffic without a session; - archives none of it"
+    )
+    log_dir: str = Field("", description="folder for the crawl.log of traffic without a session; empty writes none")
+    methods: str = Field("", description="methods that are archived, comma separated; empty is all")
+    via: str = Field("", description="name for Via headers, sent to origins and clients; empty sends none")
+    limit_seconds: float = Field(20, ge=0, description="longest wait for requests under way that may use up a limit")
     deliver: Deliver = Field("durable", description="when the client sees a response's end: durable, written, at_once")
     allow_private: bool = Field(False, description="fetch from loopback, private and link-local addresses")
     resolve: dict[str, str] = Field(

@@ -21,14 +21,17 @@ from tornado.httpserver import HTTPServer
 from archive.settings import Settings
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
+from dedupdb.quotas import Quotas
 from proxy.addons import Relay, ensure_ca, start_master
 from proxy.addresses import Resolver
+from proxy.admission import Admission
 from proxy.connection import ClientConnection
 from proxy.control import start_control
 from proxy.desk import Desk
 from proxy.diskwatch import DiskWatch
 from proxy.fetch import Services
 from proxy.gate import Gate, Session, SessionSpec
+from proxy.heads import via_line
 from proxy.keep import Keeper
 from proxy.memento import Archive
 from proxy.meta import Collector, Endpoints, Status
@@ -107,6 +110,9 @@ class Process:
         self._rates = Rates()
         address = listener.getsockname()
         self.status = Status((address[0], address[1]), index, self.facts, self._rates)
+        quotas = Quotas(
+            redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=settings.redis.timeout_seconds
+        )
         resolver = Resolver(settings.proxy.resolve, allow_private=settings.proxy.allow_private)
         self.services = Services(
             settings=settings.proxy,
@@ -117,6 +123,8 @@ class Process:
             spool_folder=settings.home / "spool",
             active=set(),
             tasks=set(),
+            admission=Admission(quotas, self.loop, patience_seconds=settings.proxy.limit_seconds),
+            via=via_line(settings.proxy.via),
         )
         ca_folder = settings.home / "ca"
         ca_pem = ensure_ca(ca_folder).read_bytes()
@@ -166,6 +174,7 @@ class Process:
                 connection.abort()
         self.services.pool.close_idle(float("inf"))
         self._replayer.stop()
+        self.services.admission.stop()
         self._claims.close()
         self._captures.close()
 
