@@ -82,7 +82,9 @@ class ProxySettings(Section):
     collection: str = Field("default", pattern=NAME_PATTERN, description="collection of traffic without a session")
     mode: Mode = Field("record", description="mode of traffic without a session: record or replay")
     prefix: str = Field(
-        "", pattern=f"^-?$|{NAME_PATTERN}", description="WARC prefix of traffic without a session; - archives none of it"
+        "",
+        pattern=f"^-?$|{NAME_PATTERN}",
+        description="WARC prefix of traffic without a session; - archives none of it",
     )
     log_dir: str = Field("", description="folder for the crawl.log of traffic without a session; empty writes none")
     methods: str = Field("", description="methods that are archived, comma separated; empty is all")

@@ -17,7 +17,14 @@ from typing import Any, Final
 from dedupdb.redis_link import Command, RedisLink, Script
 
 _ADMIT: Final = Script.load("admit.lua")
-_COUNTERS: Final = ("total/urls", "total/wire_bytes", "new/urls", "new/wire_bytes", "revisit/urls", "revisit/wire_bytes")
+_COUNTERS: Final = (
+    "total/urls",
+    "total/wire_bytes",
+    "new/urls",
+    "new/wire_bytes",
+    "revisit/urls",
+    "revisit/wire_bytes",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +65,7 @@ class Quotas:
         """
         keys = [key for limit in limits for key in _keys(collection, limit.bucket)]
         arguments = [
-            part
-            for limit in limits
-            for part in (limit.counter, limit.most, int(limit.counter.endswith("/urls")))
+            part for limit in limits for part in (limit.counter, limit.most, int(limit.counter.endswith("/urls")))
         ]
         (reply,) = self._link.run([_ADMIT.command(keys, [token, self._hold_ms, *arguments])])
         if reply[0] == b"ok":

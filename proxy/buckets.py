@@ -89,9 +89,7 @@ def _name(value: Any) -> str:
 def _limit(what: str, key: str, most: object, is_soft: bool) -> Limit:
     name, _, counter = key.partition("/") if key.count("/") < 2 else _parted(key)
     if not _COUNTER.fullmatch(counter):
-        raise Refused(
-            400, f"{what} {key[:100]!r} must be <bucket>[:<domain>]/<total|new|revisit>/<urls|wire_bytes>"
-        )
+        raise Refused(400, f"{what} {key[:100]!r} must be <bucket>[:<domain>]/<total|new|revisit>/<urls|wire_bytes>")
     if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= _MAX_NUMBER:
         raise Refused(400, f"{what} {key[:100]!r} = {str(most)[:100]!r} must be a whole number")
     bucket, colon, domain = _name(name).rpartition(":")

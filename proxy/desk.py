@@ -120,9 +120,7 @@ class Desk:
             head=head,
             url=target.url,
             destination=target.destination,
-            origin_head=heads.origin_head(
-                head, target.path, target.host, upgrade=is_upgrade, via=self._services.via
-            ),
+            origin_head=heads.origin_head(head, target.path, target.host, upgrade=is_upgrade, via=self._services.via),
             framing=framing,
             length=length,
             policy=policy,

@@ -23,7 +23,6 @@ _FRAMING: Final = frozenset((b"transfer-encoding", b"content-length"))
 _NEVER_DROPPED: Final = _FRAMING | {b"host", b"cookie", b"authorization", b"content-type", b"content-encoding"}
 """What `Connection` can't make hop-by-hop: without it the origin would see another request, or where another ends."""
 _NOT_FOR_CLIENTS: Final = frozenset(
-_NOT_FOR_CLIENTS: Final = frozenset(
     (
         b"connection",
         b"keep-alive",
@@ -75,9 +74,7 @@ def via_line(name: str) -> bytes:
     return f"Via: 1.1 {name}\r\n".encode("latin-1") if name else b""
 
 
-def client_head(
-    head: ResponseHead, framing: Framing, *, close: bool, old_client: bool, via: bytes = b""
-) -> bytes:
+def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client: bool, via: bytes = b"") -> bytes:
     """The response head as the client gets it: what concerns our connection to it is ours to say.
 
     A body framed by the connection's end goes out in chunks; an `old_client` (HTTP/1.0) gets neither chunks nor,

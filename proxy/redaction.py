@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import unquote_plus
@@ -23,7 +22,9 @@ REDACTED: Final = "redacted"
 _MARK: Final = REDACTED.encode()
 _MAX_BODY: Final = 4_194_304
 _BOUNDARY: Final = re.compile(rb'(?i);\s*boundary=(?:"([^"]{1,70})"|([^;"\s]{1,70}))')
-_FIELD_NAME: Final = re.compile(rb'(?i)^content-disposition:[^\r\n]*?[;\s]name=(?:"([^"\r\n]*)"|([^;"\s]+))', re.MULTILINE)
+_FIELD_NAME: Final = re.compile(
+    rb'(?i)^content-disposition:[^\r\n]*?[;\s]name=(?:"([^"\r\n]*)"|([^;"\s]+))', re.MULTILINE
+)
 
 
 class _Opaque(Exception):
@@ -43,7 +44,8 @@ class Redaction:
             return url
         start, _, query = url.partition("?")
         query, mark, fragment = query.partition("#")
-        return f"{start}?{self._pairs(query.encode('utf-8', 'surrogateescape'), []).decode('utf-8', 'surrogateescape')}{mark}{fragment}"
+        shown = self._pairs(query.encode("utf-8", "surrogateescape"), []).decode("utf-8", "surrogateescape")
+        return f"{start}?{shown}{mark}{fragment}"
 
     def request(self, request: Message) -> tuple[Message, tuple[str, ...]]:
         """The request to record, and what is missing of it: names, never values."""

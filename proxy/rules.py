@@ -156,7 +156,9 @@ def _rule(given: dict[str, Any]) -> Rule:
     asked = {name: value for name, value in given.items() if name not in ("url_match", "value")}
     if (legacy := given.get("url_match")) is not None:
         if legacy not in _LEGACY or _LEGACY[legacy] in asked:
-            raise Refused(400, f"url_match = {str(legacy)[:100]!r} must be one of {', '.join(_LEGACY)}, and the only one")
+            raise Refused(
+                400, f"url_match = {str(legacy)[:100]!r} must be one of {', '.join(_LEGACY)}, and the only one"
+            )
         asked[_LEGACY[legacy]] = given.get("value")
     conditions = []
     for name, value in asked.items():
