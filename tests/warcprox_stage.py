@@ -32,4 +32,5 @@ def payload(request: bytes) -> tuple[Step, ...]:
     """`/x/y`: a body that depends on y alone, a header that tells x; so that equal payloads have different URLs."""
     _, first, second, *_ = (request.split(b" ", 2)[1] + b"//").split(b"/")
     body = b"A payload for warcprox's clients! " + second * 10 + b"\n"
-    return (Send(response(body, b"Content-Type: text/plain", b"X-Tells: " + first)),)
+    whole = response(body, b"Content-Type: text/plain", b"X-Tells: " + first)
+    return (Send(whole.removesuffix(body) if request.startswith(b"HEAD ") else whole),)
