@@ -79,6 +79,11 @@ class ProxySettings(Section):
     port: int = Field(8000, ge=0, le=65535, description="port of the fleet; 0 picks a free one")
     control_port: int = Field(0, ge=0, le=65535, description="first process's control port; 0 picks a free one")
     processes: int = Field(1, ge=1, le=64, description="recording processes that share the port")
+    session_ports: str = Field(
+        "",
+        pattern=r"^([1-9]\d{0,4}-[1-9]\d{0,4})?$",
+        description="ports of sessions, first-last; empty is any free one",
+    )
     collection: str = Field("default", pattern=NAME_PATTERN, description="collection of traffic without a session")
     mode: Mode = Field("record", description="mode of traffic without a session: record or replay")
     prefix: str = Field(

@@ -44,7 +44,7 @@ class Controlled(Protocol):
         """The numbers of `/status`."""
 
     async def open_session(self, spec: SessionSpec, *, listen: bool) -> tuple[Session, str, int]:
-        """A new session, and the address of the proxy port that serves it."""
+        """A new session, and the address of the proxy port that serves it. Raises Refused when no port is free."""
 
     async def close_session(self, session: Session) -> None:
         """Close its port, forget it."""
@@ -120,10 +120,10 @@ class Sessions(_Handler):
         try:
             body = _object(self.request.body)
             spec = SessionSpec.from_json(body)
+            session, host, port = await self.controlled.open_session(spec, listen=body.get("listen") is True)
         except Refused as refused:
             self.refuse(refused)
             return
-        session, host, port = await self.controlled.open_session(spec, listen=body.get("listen") is True)
         session.given = body
         self.answer(201, {"id": session.id, "token": session.token, "host": host, "port": port})
 

@@ -35,8 +35,10 @@ from proxy.heads import via_line
 from proxy.keep import Keeper
 from proxy.memento import Archive
 from proxy.meta import Collector, Endpoints, Status
+from proxy.ports import SessionPorts
 from proxy.rates import Rates
 from proxy.recorder import Recorder
+from proxy.refusal import Refused
 from proxy.replayer import Replayer
 from proxy.upstream import Pool
 
@@ -97,6 +99,7 @@ class Process:
         self._listener = listener
         self._control = control
         self._servers: dict[str, asyncio.Server] = {}
+        self._ports = SessionPorts(settings.proxy.session_ports, index, settings.proxy.processes)
         self._control_server: HTTPServer | None = None
         self._ticker: asyncio.Task[None] | None = None
         self._claims = Claims(
@@ -182,12 +185,23 @@ class Process:
         """A new session; with `listen` on a port of its own, else on this process's, chosen by credentials."""
         session = self.gate.open(spec)
         if listen:
-            self._servers[session.id] = await self.loop.create_server(
-                partial(ClientConnection, self, session), "127.0.0.1", 0
-            )
+            try:
+                self._servers[session.id] = await self._listen_for(session)
+            except Refused:
+                self.gate.close(session)
+                raise
         server = self._servers[session.id if listen else "direct"]
         host, port = server.sockets[0].getsockname()[:2]
         return session, host, port
+
+    async def _listen_for(self, session: Session) -> asyncio.Server:
+        taken: OSError | None = None
+        for port in self._ports.candidates():
+            try:
+                return await self.loop.create_server(partial(ClientConnection, self, session), "127.0.0.1", port)
+            except OSError as error:
+                taken = error
+        raise Refused(503, f"no port is free for the session: {taken}", "ports")
 
     async def close_session(self, session: Session) -> None:
         """Close its port, and the connections that came in by it."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
 from metaclient import told
 from origin import Send, response
-from proxying import credentials, request
+from proxying import RunningProxy, credentials, request
 from warcprox_stage import Stage
 
 from archive import crawl_log
@@ -82,6 +84,19 @@ class TestPolicy:
 
         with pytest.raises(AssertionError, match=f" 400 .*{next(iter(changes))}"):
             stage.proxy.control("PATCH", f"/sessions/{mine['id']}", changes)
+
+
+def test_ports_come_from_the_range_and_run_out(tmp_path: Path) -> None:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    with RunningProxy(tmp_path / "home", {"proxy.session_ports": f"{port}-{port}"}) as proxy:
+        mine = proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
+
+        assert mine["port"] == port
+        with pytest.raises(AssertionError, match=" 503 .*no port is free"):
+            proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
+        assert list(proxy.control("GET", "/sessions")) == [mine["id"]]
 
 
 class TestRedaction:
