@@ -94,7 +94,7 @@ def test_ports_come_from_the_range_and_run_out(tmp_path: Path) -> None:
         mine = proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
 
         assert mine["port"] == port
-        with pytest.raises(AssertionError, match=" 503 .*no port is free"):
+        with pytest.raises(AssertionError, match="no port is free"):
             proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
         assert list(proxy.control("GET", "/sessions")) == [mine["id"]]
 

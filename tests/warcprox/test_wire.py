@@ -45,7 +45,7 @@ def test_silence_ends_with_an_error_and_the_next_request_is_answered(stage: Stag
 
 
 def test_too_large_is_cut_recorded_and_the_next_request_is_clean(stage: Stage) -> None:
-    body = b"large " * 60_000
+    body = b"large " * 1_000_000
     stage.plain.script("/large", Send(response(body)))
     with stage.proxy.connect() as client:
         reply = client.ask(f"GET {stage.url('/large')} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
