@@ -114,6 +114,12 @@ class Context:
     log_dir: str | None = None
     """Folder of the job whose crawl.log gets a line; None for none."""
     dedup: bool = True
+    buckets: tuple[tuple[str, str], ...] = ()
+    """Dedup buckets: name, and "rw" (looked up and filled) or "ro" (looked up); empty for the collection's own."""
+    archived: bool = True
+    """False when the client wishes nothing of it to be written."""
+    stats: tuple[str, ...] = ()
+    """Named buckets that count this exchange."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,8 +79,22 @@ class ProxySettings(Section):
     port: int = Field(8000, ge=0, le=65535, description="port of the fleet; 0 picks a free one")
     control_port: int = Field(0, ge=0, le=65535, description="first process's control port; 0 picks a free one")
     processes: int = Field(1, ge=1, le=64, description="recording processes that share the port")
+    session_ports: str = Field(
+        "",
+        pattern=r"^([1-9]\d{0,4}-[1-9]\d{0,4})?$",
+        description="ports of sessions, first-last; empty is any free one",
+    )
     collection: str = Field("default", pattern=NAME_PATTERN, description="collection of traffic without a session")
     mode: Mode = Field("record", description="mode of traffic without a session: record or replay")
+    prefix: str = Field(
+        "",
+        pattern=f"^-?$|{NAME_PATTERN}",
+        description="WARC prefix of traffic without a session; - archives none of it",
+    )
+    log_dir: str = Field("", description="folder for the crawl.log of traffic without a session; empty writes none")
+    methods: str = Field("", description="methods that are archived, comma separated; empty is all")
+    via: str = Field("", description="name for Via headers, sent to origins and clients; empty sends none")
+    limit_seconds: float = Field(20, ge=0, description="longest wait for requests under way that may use up a limit")
     deliver: Deliver = Field("durable", description="client sees the end: durable (after fsync), written, at_once")
     allow_private: bool = Field(False, description="fetch from loopback, private and link-local addresses")
     resolve: dict[str, str] = Field(

@@ -4,6 +4,8 @@ The path of one exchange through this room:
 
 1. `serve` puts a process together; `connection` takes a client in and drives mitmproxy's layers; `addons` says which.
 2. `relay` finds the borders of requests; `desk` sees where each goes; `gate` says whose it is and whether it may.
+   `policy` says how it is to be treated, from what its client and its session wish (`wishes`, `rules`, `buckets`,
+   `redaction`); `admission` asks the fleet's counters when there are limits.
 3. `fetch` gets it from the origin over a connection of `upstream`, at an address that `addresses` allows.
 4. `incoming` reads the response (`http1` knows how), `spool` keeps and hashes its bytes, `delivery` relays them.
 5. `recorder` hands whole exchanges to its thread; `keep` asks dedup, writes, syncs and announces them in batches.

@@ -18,11 +18,13 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler
 
 from archive.capture import Body
-from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of
+from proxy.gate import NO_META, Gate, Session, SessionSpec, context_of
 from proxy.keep import Kept, Lost
 from proxy.meta import METRICS_TYPE
 from proxy.plan import Derived
 from proxy.recorder import Recorder
+from proxy.refusal import Refused
+from proxy.spec import changed
 from proxy.writerecord import derived
 
 log = logging.getLogger(__name__)
@@ -42,7 +44,7 @@ class Controlled(Protocol):
         """The numbers of `/status`."""
 
     async def open_session(self, spec: SessionSpec, *, listen: bool) -> tuple[Session, str, int]:
-        """A new session, and the address of the proxy port that serves it."""
+        """A new session, and the address of the proxy port that serves it. Raises Refused when no port is free."""
 
     async def close_session(self, session: Session) -> None:
         """Close its port, forget it."""
@@ -118,10 +120,11 @@ class Sessions(_Handler):
         try:
             body = _object(self.request.body)
             spec = SessionSpec.from_json(body)
+            session, host, port = await self.controlled.open_session(spec, listen=body.get("listen") is True)
         except Refused as refused:
             self.refuse(refused)
             return
-        session, host, port = await self.controlled.open_session(spec, listen=body.get("listen") is True)
+        session.given = body
         self.answer(201, {"id": session.id, "token": session.token, "host": host, "port": port})
 
     def get(self) -> None:
@@ -141,10 +144,26 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 class OneSession(_Handler):
-    """GET reports on a session, DELETE closes it once everything of it is kept."""
+    """GET reports on a session, PATCH changes what it asks for, DELETE closes it once everything of it is kept.
+
+    `DELETE …?finish=1` gives the WARC files that it wrote to their final names before it answers: those of its
+    prefix, or of its whole collection when it has none.
+    """
 
     def get(self, name: str) -> None:
         self.answer(200, self.session(name).report())
+
+    def patch(self, name: str) -> None:
+        """For the requests from now on; those under way end as they began."""
+        session = self.session(name)
+        try:
+            given = changed(session.given, _object(self.request.body))
+            session.spec = SessionSpec.from_json(given)
+        except Refused as refused:
+            self.refuse(refused)
+            return
+        session.given = given
+        self.answer(200, given)
 
     async def delete(self, name: str) -> None:
         session = self.session(name)
@@ -156,6 +175,11 @@ class OneSession(_Handler):
             except TimeoutError:
                 log.warning("session %s closed with %d exchanges in flight", name, session.in_flight)
         await self.controlled.close_session(session)
+        if self.get_query_argument("finish", "") in ("1", "true"):
+            finished = asyncio.Event()
+            prefix = session.spec.wishes.prefix
+            self.controlled.recorder.close_collection(session.spec.collection, finished.set, prefix=prefix)
+            await finished.wait()
         self.answer(200, session.report())
 
 
@@ -171,16 +195,18 @@ class Records(_Handler):
                 headers.get("WARC-Target-URI", ""),
                 headers.get("Content-Type"),
                 Body((self.request.body,), None, len(self.request.body)),
-                context_of(session, Meta(), session.spec.page_url or "", None),
+                context_of(session, NO_META, session.spec.page_url or "", None, wishes=session.spec.wishes),
                 session.page_record if tie == "page" else tie,
             )
         except Refused as refused:
             self.refuse(refused)
             return
         outcome = await self._keep(session, item)
-        if isinstance(outcome, Lost) or outcome.capture is None:
-            reason = outcome.reason if isinstance(outcome, Lost) else "nothing was written"
-            self.answer(503, {"error": f"the record was not kept: {reason}"})
+        if isinstance(outcome, Lost):
+            self.answer(503, {"error": f"the record was not kept: {outcome.reason}"})
+            return
+        if outcome.capture is None:
+            self.answer(409, {"error": "the session archives nothing: its prefix is -"})
             return
         capture = outcome.capture
         self.answer(201, {"record_id": capture.record_id, "filename": capture.filename, "offset": capture.offset})

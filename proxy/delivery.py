@@ -6,10 +6,12 @@ from typing import Final, Protocol
 
 from proxy import heads
 from proxy.http1 import Framing, RequestHead, ResponseHead
+from proxy.keep import Kept
 
 _REASONS: Final = {
     400: "Bad Request",
     403: "Forbidden",
+    **heads.LIMIT_PHRASES,
     502: "Bad Gateway",
     503: "Service Unavailable",
     504: "Gateway Timeout",
@@ -42,8 +44,9 @@ class Client(Protocol):
 class Delivery:
     """Hands one response to a client. Once the client has left, everything here does nothing."""
 
-    def __init__(self, client: Client, request: RequestHead) -> None:
+    def __init__(self, client: Client, request: RequestHead, via: bytes = b"") -> None:
         self._client: Client | None = client
+        self._via = via
         self._request = request
         self._held = b""
         self._shape = Framing.LENGTH
@@ -74,7 +77,7 @@ class Delivery:
         is_old = self._request.minor == 0
         self._shape = framing
         self._stays = stays and not (is_old and framing in (Framing.CLOSE, Framing.CHUNKED))
-        return heads.client_head(head, framing, close=not self._stays, old_client=is_old)
+        return heads.client_head(head, framing, close=not self._stays, old_client=is_old, via=self._via)
 
     def shaped(self, piece: bytes) -> bytes:
         """Bytes of the body in this client's framing."""
@@ -103,14 +106,17 @@ class Delivery:
         if client is not None:
             client.abort()
 
-    def refuse(self, status: int, code: int, word: str, text: str) -> None:
-        """An answer of our own, or a break when the origin's has begun already."""
+    def kept(self, kept: Kept) -> None:
+        """What became of the capture, told before `let_go`; of no interest to most clients."""
+
+    def refuse(self, status: int, code: int, word: str, text: str, extra: str = "") -> None:
+        """An answer of our own, or a break when the origin's has begun already. `extra` is further header lines."""
         if self._sent:
             self.cut()
             return
         client, self._client = self._client, None
         if client is not None:
-            extra = f"Ghostfleet-Error: {code} {word}\r\n" + ("Retry-After: 5\r\n" if status == 503 else "")
+            extra += f"Ghostfleet-Error: {code} {word}\r\n" + ("Retry-After: 5\r\n" if status == 503 else "")
             client.send(heads.plain_answer(status, _REASONS.get(status, "Bad Gateway"), text, extra=extra))
             client.finish(keep_alive=False)
 

@@ -12,12 +12,15 @@ from archive.url import DEFAULT_PORTS, UrlError, ascii_host
 from proxy import heads
 from proxy.delivery import Client
 from proxy.fetch import Fetch, Order, Services
-from proxy.gate import Gate, Refused, Session, context_of
+from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, Framing, RequestHead, request_framing
 from proxy.meta import Endpoints
+from proxy.policy import Policy, policy_of
+from proxy.refusal import Refused
 from proxy.relay import Exchanging, Tunnel
 from proxy.replayer import Replayer
 from proxy.upstream import Destination
+from proxy.wishes import Meta
 from proxy.writerecord import WriteRecord
 
 _ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]+)([^#]*)", re.IGNORECASE)
@@ -87,6 +90,7 @@ class Desk:
         self._services = services
         self._replayer = replayer
         self._endpoints = endpoints
+        self._methods = frozenset(services.settings.methods.replace(" ", "").upper().split(",")) - {""}
 
     def connect(self, head: RequestHead, listener: Session | None) -> Tunnel:
         """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
@@ -109,19 +113,18 @@ class Desk:
         if session.spec.mode == "replay":
             return self._replayer.begin(head, framing, length, target.url, session, client)
         self._gate.check_open()
-        referrer = head.get(b"referer")
-        context = context_of(session, meta, target.url, referrer.decode("latin-1") if referrer else None)
+        policy = self._policy(head, session, meta, target.url)
         # Of other protocols nothing could be recorded; without the header, origins go on with HTTP.
         is_upgrade = head.method == "GET" and (head.get(b"upgrade") or b"").lower() == b"websocket"
         order = Order(
             session=session,
-            context=context,
             head=head,
             url=target.url,
             destination=self._destination(target.destination, session, upgrade=is_upgrade),
-            origin_head=heads.origin_head(head, target.path, target.host, upgrade=is_upgrade),
+            origin_head=heads.origin_head(head, target.path, target.host, upgrade=is_upgrade, via=self._services.via),
             framing=framing,
             length=length,
+            policy=policy,
         )
         fetch = Fetch(order, client, self._services)
         fetch.start()
@@ -150,5 +153,10 @@ class Desk:
         self._gate.check_open()
         target = target_of(head, tunnel) if tunnel or _ABSOLUTE.fullmatch(head.target) else None
         uri = target.url if target else head.target
-        context = context_of(session, self._gate.meta(head, trusted=True), uri, None)
-        return WriteRecord(head, *framing, uri, context, session, client, self._services)
+        policy = policy_of(session, self._gate.meta(head, trusted=True), uri, None)
+        return WriteRecord(head, *framing, uri, policy, session, client, self._services)
+
+    def _policy(self, head: RequestHead, session: Session, meta: Meta, url: str) -> Policy:
+        referrer = head.get(b"referer")
+        archived = not self._methods or head.method in self._methods
+        return policy_of(session, meta, url, referrer.decode("latin-1") if referrer else None, archived=archived)

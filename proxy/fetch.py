@@ -9,15 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Final
 
 from archive import crawl_log
-from archive.capture import Context, Exchange, Origin, Truncation, now_micros
+from archive.capture import Exchange, Origin, Truncation, now_micros
 from archive.record import is_incompressible
 from archive.settings import ProxySettings
+from proxy.admission import Admission
 from proxy.delivery import Client, Delivery
 from proxy.egress import Routes
 from proxy.failures import failure_to_connect
@@ -25,10 +27,16 @@ from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
 from proxy.incoming import Incoming
 from proxy.keep import Kept, Lost
+from proxy.policy import Policy
 from proxy.provenance import Provenance
+from proxy.recorded import as_recorded
 from proxy.recorder import Recorder
+from proxy.redaction import NOTHING_REDACTED
+from proxy.refusal import Refused
 from proxy.spool import Spool
+from proxy.telling import Telling
 from proxy.upstream import Destination, Facts, Pool, Upstream
+from proxy.wishes import CAPTURE_RECORD
 
 log = logging.getLogger(__name__)
 
@@ -42,13 +50,13 @@ class Order:
     """What a client asks for."""
 
     session: Session
-    context: Context
     head: RequestHead
     url: str
     destination: Destination
     origin_head: bytes
     framing: Framing
     length: int
+    policy: Policy
 
 
 @dataclass(slots=True)
@@ -65,6 +73,9 @@ class Services:
     spool_folder: Path
     active: set[Fetch]
     tasks: set[asyncio.Task[None]]
+    admission: Admission
+    via: bytes = b""
+    """A Via header line of ours; empty for none."""
 
 
 class Stage(Enum):
@@ -85,7 +96,8 @@ class Fetch:
         settings = services.settings
         self.order = order
         self.stage = Stage.CONNECTING
-        self._delivery = Delivery(client, order.head)
+        self.started = now_micros()
+        self._delivery = self._delivery_to(client, services.via)
         self._services = services
         self._settings = settings
         self._upstream: Upstream | None = None
@@ -96,7 +108,8 @@ class Fetch:
         self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
         self._response = Spool(settings.spool_bytes, services.spool_folder)
         self._incoming = Incoming(order.head.method, self._response, self._delivery, settings.max_head_bytes)
-        self.started = now_micros()
+        self._holds = ""
+        """The token of our reservations under the limits."""
         self._began = services.loop.time()
         self._deadline = self._began + settings.connect_seconds
         self._total_deadline = self._began + settings.total_seconds
@@ -108,7 +121,41 @@ class Fetch:
         self._services.active.add(self)
         self.order.session.began()
         self._request.start(self.order.origin_head)
-        self._dispatch()
+        if self.order.policy.refusal is not None:
+            self._turn_away(self.order.policy.refusal)
+        elif self.order.policy.limits:
+            self._run(self._ask_leave())
+        else:
+            self._dispatch()
+
+    def _delivery_to(self, client: Client, via: bytes) -> Delivery:
+        order = self.order
+        if not order.policy.wishes.accept:
+            return Delivery(client, order.head, via)
+        with_record = CAPTURE_RECORD in order.policy.wishes.accept
+        return Telling(client, order.head, self.started, with_record=with_record, via=via)
+
+    async def _ask_leave(self) -> None:
+        """Nothing is sent to the origin before the limits allow it."""
+        order, settings = self.order, self._settings
+        self._holds = uuid.uuid4().hex
+        self._deadline += settings.limit_seconds
+        refused = await self._services.admission.ask(order.policy.context.collection, order.policy.limits, self._holds)
+        if refused is not None:
+            self._turn_away(refused)
+        elif self.stage is Stage.CONNECTING:
+            self._deadline = self._services.loop.time() + settings.connect_seconds
+            self._dispatch()
+        else:
+            self._give_back_leave()
+
+    def _turn_away(self, refused: Refused) -> None:
+        self._fail(refused.code, refused.word, refused.status, refused=refused)
+
+    def _give_back_leave(self) -> None:
+        if self._holds:
+            order = self.order
+            self._services.admission.release(order.policy.context.collection, order.policy.limits, self._holds)
 
     def _dispatch(self) -> None:
         if self.stage is not Stage.CONNECTING:
@@ -274,7 +321,10 @@ class Fetch:
     # -- connecting -----------------------------------------------------------------------------------------------
 
     def _connect(self) -> None:
-        task = self._services.loop.create_task(self._connecting())
+        self._run(self._connecting())
+
+    def _run(self, steps: Coroutine[None, None, None]) -> None:
+        task = self._services.loop.create_task(steps)
         self._services.tasks.add(task)
         task.add_done_callback(self._services.tasks.discard)
 
@@ -332,6 +382,7 @@ class Fetch:
     def _answered(self, outcome: Kept | Lost, truncated: Truncation | None) -> None:
         self.order.session.note(outcome, self.order.url, self._response.length + len(self._response.head))
         if isinstance(outcome, Kept):
+            self._delivery.kept(outcome)
             self._tell(outcome)
             self._end_delivery(truncated)
         else:
@@ -340,8 +391,8 @@ class Fetch:
 
     def _tell(self, outcome: Kept) -> None:
         facts, order = self._facts, self.order
-        if facts is not None and outcome.capture is not None and order.context.collection not in facts.told:
-            self._services.provenance.tell(facts, order.session, order.context, outcome.capture)
+        if facts is not None and outcome.capture is not None and order.policy.context.collection not in facts.told:
+            self._services.provenance.tell(facts, order.session, order.policy.context, outcome.capture)
 
     def _end_delivery(self, truncated: Truncation | None) -> None:
         if truncated is None:
@@ -356,6 +407,7 @@ class Fetch:
         status: int,
         detail: str = "",
         *,
+        refused: Refused | None = None,
         logged: int | None = None,
         annotations: tuple[str, ...] = (),
     ) -> None:
@@ -365,16 +417,24 @@ class Fetch:
         self.stage = Stage.KEEPING
         self._give_up_upstream()
         self.order.session.note_failure(code)
-        text = f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
-        self._delivery.refuse(status, code, word, text)
+        text = f"{refused}\n" if refused else f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
+        self._delivery.refuse(status, code, word, text, refused.extra if refused else "")
         failed = replace(self._exchange(None, None), outcome=logged or code, annotations=annotations or (word,))
         self._services.recorder.submit(failed, lambda _: self._over())
 
     def _exchange(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
+        order, redaction = self.order, self.order.session.spec.redaction
+        exchange = self._all_of_it(head, truncated)
+        if not order.policy.wishes.filters and redaction is NOTHING_REDACTED:
+            return exchange
+        content_type = (head.get(b"content-type") if head else None) or b""
+        return as_recorded(exchange, order.policy.wishes, redaction, content_type)
+
+    def _all_of_it(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
         order = self.order
         exchange = Exchange(
             id=uuid.uuid4().hex,
-            context=order.context,
+            context=order.policy.context,
             method=order.head.method,
             url=order.url,
             started=self.started,
@@ -403,6 +463,7 @@ class Fetch:
             self._request.close()
             self._response.close()
             self._services.active.discard(self)
+            self._give_back_leave()
             self.order.session.ended()
 
     # -- switched protocols ---------------------------------------------------------------------------------------

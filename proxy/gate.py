@@ -5,76 +5,24 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
-import json
-import re
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-from archive.capture import Context, parse_date
-from archive.settings import NAME_PATTERN, ProxySettings
-from proxy.egress import parse
+from archive.capture import Context
+from archive.settings import ProxySettings
+from proxy.buckets import names_of
 from proxy.http1 import RequestHead
 from proxy.keep import Kept, Lost
+from proxy.refusal import Refused
+from proxy.rules import Subject
+from proxy.spec import SessionSpec
+from proxy.wishes import NO_META, NOT_ARCHIVED, NOTHING, Meta, Wishes, parse_meta
 
-_NAME: Final = re.compile(NAME_PATTERN)
-_MAX_META: Final = 4_194_304
-
-
-class Refused(ValueError):
-    """A request that is not carried out; `status` is the HTTP status that says so."""
-
-    def __init__(self, status: int, reason: str, word: str = "refused") -> None:
-        super().__init__(reason)
-        self.status = status
-        self.word = word
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSpec:
-    """What was asked for when the session was made."""
-
-    collection: str
-    job: str | None = None
-    page_id: str | None = None
-    page_url: str | None = None
-    mode: str = "record"
-    hop_path: str = ""
-    via: str | None = None
-    source: str | None = None
-    log_dir: str | None = None
-    datetime: str | None = None
-    """Replay: the 14-digit date to answer from; None is the newest."""
-    egress: str | None = None
-    """The proxy to go out by, as `proxy.egress.parse` reads it; None is what the setting proxy.egress says."""
-
-    @classmethod
-    def from_json(cls, body: Mapping[str, Any]) -> SessionSpec:
-        """The spec in a control request. Raises Refused naming the first field that can't be used."""
-        known = cls.__dataclass_fields__
-        check_name("field 'collection'", body.get("collection"))
-        for name, value in body.items():
-            if name == "listen":
-                if not isinstance(value, bool):
-                    raise Refused(400, f"field 'listen' = {value!r} must be true or false")
-            elif name not in known:
-                raise Refused(400, f"unknown field {name!r}; known are {', '.join(known)}")
-            elif value is not None:
-                check_text(f"field {name!r}", value)
-        spec = cls(**{name: value for name, value in body.items() if name in known and value is not None})
-        if spec.mode not in ("record", "replay"):
-            raise Refused(400, f"field 'mode' = {spec.mode!r} must be record or replay")
-        if spec.datetime is not None:
-            check_digits("field 'datetime'", spec.datetime)
-        if spec.egress is not None:
-            try:
-                parse(spec.egress)
-            except ValueError as error:
-                raise Refused(400, f"field 'egress' = {error}") from error
-        return spec
+__all__ = ["NO_META", "Gate", "Meta", "Refused", "Session", "SessionSpec", "context_of", "parse_meta"]
 
 
 @dataclass(slots=True, eq=False)
@@ -86,11 +34,13 @@ class Session:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     in_flight: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    """urls, novel, revisits, failed, bytes."""
+    """urls, novel, revisits, unkept (by the client's wish), failed, bytes."""
     errors: Counter[str] = field(default_factory=Counter)
     when_idle: list[Callable[[], None]] = field(default_factory=list)
     page_record: str | None = None
     """Record id of the capture of `page_url`: what derived records are concurrent to."""
+    given: dict[str, Any] = field(default_factory=dict)
+    """The control request that made it, and what has been changed since."""
 
     def began(self) -> None:
         """An exchange is under way."""
@@ -112,7 +62,7 @@ class Session:
             self.counts["failed"] += 1
             self.errors["not-kept"] += 1
             return
-        self.counts["revisits" if outcome.is_revisit else "novel"] += 1
+        self.counts["revisits" if outcome.is_revisit else "novel" if outcome.capture else "unkept"] += 1
         if url == self.spec.page_url and outcome.capture is not None:
             self.page_record = outcome.capture.record_id
 
@@ -124,17 +74,8 @@ class Session:
 
     def report(self) -> dict[str, Any]:
         """What the control port tells of the session."""
-        counts = {name: self.counts[name] for name in ("urls", "novel", "revisits", "failed", "bytes")}
+        counts = {name: self.counts[name] for name in ("urls", "novel", "revisits", "unkept", "failed", "bytes")}
         return {**counts, "in_flight": self.in_flight, "errors": dict(self.errors)}
-
-
-@dataclass(frozen=True, slots=True)
-class Meta:
-    """What a trusted client says of one request in its `Warcprox-Meta` header."""
-
-    prefix: str | None = None
-    dedup: bool = True
-    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 class Gate:
@@ -142,7 +83,9 @@ class Gate:
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
-        self.default = Session(SessionSpec(settings.collection, mode=settings.mode), id="default")
+        wishes = Wishes(prefix=settings.prefix) if settings.prefix else NOTHING
+        spec = SessionSpec(settings.collection, mode=settings.mode, log_dir=settings.log_dir or None, wishes=wishes)
+        self.default = Session(spec, id="default")
         self.sessions: dict[str, Session] = {}
         self.counts: Counter[str] = Counter()
         """control_refused: commands from clients that may not give any; unauthorized; refused."""
@@ -179,10 +122,10 @@ class Gate:
         """The request's Warcprox-Meta; of an untrusted client it is ignored and counted. Raises Refused (400)."""
         raw = head.get(b"warcprox-meta")
         if raw is None:
-            return Meta()
+            return NO_META
         if not trusted:
             self.counts["control_refused"] += 1
-            return Meta()
+            return NO_META
         return parse_meta(raw)
 
     def check_open(self) -> None:
@@ -206,66 +149,35 @@ class Gate:
         raise Refused(407, "no such session, or wrong password", "unauthorized")
 
 
-def parse_meta(raw: bytes) -> Meta:
-    """The facts in a Warcprox-Meta header. Raises Refused naming the field that can't be used."""
-    if len(raw) > _MAX_META:
-        raise Refused(400, f"Warcprox-Meta has {len(raw)} bytes, more than {_MAX_META}")
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, f"Warcprox-Meta is no JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise Refused(400, "Warcprox-Meta must be a JSON object")
-    prefix = value.get("warc-prefix")
-    if prefix is not None:
-        check_name("warc-prefix", prefix)
-    facts = value.get("metadata") or {}
-    if not isinstance(facts, dict):
-        raise Refused(400, "Warcprox-Meta field 'metadata' must be an object")
-    texts = {str(name): text for name, text in facts.items() if isinstance(text, str)}
-    for name, text in texts.items():
-        check_text(f"Warcprox-Meta metadata {name!r}", text)
-    return Meta(prefix, value.get("dedup-ok", True) is not False, texts)
+def context_of(
+    session: Session, meta: Meta, url: str, referrer: str | None, *, wishes: Wishes = NOTHING, archived: bool = True
+) -> Context:
+    """On whose behalf a URL is fetched. What a page asks for beside itself is an embed of it: hop `E`.
 
-
-def context_of(session: Session, meta: Meta, url: str, referrer: str | None) -> Context:
-    """On whose behalf a URL is fetched. What a page asks for beside itself is an embed of it: hop `E`."""
+    A brozzler-like client names its page in `brozzled_url`, and its embeds are hop `B`, as in warcprox's crawl log.
+    `wishes` are the session's and the request's together.
+    """
     spec, facts = session.spec, meta.facts
     hop_path = facts.get("hop_path", spec.hop_path)
     via = facts.get("hop_via_url", spec.via)
     if spec.page_url is not None and url != spec.page_url:
         hop_path, via = hop_path + "E", referrer or spec.page_url
+    elif (page := facts.get("brozzled_url")) is not None and url != page:
+        hop_path, via = hop_path + "B", page
+    if spec.redaction.fields and via:
+        via = spec.redaction.url(via)
     return Context(
         collection=spec.collection,
         job=spec.job,
         page_id=facts.get("page_id", spec.page_id),
         page_url=spec.page_url,
-        prefix=meta.prefix,
+        prefix=None if wishes.prefix == NOT_ARCHIVED else wishes.prefix,
         hop_path=hop_path,
         via=via,
         source=facts.get("seed", spec.source),
         log_dir=spec.log_dir,
-        dedup=meta.dedup,
+        dedup=wishes.dedup,
+        buckets=wishes.buckets,
+        archived=archived and wishes.prefix != NOT_ARCHIVED,
+        stats=names_of(wishes.stats, Subject(url).host) if wishes.stats else (),
     )
-
-
-def check_name(what: str, value: object) -> None:
-    """Raises Refused (400) unless the value may be part of a file name."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise Refused(400, f"{what} = {value!r} must be 1 to 64 of A-Z a-z 0-9 . _ - and begin with a letter or digit")
-
-
-def check_text(what: str, value: object) -> None:
-    """Raises Refused (400) unless the value is text that may stand in a record's header or a line of the log."""
-    if not isinstance(value, str):
-        raise Refused(400, f"{what} = {value!r} must be a string")
-    if not value.isprintable():
-        raise Refused(400, f"{what} = {value[:100]!r} holds control characters")
-
-
-def check_digits(what: str, value: str) -> None:
-    """Raises Refused (400) unless the value is a CDX date, cut short anywhere behind its year."""
-    try:
-        parse_date(value if value.isascii() and value.isdigit() else "")
-    except ValueError:
-        raise Refused(400, f"{what} = {value[:100]!r} must be a date of 4 to 17 digits, YYYYMMDDhhmmss") from None

@@ -34,13 +34,15 @@ _NOT_FOR_CLIENTS: Final = frozenset(
     )
 )
 """Response headers that only the proxy may say; an origin's are in the record, not on the wire to the client."""
+LIMIT_PHRASES: Final = {420: "Reached limit", 430: "Reached soft limit"}
+"""warcprox's status codes that HTTP does not know."""
 
 
-def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = False) -> bytes:
+def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = False, via: bytes = b"") -> bytes:
     """The request head as it is sent to the origin and recorded: origin form, hop-by-hop headers removed.
 
     Order and case of the other lines stay. A missing or different Host is replaced by the target's, since the
-    target decides where the request goes (RFC 9112 section 3.2.2).
+    target decides where the request goes (RFC 9112 section 3.2.2). `via` is a header line of ours to add.
     """
     dropped = {token for name, value, _ in head.fields if name == b"connection" for token in _names(value)}
     dropped -= _NEVER_DROPPED
@@ -63,11 +65,16 @@ def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = Fa
         lines.append(line)
     if not seen_host:
         lines.insert(1, f"Host: {host}\r\n".encode("latin-1"))
-    lines.append(b"\r\n")
+    lines.append(via + b"\r\n")
     return b"".join(lines)
 
 
-def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client: bool) -> bytes:
+def via_line(name: str) -> bytes:
+    """The Via header of a proxy of that name (RFC 9110 section 7.6.3); nothing for no name."""
+    return f"Via: 1.1 {name}\r\n".encode("latin-1") if name else b""
+
+
+def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client: bool, via: bytes = b"") -> bytes:
     """The response head as the client gets it: what concerns our connection to it is ours to say.
 
     A body framed by the connection's end goes out in chunks; an `old_client` (HTTP/1.0) gets neither chunks nor,
@@ -92,7 +99,7 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
         lines.append(b"Transfer-Encoding: chunked\r\n")
     if close:
         lines.append(b"Connection: close\r\n")
-    lines.append(b"\r\n")
+    lines.append(via + b"\r\n")
     return b"".join(lines)
 
 
@@ -109,7 +116,7 @@ def plain_answer(status: int, reason: str, text: str, *, extra: str = "", close:
     """An answer of the proxy's own, as plain text. `extra` is further header lines, each with its line end."""
     body = text.encode()
     return (
-        f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain;charset=utf-8\r\n"
         f"Content-Length: {len(body)}\r\n{extra}{_CLOSE if close else ''}\r\n"
     ).encode() + body
 
@@ -118,14 +125,15 @@ def _names(value: bytes) -> list[bytes]:
     return [token.strip().lower() for token in value.split(b",")]
 
 
-def refusal(status: int, word: str, text: str) -> bytes:
+def refusal(status: int, word: str, text: str, extra: str = "") -> bytes:
     """The answer to a request that is not carried out; the connection closes behind it."""
-    extra = f"Ghostfleet-Error: 0 {word}\r\n"
+    extra += f"Ghostfleet-Error: 0 {word}\r\n"
     if status == 407:
         extra += 'Proxy-Authenticate: Basic realm="ghostfleet"\r\n'
     if status == 503:
         extra += "Retry-After: 5\r\n"
-    return plain_answer(status, HTTPStatus(status).phrase, text + "\n", extra=extra)
+    phrase = LIMIT_PHRASES.get(status) or HTTPStatus(status).phrase
+    return plain_answer(status, phrase, text + "\n", extra=extra)
 
 
 def own_answer(kind: str, body: bytes, *, with_body: bool) -> bytes:

@@ -19,8 +19,7 @@ from archive.settings import Settings
 from archive.warcfile import KeepError, WarcWriter
 from dedupdb.claims import DedupUnavailable, Verdict, Want
 from proxy.plan import Derived, Plan
-
-type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
+from proxy.tallies import Tallies, tallies_of
 
 
 class Dedup(Protocol):
@@ -97,9 +96,10 @@ class Keeper:
         """Give every file its final name. Raises KeepError, after all of them, when one could not be closed whole."""
         self._close(list(self._writers))
 
-    def close_collection(self, collection: str) -> None:
-        """Give that collection's files their final names; raises as `close` does."""
-        self._close([name for name in self._writers if name[0] == collection])
+    def close_collection(self, collection: str, prefix: str | None = None) -> None:
+        """Give that collection's files their final names, or those of a prefix alone; raises as `close` does."""
+        names = [name for name in self._writers if name[0] == collection]
+        self._close([name for name in names if prefix in (None, name[1])])
 
     def _close(self, names: Sequence[tuple[str, str | None]]) -> None:
         failures = []
@@ -143,6 +143,7 @@ class Keeper:
             not dedup.enabled
             or self._dedup is None
             or not exchange.context.dedup
+            or not exchange.context.archived
             or digests is None
             or exchange.truncated is not None
             or not 200 <= exchange.outcome < 300
@@ -187,13 +188,8 @@ class Keeper:
         kept = [(want, original) for want, original in granted if original]
         released = [want for want, original in granted if not original]
         captures = [plan.capture for plan in plans if plan.capture]
-        tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-        for plan in plans:
-            if not plan.later:
-                context = plan.item.context
-                tallies[context.collection, context.job or ""].update(plan.tally())
         try:
-            self._dedup.settle(kept, released, captures, tallies)
+            self._dedup.settle(kept, released, captures, tallies_of(plans))
         except DedupUnavailable:
             # The sidecars hold these captures; the claims expire, and their bytes will be written once more.
             self.counts["dedup_unavailable"] += 1

@@ -42,7 +42,7 @@ class Plan:
     @property
     def is_kept_whole(self) -> bool:
         """Whether there is something to write."""
-        return isinstance(self.item, Derived) or self.item.response is not None
+        return self.item.context.archived and (isinstance(self.item, Derived) or self.item.response is not None)
 
     @property
     def original_to_be(self) -> Original | None:
@@ -72,11 +72,12 @@ class Plan:
         """What a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
         written = self.capture.length if self.capture else 0
         if isinstance(self.item, Derived):
-            return {"warc_bytes": written} if self.item.is_ours else {"derived": 1, "warc_bytes": written}
+            counts = {"derived": 1, "derived_bytes": self.item.body.length, "warc_bytes": written}
+            return {"warc_bytes": written} if self.item.is_ours else counts
         response = self.item.response
         if response is None or self.failure:
             return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}
-        kind = "duplicate" if self.original else "novel"
+        kind = "unkept" if not self.item.context.archived else "duplicate" if self.original else "novel"
         return {
             f"{kind}_urls": 1,
             f"{kind}_bytes": response.length,
@@ -93,6 +94,8 @@ class Plan:
             annotations.append(f"truncated:{exchange.truncated}")
         if self.failure:
             annotations.append("notKept")
+        if not exchange.context.archived and exchange.response is not None:
+            annotations.append("notArchived")
         return crawl_log.line(
             exchange,
             code=crawl_log.RUNTIME if self.failure else exchange.outcome,

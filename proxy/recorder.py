@@ -45,7 +45,7 @@ class Recorder:
         self._wake = threading.Event()
         self._stopping = False
         self._in_hand = 0
-        self._close_requests: deque[tuple[str, Callable[[], None]]] = deque()
+        self._close_requests: deque[tuple[str, str | None, Callable[[], None]]] = deque()
         self.last_failure = ""
         """Why the last exchange could not be kept; empty when the last one was."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
@@ -84,9 +84,9 @@ class Recorder:
         self._queue.append(_Waiting(item, answer, time.monotonic()))
         self._wake.set()
 
-    def close_collection(self, collection: str, done: Callable[[], None]) -> None:
-        """Close that collection's files; `done` is called on the event loop afterwards."""
-        self._close_requests.append((collection, done))
+    def close_collection(self, collection: str, done: Callable[[], None], *, prefix: str | None = None) -> None:
+        """Close that collection's files, or only those of a prefix; `done` is called on the event loop afterwards."""
+        self._close_requests.append((collection, prefix, done))
         self._wake.set()
 
     def stop(self) -> None:
@@ -146,9 +146,11 @@ class Recorder:
     def _housekeeping(self) -> None:
         try:
             while self._close_requests:
-                collection, done = self._close_requests.popleft()
-                self._keeper.close_collection(collection)
-                self._loop.call_soon_threadsafe(done)
+                collection, prefix, done = self._close_requests.popleft()
+                try:
+                    self._keeper.close_collection(collection, prefix)
+                finally:
+                    self._loop.call_soon_threadsafe(done)
             self._keeper.idle_close()
         except Exception:  # a file that can't be closed is repaired at the next start; the thread must live
             log.exception("closing an idle file failed")

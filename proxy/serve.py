@@ -22,7 +22,9 @@ from tornado.httpserver import HTTPServer
 from archive.settings import Settings
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
+from dedupdb.quotas import Quotas
 from proxy.addons import Relay, ensure_ca, start_master
+from proxy.admission import Admission
 from proxy.connection import ClientConnection
 from proxy.control import start_control
 from proxy.desk import Desk
@@ -30,13 +32,16 @@ from proxy.diskwatch import DiskWatch
 from proxy.egress import Routes
 from proxy.fetch import Services
 from proxy.gate import Gate, Session, SessionSpec
+from proxy.heads import via_line
 from proxy.keep import Keeper
 from proxy.memento import Archive
 from proxy.meta import Collector, Endpoints, Status
 from proxy.opener import Opener, resolver_of
+from proxy.ports import SessionPorts
 from proxy.provenance import Provenance
 from proxy.rates import Rates
 from proxy.recorder import Recorder
+from proxy.refusal import Refused
 from proxy.replayer import Replayer
 from proxy.upstream import Pool
 
@@ -97,6 +102,7 @@ class Process:
         self._listener = listener
         self._control = control
         self._servers: dict[str, asyncio.Server] = {}
+        self._ports = SessionPorts(settings.proxy.session_ports, index, settings.proxy.processes)
         self._control_server: HTTPServer | None = None
         self._ticker: asyncio.Task[None] | None = None
         self._claims = Claims(
@@ -110,6 +116,9 @@ class Process:
         self._rates = Rates()
         address = listener.getsockname()
         self.status = Status((address[0], address[1]), index, self.facts, self._rates)
+        quotas = Quotas(
+            redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=settings.redis.timeout_seconds
+        )
         self._opener = Opener(settings.proxy, resolver_of(settings.proxy))
         self.services = Services(
             settings=settings.proxy,
@@ -122,6 +131,8 @@ class Process:
             spool_folder=settings.home / "spool",
             active=set(),
             tasks=set(),
+            admission=Admission(quotas, self.loop, patience_seconds=settings.proxy.limit_seconds),
+            via=via_line(settings.proxy.via),
         )
         ca_folder = settings.home / "ca"
         ca_pem = ensure_ca(ca_folder).read_bytes()
@@ -172,6 +183,7 @@ class Process:
                 connection.abort()
         self.services.pool.close_idle(float("inf"))
         self._replayer.stop()
+        self.services.admission.stop()
         self._claims.close()
         self._captures.close()
 
@@ -179,12 +191,23 @@ class Process:
         """A new session; with `listen` on a port of its own, else on this process's, chosen by credentials."""
         session = self.gate.open(spec)
         if listen:
-            self._servers[session.id] = await self.loop.create_server(
-                partial(ClientConnection, self, session), "127.0.0.1", 0
-            )
+            try:
+                self._servers[session.id] = await self._listen_for(session)
+            except Refused:
+                self.gate.close(session)
+                raise
         server = self._servers[session.id if listen else "direct"]
         host, port = server.sockets[0].getsockname()[:2]
         return session, host, port
+
+    async def _listen_for(self, session: Session) -> asyncio.Server:
+        taken: OSError | None = None
+        for port in self._ports.candidates():
+            try:
+                return await self.loop.create_server(partial(ClientConnection, self, session), "127.0.0.1", port)
+            except OSError as error:
+                taken = error
+        raise Refused(503, f"no port is free for the session: {taken}", "ports")
 
     async def close_session(self, session: Session) -> None:
         """Close its port, and the connections that came in by it."""

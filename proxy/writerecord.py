@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,11 +12,14 @@ from archive.record import ResourceKind
 from proxy import heads
 from proxy.delivery import Client
 from proxy.fetch import Services
-from proxy.gate import Refused, Session
+from proxy.gate import Session
 from proxy.http1 import BodyReader, Framing, RequestHead
 from proxy.keep import Kept, Lost
 from proxy.plan import Derived
+from proxy.policy import Policy
+from proxy.refusal import Refused, meta_line
 from proxy.spool import Spool
+from proxy.telling import capture_meta
 
 _KINDS: Final[Mapping[str, ResourceKind]] = {
     "resource": "resource",
@@ -55,7 +59,7 @@ class WriteRecord:
         framing: Framing,
         length: int,
         url: str,
-        context: Context,
+        policy: Policy,
         session: Session,
         client: Client,
         services: Services,
@@ -64,14 +68,16 @@ class WriteRecord:
             raise Refused(400, f"{head.method} needs a Content-Length")
         self._head = head
         self._url = url
-        self._context = context
+        self._policy = policy
+        self._holds = ""
+        """The token of our reservations under the limits."""
         self._session = session
         self._client: Client | None = client
         self._services = services
         self._spool = Spool(services.settings.spool_bytes, services.spool_folder)
         self._reader = BodyReader(framing, length, lambda _: None, strict=True)
         self._kind = "metadata" if head.method == "PUTMETA" else self._text(b"warc-type")
-        derived(self._kind, url, self._text(b"content-type"), Body(), context)
+        derived(self._kind, url, self._text(b"content-type"), Body(), policy.context)
         session.began()
 
     @property
@@ -90,11 +96,14 @@ class WriteRecord:
         """The next bytes of the block; the last ones hand the record to the writer."""
         taken = self._reader.feed(data)
         self._spool.add(data[:taken])
-        if self._reader.done:
-            item = derived(
-                self._kind, self._url, self._text(b"content-type"), self._spool.message().body, self._context
-            )
-            self._services.recorder.submit(item, self._answered)
+        if self._reader.done and self._policy.refusal is not None:
+            self._turn_away(self._policy.refusal)
+        elif self._reader.done and self._policy.limits:
+            task = self._services.loop.create_task(self._ask_leave())
+            self._services.tasks.add(task)
+            task.add_done_callback(self._services.tasks.discard)
+        elif self._reader.done:
+            self._submit()
         return taken
 
     def client_data(self, data: bytes) -> None:
@@ -109,10 +118,33 @@ class WriteRecord:
         if not self._reader.done:
             self._over()
 
+    def _submit(self) -> None:
+        body = self._spool.message().body
+        item = derived(self._kind, self._url, self._text(b"content-type"), body, self._policy.context)
+        self._date = item.date
+        self._services.recorder.submit(item, self._answered)
+
+    async def _ask_leave(self) -> None:
+        """Limits count records as they count responses."""
+        self._holds = uuid.uuid4().hex
+        collection = self._policy.context.collection
+        refused = await self._services.admission.ask(collection, self._policy.limits, self._holds)
+        if refused is None:
+            self._submit()
+        else:
+            self._turn_away(refused)
+
+    def _turn_away(self, refused: Refused) -> None:
+        if self._client is not None:
+            self._client.send(heads.refusal(refused.status, refused.word, str(refused), refused.extra))
+            self._client.finish(keep_alive=False)
+        self._over()
+
     def _answered(self, outcome: Kept | Lost) -> None:
         client = self._client
         if client is not None and isinstance(outcome, Kept):
-            client.send(b"HTTP/1.1 204 No Content\r\n\r\n")
+            told = meta_line(capture_meta(self._date, outcome)) if self._policy.wishes.accept else ""
+            client.send(f"HTTP/1.1 204 No Content\r\n{told}\r\n".encode())
             client.finish(keep_alive=self._head.keep_alive)
         elif client is not None and isinstance(outcome, Lost):
             client.send(heads.refusal(503, "not-kept", f"the record was not kept: {outcome.reason}"))
@@ -121,6 +153,9 @@ class WriteRecord:
 
     def _over(self) -> None:
         self._spool.close()
+        if self._holds:
+            policy = self._policy
+            self._services.admission.release(policy.context.collection, policy.limits, self._holds)
         self._session.ended()
 
     def _text(self, name: bytes) -> str | None:

@@ -181,7 +181,9 @@ class TestLeaving:
             url = f"http://{origin.authority}/left"
             with socket.create_connection((session["host"], session["port"]), 30) as stream:
                 stream.sendall(f"PUT {url} HTTP/1.1\r\nContent-Length: 10\r\n\r\nhalf".encode())
-                until(lambda: proxy.control("GET", f"/sessions/{session['id']}")["in_flight"], what="the fetch to begin")
+                until(
+                    lambda: proxy.control("GET", f"/sessions/{session['id']}")["in_flight"], what="the fetch to begin"
+                )
                 stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             report = proxy.control("DELETE", f"/sessions/{session['id']}")
 

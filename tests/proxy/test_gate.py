@@ -14,6 +14,7 @@ from archive.settings import ProxySettings
 from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of, parse_meta
 from proxy.http1 import RequestHead, parse_request
 from proxy.keep import Kept, Lost
+from proxy.wishes import Wishes
 
 
 def request(*lines: str) -> RequestHead:
@@ -178,7 +179,7 @@ class TestMeta:
     def test_gives_facts(self) -> None:
         value = {"warc-prefix": "a-b", "dedup-ok": False, "metadata": {"seed": "http://x/", "number": 5}, "stats": {}}
 
-        assert parse_meta(json.dumps(value).encode()) == Meta("a-b", False, {"seed": "http://x/"})
+        assert parse_meta(json.dumps(value).encode()) == Meta(Wishes(prefix="a-b", dedup=False), {"seed": "http://x/"})
 
     @pytest.mark.parametrize(
         ("raw", "word"),
@@ -222,11 +223,10 @@ class TestContext:
         assert (context.hop_path, context.via, context.source, context.job) == (hop_path, via, "http://seed/", "daily")
 
     def test_what_a_request_says_comes_before_what_its_session_says(self) -> None:
-        meta = Meta(
-            "special", False, {"hop_path": "LL", "hop_via_url": "http://v/", "seed": "http://s/", "page_id": "p"}
-        )
+        wishes = Wishes(prefix="special", dedup=False)
+        meta = Meta(wishes, {"hop_path": "LL", "hop_via_url": "http://v/", "seed": "http://s/", "page_id": "p"})
 
-        context = context_of(Session(SessionSpec("news", hop_path="L")), meta, "http://a/", None)
+        context = context_of(Session(SessionSpec("news", hop_path="L")), meta, "http://a/", None, wishes=wishes)
 
         assert (context.prefix, context.dedup, context.hop_path) == ("special", False, "LL")
         assert (context.via, context.source, context.page_id) == ("http://v/", "http://s/", "p")
@@ -239,15 +239,17 @@ class TestSession:
 
         session.note(Kept(page), "http://a/page", 100)
         session.note(Kept(capture("http://a/pic"), is_revisit=True), "http://a/pic", 10)
+        session.note(Kept(None), "http://a/not-archived", 1)
         session.note(Lost("no disk"), "http://a/lost", 1)
         session.note_failure(-2)
 
         assert session.report() == {
-            "urls": 4,
+            "urls": 5,
             "novel": 1,
             "revisits": 1,
+            "unkept": 1,
             "failed": 2,
-            "bytes": 111,
+            "bytes": 112,
             "in_flight": 0,
             "errors": {"not-kept": 1, "-2": 1},
         }

@@ -1,0 +1,80 @@
+"""A request that is not carried out, and the checks of what clients say that lead to it. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from archive.capture import parse_date
+from archive.settings import NAME_PATTERN
+
+_NAME: Final = re.compile(NAME_PATTERN)
+
+
+class Refused(ValueError):
+    """A request that is not carried out; `status` is the HTTP status that says so.
+
+    `meta` goes into the answer's `Warcprox-Meta` header, for clients that ask the recorder for something.
+    """
+
+    def __init__(
+        self, status: int, reason: str, word: str = "refused", *, code: int = 0, meta: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.word = word
+        self.code = code
+        """Heritrix's code for it in the crawl log; 0 for requests that are not logged."""
+        self.meta = meta
+
+    @property
+    def extra(self) -> str:
+        """The `Warcprox-Meta` header line, if there is one."""
+        return meta_line(self.meta) if self.meta is not None else ""
+
+
+def meta_line(meta: Mapping[str, Any]) -> str:
+    """A `Warcprox-Meta` response header. JSON in ASCII: no value can break the line."""
+    return f"Warcprox-Meta: {json.dumps(meta, separators=(',', ':'))}\r\n"
+
+
+def check_name(what: str, value: object) -> None:
+    """Raises Refused (400) unless the value may be part of a file name."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise Refused(400, f"{what} = {value!r} must be 1 to 64 of A-Z a-z 0-9 . _ - and begin with a letter or digit")
+
+
+def check_text(what: str, value: object) -> None:
+    """Raises Refused (400) unless the value is text that may stand in a record's header or a line of the log."""
+    if not isinstance(value, str):
+        raise Refused(400, f"{what} = {str(value)[:100]!r} must be a string")
+    if not value.isprintable():
+        raise Refused(400, f"{what} = {value[:100]!r} holds control characters")
+
+
+def check_digits(what: str, value: str) -> None:
+    """Raises Refused (400) unless the value is a CDX date, cut short anywhere behind its year."""
+    try:
+        parse_date(value if value.isascii() and value.isdigit() else "")
+    except ValueError:
+        raise Refused(400, f"{what} = {value[:100]!r} must be a date of 4 to 17 digits, YYYYMMDDhhmmss") from None
+
+
+def check_object(what: str, value: object) -> dict[str, Any]:
+    """The value as a JSON object, empty for null. Raises Refused (400)."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise Refused(400, f"{what} = {str(value)[:100]!r} must be an object")
+    return value
+
+
+def check_list(what: str, value: object) -> list[Any]:
+    """The value as a JSON array, empty for null. Raises Refused (400)."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise Refused(400, f"{what} = {str(value)[:100]!r} must be a list")
+    return value

@@ -1,0 +1,132 @@
+"""What clients may ask of the recorder, for one request by `Warcprox-Meta` or for all of a session. Pure.
+
+The header is warcprox's: a JSON object whose unknown keys are ignored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final
+
+from dedupdb.quotas import Limit
+from proxy.buckets import Bucket, parse_limits, parse_stats
+from proxy.refusal import Refused, check_list, check_name, check_object, check_text
+from proxy.rules import MimeFilter, Rule, parse_filters, parse_rules
+
+NOT_ARCHIVED: Final = "-"
+"""The prefix that says: fetch, but don't archive."""
+CAPTURE_METADATA: Final = "capture-metadata"
+CAPTURE_RECORD: Final = "capture-record"
+_MAX_META: Final = 4_194_304
+_REMEMBERED: Final = 65_536
+_MODES: Final = {"": "rw", "rw": "rw", "ro": "ro"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """How exchanges are to be treated."""
+
+    prefix: str | None = None
+    """Of WARC file names; `-` archives nothing, None is the collection's own."""
+    dedup: bool = True
+    buckets: tuple[tuple[str, str], ...] = ()
+    """Dedup buckets: name, and `rw` or `ro`."""
+    blocks: tuple[Rule, ...] = ()
+    filters: tuple[MimeFilter, ...] = ()
+    stats: tuple[Bucket, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    """Hard ones first."""
+    accept: frozenset[str] = frozenset()
+    """What is to be told in the response."""
+
+    def and_also(self, other: Wishes) -> Wishes:
+        """Both: what can be said only once is the other's, if it says it."""
+        if other is NOTHING or self is NOTHING:
+            return self if other is NOTHING else other
+        limits = (*self.limits, *other.limits)
+        return Wishes(
+            prefix=self.prefix if other.prefix is None else other.prefix,
+            dedup=self.dedup and other.dedup,
+            buckets=other.buckets or self.buckets,
+            blocks=self.blocks + other.blocks,
+            filters=self.filters + other.filters,
+            stats=self.stats + other.stats,
+            limits=tuple(sorted(limits, key=lambda limit: limit.is_soft)),
+            accept=self.accept | other.accept,
+        )
+
+
+NOTHING: Final = Wishes()
+
+
+@dataclass(frozen=True, slots=True)
+class Meta:
+    """What a trusted client says of one request in its `Warcprox-Meta` header."""
+
+    wishes: Wishes = NOTHING
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_META: Final = Meta()
+
+
+def parse_meta(raw: bytes) -> Meta:
+    """What a Warcprox-Meta header says. Raises Refused naming the field that can't be used."""
+    if len(raw) > _MAX_META:
+        raise Refused(400, f"Warcprox-Meta has {len(raw)} bytes, more than {_MAX_META}")
+    return _remembered(raw) if len(raw) <= _REMEMBERED else _parse(raw)
+
+
+def parse_wishes(value: Mapping[str, Any]) -> Wishes:
+    """The wishes in an object with warcprox's keys. Raises Refused (400) naming the first that can't be used."""
+    prefix = value.get("warc-prefix")
+    if prefix not in (None, NOT_ARCHIVED):
+        check_name("warc-prefix", prefix)
+    accept = [text for text in check_list("accept", value.get("accept")) if isinstance(text, str)]
+    found = Wishes(
+        prefix=prefix,
+        dedup=value.get("dedup-ok", True) is not False,
+        buckets=_dedup_buckets(value),
+        blocks=parse_rules(value.get("blocks"), value.get("compressed_blocks")),
+        filters=parse_filters(value.get("mime-type-filters")),
+        stats=parse_stats(value.get("stats")),
+        limits=(
+            *parse_limits(value.get("limits"), is_soft=False),
+            *parse_limits(value.get("soft-limits"), is_soft=True),
+        ),
+        accept=frozenset(accept) & {CAPTURE_METADATA, CAPTURE_RECORD},
+    )
+    return NOTHING if found == NOTHING else found
+
+
+def _parse(raw: bytes) -> Meta:
+    try:
+        value = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, f"Warcprox-Meta is no JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise Refused(400, "Warcprox-Meta must be a JSON object")
+    facts = check_object("Warcprox-Meta field 'metadata'", value.get("metadata"))
+    texts = {str(name): text for name, text in facts.items() if isinstance(text, str)}
+    for name, text in texts.items():
+        check_text(f"Warcprox-Meta metadata {name!r}", text)
+    return Meta(parse_wishes(value), texts)
+
+
+# A crawler says the same in request after request; reading a thousand rules again for each would stop the proxy.
+_remembered = lru_cache(maxsize=64)(_parse)
+
+
+def _dedup_buckets(value: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """`dedup-buckets`, or one of its older forms, which name one bucket."""
+    given = check_object("dedup-buckets", value.get("dedup-buckets"))
+    if not given:
+        given = {name: "rw" for key in ("captures-bucket", "dedup-bucket") if (name := value.get(key)) is not None}
+    for name, mode in given.items():
+        check_text("a bucket of dedup-buckets", name)
+        if not isinstance(mode, str | None) or (mode or "") not in _MODES:
+            raise Refused(400, f"dedup-buckets {name[:100]!r} = {str(mode)[:100]!r} must be rw or ro")
+    return tuple((name, _MODES[mode or ""]) for name, mode in given.items())

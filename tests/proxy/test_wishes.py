@@ -1,0 +1,92 @@
+"""What clients may ask for, and how a session's wishes and a request's go together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from archive.capture import Context
+from proxy.buckets import Bucket, names_of, parse_limits, parse_stats
+from proxy.refusal import Refused
+from proxy.wishes import NO_META, NOTHING, Wishes, parse_meta, parse_wishes
+
+
+@pytest.mark.parametrize(
+    ("value", "buckets"),
+    [
+        ({"dedup-buckets": {"a": "rw", "b": "ro", "c": ""}}, (("a", "rw"), ("b", "ro"), ("c", "rw"))),
+        ({"captures-bucket": "a"}, (("a", "rw"),)),
+        ({"dedup-bucket": "a"}, (("a", "rw"),)),
+        ({"dedup-buckets": {"a": "ro"}, "dedup-bucket": "b"}, (("a", "ro"),)),
+        ({}, ()),
+    ],
+)
+def test_dedup_buckets_in_all_their_forms(value: dict[str, Any], buckets: tuple[tuple[str, str], ...]) -> None:
+    assert parse_wishes(value).buckets == buckets
+    assert Context("news", buckets=buckets).buckets == buckets
+
+
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        ({"dedup-buckets": {"a": "wo"}}, "'wo' must be rw or ro"),
+        ({"dedup-buckets": {"a\n": "rw"}}, "dedup-buckets"),
+        ({"dedup-buckets": ["a"]}, "dedup-buckets"),
+        ({"captures-bucket": 5}, "dedup-buckets"),
+        ({"accept": "all"}, "accept"),
+        ({"stats": {"buckets": "x"}}, "stats"),
+        ({"stats": {"buckets": [{"tally-domains": ["a.test"]}]}}, "bucket of stats"),
+        ({"stats": {"buckets": [{"bucket": "b", "tally-domains": ["a b"]}]}}, "tally-domains"),
+        ({"limits": {"b/total/urls": -1}}, "whole number"),
+        ({"limits": {"b/total/urls": True}}, "whole number"),
+        ({"soft-limits": ["b/total/urls"]}, "soft-limits"),
+    ],
+)
+def test_that_can_not_be_used_are_refused_by_name(value: dict[str, Any], word: str) -> None:
+    with pytest.raises(Refused, match=word) as refused:
+        parse_wishes(value)
+    assert refused.value.status == 400
+
+
+def test_of_a_client_that_wishes_nothing_cost_nothing() -> None:
+    assert parse_meta(b'{"unknown": 1}').wishes is NOTHING
+    assert NOTHING.and_also(NOTHING) is NO_META.wishes
+
+
+def test_of_session_and_request_go_together() -> None:
+    session = parse_wishes(
+        {
+            "warc-prefix": "s",
+            "dedup-buckets": {"s": "rw"},
+            "blocks": [{"domain": "s.test"}],
+            "soft-limits": {"s/new/urls": 1},
+        }
+    )
+    asked = parse_wishes(
+        {"warc-prefix": "r", "dedup-ok": False, "blocks": [{"domain": "r.test"}], "limits": {"r/new/urls": 1}}
+    )
+
+    both = session.and_also(asked)
+
+    assert (both.prefix, both.dedup, both.buckets) == ("r", False, (("s", "rw"),))
+    assert [rule.given["domain"] for rule in both.blocks] == ["s.test", "r.test"]
+    assert [limit.bucket for limit in both.limits] == ["r", "s"]
+    assert session.and_also(NOTHING) is session
+    assert NOTHING.and_also(asked) is asked
+    assert isinstance(both, Wishes)
+
+
+def test_domains_are_tallied_by_suffix_in_any_case() -> None:
+    buckets = parse_stats({"buckets": ["a", {"bucket": "b", "tally-domains": ["FOO.test", "þzz.test", "bar.test"]}]})
+
+    assert buckets[1] == Bucket("b", ("foo.test", "xn--zz-2ka.test", "bar.test"))
+    assert names_of(buckets, "www.foo.test") == ("a", "b", "b:foo.test")
+    assert names_of(buckets, "xn--zz-2ka.test") == ("a", "b", "b:xn--zz-2ka.test")
+
+
+def test_a_limit_keeps_its_clients_words() -> None:
+    (limit,) = parse_limits({"a/b:FOO.test/new/wire_bytes": 7}, is_soft=True)
+
+    assert (limit.key, limit.bucket) == ("a/b:FOO.test/new/wire_bytes", "a/b:foo.test")
+    assert (limit.counter, limit.most, limit.domain, limit.is_soft) == ("new/wire_bytes", 7, "foo.test", True)
