@@ -50,6 +50,25 @@ class ArchiveSettings(Section):
     )
 
 
+class StorageSettings(Section):
+    """Where finished WARC files are handed to."""
+
+    url: str = Field("", description="folder or fsspec URL (s3://bucket/path) for finished WARC files; empty is none")
+    options: dict[str, str] = Field(
+        default_factory=dict, description="of the storage's library, such as endpoint_url=https://s3.example.org"
+    )
+    keep_local_seconds: float = Field(
+        -1, ge=-1, description="age at which a WARC that was handed over leaves the home, and replay; -1 is never"
+    )
+    look_seconds: float = Field(10, gt=0, description="how often finished files are looked for")
+    max_retry_seconds: float = Field(
+        600, gt=0, description="longest pause after failures; it doubles from look_seconds"
+    )
+    drain_seconds: float = Field(
+        60, ge=0, le=100, description="longest time at the end for what was just finished; the rest waits for a start"
+    )
+
+
 class RedisSettings(Section):
     """The shared memory of the fleet."""
 
@@ -179,6 +198,7 @@ class Settings(Section):
 
     home: Path = Field(Path(DEFAULT_HOME), description="folder of everything that is kept")
     archive: ArchiveSettings = ArchiveSettings()
+    storage: StorageSettings = StorageSettings()
     redis: RedisSettings = RedisSettings()
     database: DatabaseSettings = DatabaseSettings()
     dedup: DedupSettings = DedupSettings()

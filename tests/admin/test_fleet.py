@@ -52,6 +52,25 @@ def test_what_passes_is_kept_and_a_terminated_fleet_leaves_whole_files(settings:
     assert not list(settings.archive_dir("default").glob("*.open"))
 
 
+def test_what_a_fleet_finished_is_in_the_storage_when_it_has_ended(
+    settings: Settings, site: ChainSite, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    with _start(settings.home, GHOSTFLEET_STORAGE__URL=str(target)) as fleet:
+        assert _get(fleet.line(ready=True)["proxy"], site.url).status_code == 200
+        fleet.signal(signal.SIGTERM)
+        assert fleet.ended() == 0
+    (warc,) = settings.archive_dir("default").iterdir()
+    assert (target / "default/archive" / warc.name).read_bytes() == warc.read_bytes()
+    assert list(check(target)) == []
+
+
+def test_a_storage_that_cant_be_keeps_the_fleet_from_starting(settings: Settings) -> None:
+    with _start(settings.home, GHOSTFLEET_STORAGE__URL="nosuch://bucket") as fleet:
+        assert fleet.ended() != 0
+    assert "setting storage.url = 'nosuch://bucket' can't be used" in fleet.stderr
+
+
 def test_several_processes_share_the_port(settings: Settings, site: ChainSite) -> None:
     with _start(settings.home, "--processes", "2") as fleet:
         ready = fleet.line(ready=True)
