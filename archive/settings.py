@@ -16,6 +16,8 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from archive.warcname import DEFAULT_TEMPLATE, checked_template
+
 ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"
 FILE_NAME: Final = "ghostfleet.toml"
 DEFAULT_HOME: Final = "./ghostfleet-data"
@@ -41,6 +43,9 @@ class ArchiveSettings(Section):
 
     warc_max_bytes: int = Field(1_000_000_000, ge=1_000, description="size at which a WARC file is closed, in bytes")
     warc_idle_seconds: float = Field(600, gt=0, description="a WARC file is closed after this time without a record")
+    warc_name: str = Field(
+        DEFAULT_TEMPLATE, description="template of file names; also knows {timestamp14}; needs a time and {random}"
+    )
     gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
     fsync: bool = Field(True, description="make every batch durable; false only where losing the last seconds is fine")
     min_free_bytes: int = Field(200_000_000, ge=0, description="below this much free disk, new requests get 503")
@@ -48,6 +53,11 @@ class ArchiveSettings(Section):
     user_agent: str = Field(
         "Mozilla/5.0 (compatible; ghostfleet/0.1)", description="User-Agent of plain crawlers, and noted in warcinfo"
     )
+
+    @field_validator("warc_name")
+    @classmethod
+    def _names_are_unique(cls, template: str) -> str:
+        return checked_template(template)
 
 
 class StorageSettings(Section):

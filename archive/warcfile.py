@@ -15,13 +15,11 @@ from __future__ import annotations
 import logging
 import os
 import re
-import secrets
 import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib import metadata
 from itertools import count
 from pathlib import Path
@@ -34,6 +32,7 @@ from archive.reader import read_record
 from archive.record import RECORD_END, Record, new_id, warcinfo_record
 from archive.repair import Repaired, repair
 from archive.settings import NAME_PATTERN, Settings
+from archive.warcname import warc_name
 
 __all__ = ["KeepError", "Repaired", "WarcWriter", "free_bytes", "read_record", "repair"]
 
@@ -181,10 +180,13 @@ class WarcWriter:
 
     def _create(self) -> OpenFile:
         for _ in range(_NAME_TRIES):
-            stamp = datetime.now(UTC)
-            name = (
-                f"{self._prefix}-{stamp:%Y%m%d%H%M%S}{stamp.microsecond // 1000:03d}-{next(self._serials):05d}"
-                f"-{_hostname()}-{self._process}-{secrets.token_hex(4)}.warc.gz"
+            name = warc_name(
+                self._settings.archive.warc_name,
+                prefix=self._prefix,
+                serial=next(self._serials),
+                hostname=_hostname(),
+                process=self._process,
+                ending=".warc.gz",
             )
             try:
                 return OpenFile(self._archive, self._indexes, name)
