@@ -23,6 +23,7 @@ FILE_NAME: Final = "ghostfleet.toml"
 DEFAULT_HOME: Final = "./ghostfleet-data"
 
 type Deliver = Literal["durable", "written", "at_once"]
+type Compression = Literal["gzip", "zstd"]
 type Mode = Literal["record", "replay"]
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
@@ -46,6 +47,8 @@ class ArchiveSettings(Section):
     warc_name: str = Field(
         DEFAULT_TEMPLATE, description="template of file names; also knows {timestamp14}; needs a time and {random}"
     )
+    compression: Compression = Field("gzip", description="gzip, or zstd: .warc.zst, smaller and read by fewer tools")
+    zstd_level: int = Field(3, ge=1, le=19, description="zstd's level: 1 fastest, 19 smallest")
     gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
     fsync: bool = Field(True, description="make every batch durable; false only where losing the last seconds is fine")
     min_free_bytes: int = Field(200_000_000, ge=0, description="below this much free disk, new requests get 503")

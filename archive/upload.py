@@ -21,8 +21,8 @@ from typing import Final
 
 from archive.capture import iso_date, now_micros
 from archive.cdxj import SUFFIX
-from archive.check import PATTERNS
 from archive.settings import Settings
+from archive.source import warc_files
 from archive.storage import Stopped, Storage, StorageConflict, StorageError
 
 log = logging.getLogger(__name__)
@@ -227,5 +227,5 @@ def finished(home: Path) -> Iterator[Finished]:
     """The closed WARC files of all collections, oldest names first."""
     for folder in sorted((home / "collections").glob("*/archive")):
         collection = folder.parent
-        for path in sorted(path for pattern in PATTERNS for path in folder.glob(pattern)):
+        for path in warc_files(folder):
             yield Finished(collection.name, path, collection / "indexes" / (path.name + SUFFIX))
