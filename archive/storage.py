@@ -21,6 +21,8 @@ from archive.settings import StorageSettings
 PART_SUFFIX: Final = ".part"
 """What the name of a file ends with while it is copied to the storage."""
 _COPY_SIZE: Final = 1 << 20
+_OBJECT_STORES: Final = frozenset({"s3", "gs", "gcs", "abfs", "az"})
+"""Where making a folder would make a bucket, that of a mistyped URL for instance."""
 
 
 class StorageError(Exception):
@@ -68,6 +70,7 @@ class Storage:
         except (ValueError, TypeError) as error:
             raise StorageError(f"setting storage.url = {self.place!r} can't be used: {error}") from error
         self._is_local = isinstance(self._fs, LocalFileSystem)
+        self._has_folders = _OBJECT_STORES.isdisjoint(self._protocols())
 
     def sizes(self, folder: str) -> dict[str, int]:
         """Names and sizes of the files of a folder, nothing when it is not there. Raises StorageError."""
@@ -92,7 +95,8 @@ class Storage:
                 return False
             if there is not None and not replace:
                 raise StorageConflict(f"{self.place} has another {name}, of {there} bytes instead of {size}")
-            self._fs.makedirs(final.rpartition("/")[0], exist_ok=True)
+            if self._has_folders:
+                self._fs.makedirs(final.rpartition("/")[0], exist_ok=True)
             sent = self._copy(file, part, is_over)
             back = self._measure(part, is_over)
             if back != sent:
@@ -110,6 +114,10 @@ class Storage:
             if self._size(final) != os.fstat(file.fileno()).st_size:
                 return False
             return _measured(file, is_over) == self._measure(final, is_over)
+
+    def _protocols(self) -> tuple[str, ...]:
+        named = self._fs.protocol
+        return (named,) if isinstance(named, str) else tuple(named)
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

@@ -42,6 +42,15 @@ class FaultyStore(MemoryFileSystem):
         return file
 
 
+class BucketStore(FaultyStore):
+    """A store where making a folder would make a bucket."""
+
+    protocol = ("s3", "s3a")
+
+    def makedirs(self, path: str, exist_ok: bool = False) -> None:
+        raise AssertionError(f"{path} was to be made")
+
+
 @pytest.fixture
 def faulty() -> type[FaultyStore]:
     """The store behind faulty:// URLs, empty and well."""
@@ -196,6 +205,15 @@ def test_a_storage_that_fails_ends_the_look_early_and_says_so_once(
     faulty.is_down = False
     assert uploader.look()
     assert uploader.status.waiting == 0
+
+
+def test_in_an_object_store_no_bucket_is_made(home: Path, faulty: type[FaultyStore]) -> None:
+    fsspec.register_implementation("faulty", BucketStore, clobber=True)
+    settings = settings_for(home, "faulty://bucket")
+    (warc,) = written(settings)
+
+    assert Uploader(settings).look()
+    assert any(path.endswith(f"news/archive/{warc.name}") for path in faulty.store)
 
 
 def test_a_running_uploader_gets_over_failures_and_takes_what_comes_later(
