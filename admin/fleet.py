@@ -159,8 +159,10 @@ class Fleet:
     def _start_indexer(self, cdx: socket.socket, redis_url: str) -> Post:
         assert self._supervisor is not None
         arguments = ("indexer", "--cdx-fd", str(cdx.fileno()), "--redis-url", redis_url)
+        storage = self.settings.storage
+        seconds = _INDEX_SECONDS + (storage.drain_seconds if storage.url else 0)
         return self._supervisor.start(
-            Role("indexer-0", Stage.INDEX, arguments, fds=(cdx.fileno(),), stop_seconds=_INDEX_SECONDS)
+            Role("indexer-0", Stage.INDEX, arguments, fds=(cdx.fileno(),), stop_seconds=seconds)
         )
 
     def _start_proxy(self, index: int, main: socket.socket, control: socket.socket, redis_url: str) -> Post:

@@ -1,8 +1,8 @@
 """Whether WARC files are what they should be: ours and anybody's, one file or a folder of them.
 
 Every record is looked at by itself (`findings`), then among the others: the warcinfo comes first, ids are unique, each
-record has a gzip member of its own, request and response know each other, a revisit's original is there. Memory
-grows with the number of records, about 300 bytes each, not with their size.
+record has a gzip member or zstd frame of its own, request and response know each other, a revisit's original is
+there. Memory grows with the number of records, about 300 bytes each, not with their size.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from typing import Final
 from archive.capture import Micros, parse_date
 from archive.findings import Measured, block_findings, field_findings, length_findings, same_digest
 from archive.reader import StoredRecord, bare_id, next_record
-from archive.source import Source, WarcError
+from archive.source import PATTERNS, Source, WarcError
 
-PATTERNS: Final = ("*.warc.gz", "*.warc")
 _ANSWERS: Final = ("response", "revisit")
 
 
@@ -106,7 +105,7 @@ def _check_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
 
 
 def _walk(source: Source) -> Iterator[StoredRecord | Problem]:
-    """Records, and what keeps us from reading them. Damage within one gzip member does not hide the next."""
+    """Records, and what keeps us from reading them. Damage within one member does not hide the next."""
     while True:
         offset, in_member = source.offset, 0
         try:
@@ -117,7 +116,7 @@ def _walk(source: Source) -> Iterator[StoredRecord | Problem]:
                 in_member += 1
         except WarcError as error:
             yield Problem(source.path, offset, "", error.reason)
-            if not source.is_gzip:
+            if not source.is_packed:
                 return
         try:
             if not source.next_member():
@@ -140,7 +139,7 @@ def _check_record(
         yield Problem(record.path, record.offset, "", error.reason)
         return
     if record.in_member:
-        yield _problem(record, "the record shares its gzip member with the one before")
+        yield _problem(record, "the record shares its member with the one before")
     if record.kind == "warcinfo":
         warcinfos.add(record.record_id)
     elif (named := bare_id(record.fields.get("WARC-Warcinfo-ID") or "")) and named not in warcinfos:

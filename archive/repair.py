@@ -24,7 +24,7 @@ from archive import cdxj
 from archive.openfile import rename_new, sync_folder
 from archive.reader import next_record
 from archive.settings import Settings
-from archive.source import OPEN_SUFFIX, Source, WarcError
+from archive.source import OPEN_SUFFIX, Source, WarcError, warc_files
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def repair(settings: Settings, collection: str) -> list[Repaired]:
         with _locked(path) as file:
             if file is not None:
                 found.append(_tried(path, partial(_close, path, file, collection, indexes)))
-    for path in sorted([*archive.glob("*.warc.gz"), *archive.glob("*.warc")]):
+    for path in warc_files(archive):
         if not (indexes / (path.name + cdxj.SUFFIX)).exists():
             found.append(_tried(path, partial(_index, path, collection, indexes)))
     for each in found:

@@ -16,11 +16,14 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from archive.warcname import DEFAULT_TEMPLATE, checked_template
+
 ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"
 FILE_NAME: Final = "ghostfleet.toml"
 DEFAULT_HOME: Final = "./ghostfleet-data"
 
 type Deliver = Literal["durable", "written", "at_once"]
+type Compression = Literal["gzip", "zstd"]
 type Mode = Literal["record", "replay"]
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
@@ -41,12 +44,41 @@ class ArchiveSettings(Section):
 
     warc_max_bytes: int = Field(1_000_000_000, ge=1_000, description="size at which a WARC file is closed, in bytes")
     warc_idle_seconds: float = Field(600, gt=0, description="a WARC file is closed after this time without a record")
+    warc_name: str = Field(
+        DEFAULT_TEMPLATE, description="template of file names; also knows {timestamp14}; needs a time and {random}"
+    )
+    compression: Compression = Field("gzip", description="gzip, or zstd: .warc.zst, smaller and read by fewer tools")
+    zstd_level: int = Field(3, ge=1, le=19, description="zstd's level: 1 fastest, 19 smallest")
     gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
     fsync: bool = Field(True, description="make every batch durable; false only where losing the last seconds is fine")
     min_free_bytes: int = Field(200_000_000, ge=0, description="below this much free disk, new requests get 503")
     operator: str = Field("", description="who runs this archive, for warcinfo")
     user_agent: str = Field(
         "Mozilla/5.0 (compatible; ghostfleet/0.1)", description="User-Agent of plain crawlers, and noted in warcinfo"
+    )
+
+    @field_validator("warc_name")
+    @classmethod
+    def _names_are_unique(cls, template: str) -> str:
+        return checked_template(template)
+
+
+class StorageSettings(Section):
+    """Where finished WARC files are handed to."""
+
+    url: str = Field("", description="folder or fsspec URL (s3://bucket/path) for finished WARC files; empty is none")
+    options: dict[str, str] = Field(
+        default_factory=dict, description="of the storage's library, such as endpoint_url=https://s3.example.org"
+    )
+    keep_local_seconds: float = Field(
+        -1, ge=-1, description="age at which a WARC that was handed over leaves the home, and replay; -1 is never"
+    )
+    look_seconds: float = Field(10, gt=0, description="how often finished files are looked for")
+    max_retry_seconds: float = Field(
+        600, gt=0, description="longest pause after failures; it doubles from look_seconds"
+    )
+    drain_seconds: float = Field(
+        60, ge=0, le=100, description="longest time at the end for what was just finished; the rest waits for a start"
     )
 
 
@@ -193,6 +225,7 @@ class Settings(Section):
 
     home: Path = Field(Path(DEFAULT_HOME), description="folder of everything that is kept")
     archive: ArchiveSettings = ArchiveSettings()
+    storage: StorageSettings = StorageSettings()
     redis: RedisSettings = RedisSettings()
     database: DatabaseSettings = DatabaseSettings()
     dedup: DedupSettings = DedupSettings()

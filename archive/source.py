@@ -1,4 +1,7 @@
-"""The bytes of a WARC file from an offset on, gzip members unpacked one by one. Memory is bounded by READ_SIZE."""
+"""The bytes of a WARC file from an offset on, gzip members or zstd frames unpacked one by one, in bounded memory.
+
+Both are called members here: what wraps one record.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,15 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from archive.message import end_of_head
+from archive.zstdframe import DICTIONARY_MAGIC, FRAME_MAGIC, FrameReader, ZstdError, read_dictionary
 
 OPEN_SUFFIX: Final = ".open"
 """What the name of a WARC ends with while it is being written."""
+PATTERNS: Final = ("*.warc.gz", "*.warc.zst", "*.warc")
+"""What files are called once they are closed."""
 READ_SIZE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
+_MAGIC_SIZE: Final = 4
 _GZIP_WINDOW: Final = 31
 
 
@@ -26,30 +33,36 @@ class WarcError(ValueError):
 
 
 class Source:
-    """One reading of a file. In a gzip file, `read` stops at each member's end until `next_member` is asked for.
+    """One reading of a file. In a packed file, `read` stops at each member's end until `next_member` is asked for.
 
-    The checksum and length at a member's end are verified on the way (RFC 1952 section 2.3.1).
+    The checksum at a member's end is verified on the way (RFC 1952 section 2.3.1, RFC 8878 section 3.1.1).
     """
 
     def __init__(self, file: BinaryIO, path: Path, offset: int = 0, end: int | None = None) -> None:
-        """`file` is seekable and stays the caller's; nothing at or after `end` is read."""
+        """`file` is seekable and stays the caller's; nothing at or after `end` is read.
+
+        Raises WarcError for a zstd dictionary that can't be used.
+        """
         self.path = path
         self._file = file
         self._end = end
         self._raw_end = self._member = offset
         self._raw = b""
         self._pushed_back = b""
-        self._unzip: zlib._Decompress | None = None
+        self._unpack: zlib._Decompress | FrameReader | None = None
+        self._dictionary = b""
         file.seek(offset)
         self._fill()
-        self.is_gzip = self._raw.startswith(_GZIP_MAGIC)
-        if self.is_gzip:
-            self._unzip = zlib.decompressobj(_GZIP_WINDOW)
+        self._word = "gzip member"
+        if self._raw.startswith((FRAME_MAGIC, DICTIONARY_MAGIC)):
+            self._word = "zstd frame"
+            self._begin_zstd(offset)
+        self.is_packed = self._begin_member()
 
     @property
     def offset(self) -> int:
-        """Where in the file the present gzip member begins; in a plain file, where the next byte is."""
-        return self._member if self.is_gzip else self._raw_end - len(self._raw) - len(self._pushed_back)
+        """Where in the file the present member begins; in a plain file, where the next byte is."""
+        return self._member if self.is_packed else self._raw_end - len(self._raw) - len(self._pushed_back)
 
     @property
     def next_offset(self) -> int:
@@ -84,43 +97,63 @@ class Source:
         return bytes(found[:cut])
 
     def next_member(self) -> bool:
-        """Goes on to the next gzip member, skipping what was not read of this one; False at the end of the file.
+        """Goes on to the next member, skipping what was not read of this one; False at the end of the file.
 
         Raises WarcError when something else than a member follows.
         """
         while self.read():
             pass
-        if not self.is_gzip:
+        if not self.is_packed:
             return False
         self._member = self._raw_end - len(self._raw)
         self._fill()
         if not self._raw:
             return False
-        if not self._raw.startswith(_GZIP_MAGIC):
-            raise WarcError(self.path, self._member, f"no gzip member begins here but {self._raw[:8]!r}")
-        self._unzip = zlib.decompressobj(_GZIP_WINDOW)
+        if not self._begin_member():
+            raise WarcError(self.path, self._member, f"no {self._word} begins here but {self._raw[:8]!r}")
         return True
 
+    def _begin_member(self) -> bool:
+        """Gets ready to unpack; False when no member begins here."""
+        if self._raw.startswith(_GZIP_MAGIC):
+            self._unpack = zlib.decompressobj(_GZIP_WINDOW)
+        elif self._raw.startswith(FRAME_MAGIC):
+            self._unpack = FrameReader(self._dictionary)
+        else:
+            return False
+        return True
+
+    def _begin_zstd(self, offset: int) -> None:
+        """Reads the dictionary, if there is one, and goes on from the record."""
+        try:
+            self._dictionary, first = read_dictionary(self._file)
+        except ValueError as error:
+            raise WarcError(self.path, 0, str(error)) from error
+        self._raw_end = self._member = max(offset, first)
+        self._raw = b""
+        self._file.seek(self._raw_end)
+        self._fill()
+
     def _more(self) -> bytes:
-        if self._unzip is None:
+        if self._unpack is None:
             self._fill()
             piece, self._raw = self._raw, b""
             return piece
         piece = b""
-        while not piece and not self._unzip.eof:
+        while not piece and not self._unpack.eof:
             self._fill()
             if not self._raw:
-                raise WarcError(self.path, self._member, "the gzip member is cut off")
+                raise WarcError(self.path, self._member, f"the {self._word} is cut off")
             try:
-                piece = self._unzip.decompress(self._raw, READ_SIZE)
-            except zlib.error as error:
-                raise WarcError(self.path, self._member, f"the gzip member is damaged: {error}") from error
-            self._raw = self._unzip.unused_data if self._unzip.eof else self._unzip.unconsumed_tail
+                piece = self._unpack.decompress(self._raw, READ_SIZE)
+            except (zlib.error, ZstdError) as error:
+                raise WarcError(self.path, self._member, f"the {self._word} is damaged: {error}") from error
+            self._raw = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
         return piece
 
     def _fill(self) -> None:
-        """Sees to it that there are two raw bytes at least, when the file has them."""
-        while len(self._raw) < len(_GZIP_MAGIC):
+        """Sees to it that there are enough raw bytes to tell a member by, when the file has them."""
+        while len(self._raw) < _MAGIC_SIZE:
             size = READ_SIZE if self._end is None else min(READ_SIZE, self._end - self._raw_end)
             piece = self._file.read(size) if size > 0 else b""
             if not piece:
@@ -142,3 +175,8 @@ def open_either(path: Path) -> BinaryIO:
         except FileNotFoundError:
             continue
     return path.open("rb")  # it may have been renamed between the two looks
+
+
+def warc_files(folder: Path) -> list[Path]:
+    """The closed WARC files of a folder, by name."""
+    return sorted(path for pattern in PATTERNS for path in folder.glob(pattern))

@@ -15,13 +15,11 @@ from __future__ import annotations
 import logging
 import os
 import re
-import secrets
 import socket
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from importlib import metadata
 from itertools import count
 from pathlib import Path
@@ -34,6 +32,8 @@ from archive.reader import read_record
 from archive.record import RECORD_END, Record, new_id, warcinfo_record
 from archive.repair import Repaired, repair
 from archive.settings import NAME_PATTERN, Settings
+from archive.warcname import warc_name
+from archive.zstdframe import FrameWriter
 
 __all__ = ["KeepError", "Repaired", "WarcWriter", "free_bytes", "read_record", "repair"]
 
@@ -70,6 +70,7 @@ class WarcWriter:
         self._new_captures: list[Capture] = []
         self._used = time.monotonic()
         self._warcinfo_id = new_id()
+        self._zstd = FrameWriter(settings.archive.zstd_level) if settings.archive.compression == "zstd" else None
         self._alarm: KeepError | None = None
         self._failure: KeepError | None = None
         self._sets = 0
@@ -181,10 +182,13 @@ class WarcWriter:
 
     def _create(self) -> OpenFile:
         for _ in range(_NAME_TRIES):
-            stamp = datetime.now(UTC)
-            name = (
-                f"{self._prefix}-{stamp:%Y%m%d%H%M%S}{stamp.microsecond // 1000:03d}-{next(self._serials):05d}"
-                f"-{_hostname()}-{self._process}-{secrets.token_hex(4)}.warc.gz"
+            name = warc_name(
+                self._settings.archive.warc_name,
+                prefix=self._prefix,
+                serial=next(self._serials),
+                hostname=_hostname(),
+                process=self._process,
+                ending=".warc.zst" if self._zstd else ".warc.gz",
             )
             try:
                 return OpenFile(self._archive, self._indexes, name)
@@ -194,7 +198,7 @@ class WarcWriter:
 
     def _write(self, file: OpenFile, record: Record) -> Capture | None:
         offset, level = file.size, self._settings.archive.gzip_level
-        for piece in _member(record, level):
+        for piece in _frame(record, self._zstd) if self._zstd else _member(record, level):
             file.write(piece)
         if record.line is None:
             return None
@@ -256,6 +260,12 @@ def _member(record: Record, level: int) -> Iterable[bytes]:
     if record.block_length > _ONE_SHOT_MAX:
         return packed_stream(_rest(record, record.chunks(), record.header), level)
     return (packed(b"".join(_rest(record, record.chunks(), record.header)), level),)
+
+
+def _frame(record: Record, zstd: FrameWriter) -> Iterable[bytes]:
+    """The pieces of the record's zstd frame; what can't be compressed costs zstd little."""
+    pieces = _rest(record, record.chunks(), record.header)
+    return zstd.packed_stream(pieces) if record.block_length > _ONE_SHOT_MAX else (zstd.packed(b"".join(pieces)),)
 
 
 def _rest(record: Record, chunks: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:

@@ -20,7 +20,7 @@ from typing import BinaryIO, Final
 from archive import cdxj
 from archive.capture import Capture
 from archive.settings import NAME_PATTERN
-from archive.source import WarcError
+from archive.source import WarcError, warc_files
 from dedupdb.captures import Captures, Position
 from dedupdb.trust import acceptable
 
@@ -65,7 +65,7 @@ class Sidecars:
         A damaged file gets none: `ghostfleet check` tells what is the matter with it.
         """
         folder, written = self._collections / collection, 0
-        for path in sorted([*(folder / "archive").glob("*.warc.gz"), *(folder / "archive").glob("*.warc")]):
+        for path in warc_files(folder / "archive"):
             sidecar = folder / "indexes" / (path.name + cdxj.SUFFIX)
             if sidecar.exists():
                 continue

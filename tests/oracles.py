@@ -31,6 +31,19 @@ def fastwarc_check(path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def fastwarc_zstd_kinds(path: Path) -> list[str]:
+    """The record types of a `.warc.zst`; fails unless every block digest is right."""
+    script = (
+        "import sys; from fastwarc.stream_io import ZstdReader; from fastwarc.warc import ArchiveIterator\n"
+        "for record in ArchiveIterator(ZstdReader(sys.argv[1]), parse_http=False):\n"
+        "    kind = record.headers['WARC-Type']\n"
+        "    print(kind if record.verify_block_digest() else 'wrong')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.split()
+
+
 def write_with_warcio(path: Path) -> None:
     """A WARC as warcio writes it: warcinfo, response, request."""
     with path.open("wb") as file, warnings.catch_warnings():

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -17,6 +18,7 @@ from admin.options import InputError, child_options, common, load_settings
 if TYPE_CHECKING:
     from admin.child import Standing
     from archive.settings import Settings
+    from archive.upload import Uploader
 
 _REVIVE_SECONDS: Final = 1.0
 _CDX_THREADS: Final = 8
@@ -76,15 +78,18 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
     from waitress.server import create_server
 
     from admin import sockets
+    from archive.storage import StorageError
+    from archive.upload import Uploader
     from dedupdb.captures import Captures
     from dedupdb.cdx_api import create_app
     from dedupdb.indexer import Indexer
     from dedupdb.schema import CapturesError
 
     try:
+        uploader = Uploader(settings) if settings.storage.url else None
         captures = Captures(settings.database_url)
         listener = _cdx_socket(settings, cdx_fd)
-    except (CapturesError, sockets.PortError) as error:
+    except (CapturesError, sockets.PortError, StorageError) as error:
         _refuse(standing, str(error))
     stop = threading.Event()
     with captures, Indexer(redis_url or settings.redis.url, captures, settings.home) as index:
@@ -95,7 +100,8 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
         if standing.is_alone:
             click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))
         try:
-            _until_signal(lambda: index.run(stop), stop)
+            with _uploading(uploader, stop):
+                _until_signal(lambda: index.run(stop), stop)
         finally:
             server.close()
 
@@ -167,6 +173,21 @@ def _refuse(standing: Standing, message: str) -> NoReturn:
     """Say why this process can't serve, to the parent and in the log, and end."""
     standing.report_unfit(message)
     raise InputError(message)
+
+
+@contextmanager
+def _uploading(uploader: Uploader | None, stop: threading.Event) -> Iterator[None]:
+    """Hand over finished files in a thread, if that is wanted, until `stop` is set and what was finished is gone."""
+    if uploader is None:
+        yield
+        return
+    thread = threading.Thread(target=uploader.run, args=(stop,), name="uploader")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def _until_signal(work: Callable[[], None], stop: threading.Event) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,35 @@ def repair(home: Path | None, settings_file: Path | None, collections: tuple[str
             facts |= {"cut_bytes": each.cut_bytes, "reason": each.reason}
             click.echo(json.dumps(facts) if as_json else f"{name}: {each}")
     return JOB_FAILED if failed else 0
+
+
+@click.command("upload")
+@common
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def upload(home: Path | None, settings_file: Path | None, as_json: bool) -> int:
+    """Hand finished WARC files to the storage (setting storage.url) now, as a running archive does by itself.
+
+    Exit code 1 when a file was not handed over.
+    """
+    from archive.storage import StorageError
+    from archive.upload import Uploader
+
+    settings = load_settings(home, settings_file)
+    if not settings.storage.url:
+        raise InputError("no storage to hand files to; set storage.url")
+    try:
+        uploader = Uploader(settings)
+    except StorageError as error:
+        raise InputError(str(error)) from error
+    is_well = uploader.look()
+    status = uploader.status
+    if as_json:
+        click.echo(json.dumps(asdict(status)))
+    else:
+        click.echo(f"{status.storage}: {status.handed_over} files handed over, {status.waiting} waiting")
+        for name, why in status.failing.items():
+            click.echo(f"{name}: {why}")
+    return 0 if is_well and not status.waiting else JOB_FAILED
 
 
 @click.command("reindex")

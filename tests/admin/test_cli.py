@@ -37,7 +37,9 @@ def test_version_and_help_import_no_room() -> None:
     assert "replay" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["crawl", "proxy", "replay", "open", "job", "check", "repair", "reindex", "config"])
+@pytest.mark.parametrize(
+    "name", ["crawl", "proxy", "replay", "open", "job", "check", "repair", "upload", "reindex", "config"]
+)
 def test_every_command_explains_itself(name: str) -> None:
     done = _run(name, "--help")
     assert done.returncode == 0, done.stderr

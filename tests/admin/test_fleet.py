@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -50,6 +51,43 @@ def test_what_passes_is_kept_and_a_terminated_fleet_leaves_whole_files(settings:
     assert _archived(settings) == [site.url]
     assert list(check(settings.archive_dir("default"))) == []
     assert not list(settings.archive_dir("default").glob("*.open"))
+
+
+def test_what_a_fleet_finished_is_in_the_storage_when_it_has_ended(
+    settings: Settings, site: ChainSite, tmp_path: Path
+) -> None:
+    target = tmp_path / "target"
+    with _start(settings.home, GHOSTFLEET_STORAGE__URL=str(target)) as fleet:
+        assert _get(fleet.line(ready=True)["proxy"], site.url).status_code == 200
+        fleet.signal(signal.SIGTERM)
+        assert fleet.ended() == 0
+    (warc,) = settings.archive_dir("default").iterdir()
+    assert (target / "default/archive" / warc.name).read_bytes() == warc.read_bytes()
+    assert list(check(target)) == []
+
+
+def test_a_fleet_writes_zstd_and_names_as_asked(settings: Settings, site: ChainSite) -> None:
+    chosen = {
+        "GHOSTFLEET_ARCHIVE__COMPRESSION": "zstd",
+        "GHOSTFLEET_ARCHIVE__WARC_NAME": "lib-{timestamp14}-{random}",
+    }
+    with _start(settings.home, **chosen) as fleet:
+        proxy = fleet.line(ready=True)["proxy"]
+        assert _get(proxy, site.url).status_code == 200
+        os.kill(child(settings.home, "proxy-0"), signal.SIGKILL)
+        assert _get(proxy, f"{site.url}1").status_code == 200
+        fleet.signal(signal.SIGTERM)
+        assert fleet.ended() == 0
+    first, second = sorted(settings.archive_dir("default").iterdir())
+    assert re.fullmatch(r"lib-\d{14}-[0-9a-f]{8}\.warc\.zst", first.name)
+    assert {capture.url for file in (first, second) for capture in captures_of(file)} == {site.url, f"{site.url}1"}
+    assert list(check(settings.archive_dir("default"))) == []
+
+
+def test_a_storage_that_cant_be_keeps_the_fleet_from_starting(settings: Settings) -> None:
+    with _start(settings.home, GHOSTFLEET_STORAGE__URL="nosuch://bucket") as fleet:
+        assert fleet.ended() != 0
+    assert "setting storage.url = 'nosuch://bucket' can't be used" in fleet.stderr
 
 
 def test_several_processes_share_the_port(settings: Settings, site: ChainSite) -> None:

@@ -1,4 +1,4 @@
-"""`check`, `repair`, `reindex` and `config` as people run them."""
+"""`check`, `repair`, `upload`, `reindex` and `config` as people run them."""
 
 from __future__ import annotations
 
@@ -66,6 +66,22 @@ def test_repair_finishes_what_a_killed_writer_left(settings: Settings) -> None:
     assert done.returncode == 0
     assert json.loads(done.stdout)["outcome"] == "closed"
     assert closed.read_bytes() == content
+
+
+def test_upload_hands_finished_files_to_the_storage(settings: Settings, archived: Path, tmp_path: Path) -> None:
+    (settings.home / "ghostfleet.toml").write_text(f'[storage]\nurl = "{tmp_path / "target"}"\n')
+    done = _run("upload", "--home", str(settings.home), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["handed_over"] == 1
+    assert [path.name for path in archived.iterdir()] == [
+        path.name for path in (tmp_path / "target/garden/archive").iterdir()
+    ]
+
+
+def test_upload_without_a_storage_says_what_to_set(settings: Settings, archived: Path) -> None:
+    done = _run("upload", "--home", str(settings.home))
+    assert done.returncode == 2
+    assert "no storage to hand files to; set storage.url" in done.stderr
 
 
 def test_reindex_builds_index_and_dedup_from_the_files(settings: Settings, archived: Path) -> None:

@@ -172,7 +172,7 @@ def test_id_that_is_not_unique_is_found(warc: Path) -> None:
 def test_records_that_share_a_member_are_found(warc: Path) -> None:
     path = warc
     path.write_bytes(gzip.compress(b"".join(members(path))))
-    assert messages(path).count("the record shares its gzip member with the one before") == 4
+    assert messages(path).count("the record shares its member with the one before") == 4
 
 
 def test_body_cut_within_its_chunks_is_found(settings: Settings) -> None:
