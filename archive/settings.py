@@ -126,6 +126,9 @@ class ProxySettings(Section):
     connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
     queue_length: int = Field(500, ge=1, description="exchanges waiting to be written before clients must wait")
     drain_seconds: float = Field(30, ge=0, description="longest wait at SIGTERM for exchanges in flight")
+    heartbeat_seconds: float = Field(
+        5, gt=0, description="how often a process tells Redis that it serves; after three without, it is not listed"
+    )
 
 
 class FrontierSettings(Section):
