@@ -54,7 +54,7 @@ class Crawl:
         """
         definition, home = self._definition, self._settings.home
         homefolder.prepare(home)
-        logs.to_file(home / "logs" / "crawl.log")
+        logs.to_file(home / "logs" / "crawl.log", self._settings.logs.format)
         jobs = self._settings.collection(definition.collection) / "jobs"
         run = take_up(jobs, definition.collection, definition.job, definition.limits)
         with held(run):

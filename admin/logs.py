@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"
+from admin.logformat import JsonFormatter, TextFormatter
+from archive.settings import LogFormat
+
 _NOISY: Final = ("httpx", "httpcore", "waitress.queue")
 
 
-def to_stderr() -> None:
+def to_stderr(form: LogFormat) -> None:
     """For children: their standard error is appended to `<home>/logs/<role>-<n>.log`."""
-    _configure()
+    _configure(logging.StreamHandler(), form)
 
 
-def to_file(path: Path) -> None:
+def to_file(path: Path, form: LogFormat) -> None:
     """For commands whose terminal is for people. `path`'s folder exists."""
-    _configure(filename=path, encoding="utf-8")
+    _configure(logging.FileHandler(path, encoding="utf-8"), form)
 
 
-def _configure(**destination: Any) -> None:
-    logging.basicConfig(level=logging.INFO, format=_FORMAT, force=True, **destination)
+def _configure(handler: logging.Handler, form: LogFormat) -> None:
+    handler.setFormatter(JsonFormatter() if form == "json" else TextFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     for name in _NOISY:
         logging.getLogger(name).setLevel(logging.WARNING)

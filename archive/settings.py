@@ -25,6 +25,7 @@ DEFAULT_HOME: Final = "./ghostfleet-data"
 type Deliver = Literal["durable", "written", "at_once"]
 type Compression = Literal["gzip", "zstd"]
 type Mode = Literal["record", "replay"]
+type LogFormat = Literal["text", "json"]
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
 
@@ -172,6 +173,12 @@ class ProxySettings(Section):
     connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
     queue_length: int = Field(500, ge=1, description="exchanges waiting to be written before clients must wait")
     drain_seconds: float = Field(30, ge=0, description="longest wait at SIGTERM for exchanges in flight")
+    slow_seconds: float = Field(
+        0, ge=0, description="exchanges slower than this are logged, with where the time went; 0 logs none"
+    )
+    heartbeat_seconds: float = Field(
+        5, gt=0, description="how often a process tells Redis that it serves; after three without, it is not listed"
+    )
 
 
 class FrontierSettings(Section):
@@ -220,6 +227,12 @@ class AdminSettings(Section):
     cdx_port: int = Field(0, ge=0, le=65535, description="port of the CDX server; 0 picks a free one")
 
 
+class LogSettings(Section):
+    """The log files in the home."""
+
+    format: LogFormat = Field("text", description="text for people, or json: one object on each line")
+
+
 class Settings(Section):
     """All sections, and where the home is."""
 
@@ -233,6 +246,7 @@ class Settings(Section):
     frontier: FrontierSettings = FrontierSettings()
     browsers: BrowserSettings = BrowserSettings()
     admin: AdminSettings = AdminSettings()
+    logs: LogSettings = LogSettings()
 
     @field_validator("home")
     @classmethod

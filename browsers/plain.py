@@ -11,7 +11,6 @@ import json
 import threading
 import time
 import uuid
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
@@ -20,6 +19,7 @@ from typing import Final
 import httpx
 
 from archive import crawl_log
+from archive.rendezvous import ranked
 from archive.settings import Settings
 from archive.url import host_of
 from browsers import outcome
@@ -32,6 +32,8 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br"
 """What every replay tool can undo; zstd is understood when sent anyway."""
 _TRIES: Final = 2
 """A connection that was kept alive may be closed just as it is used again: then a fresh one is tried, once."""
+_REST_SECONDS: Final = 10.0
+"""A proxy process that could not be reached is asked after all others for so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class PlainVisitor:
         self._controls = controls
         self._user_agent = user_agent or settings.archive.user_agent
         self._sessions: dict[tuple[str, str | None, str], ProxySession] = {}
+        self._unreachable: dict[str, float] = {}
+        """Control address to when (monotonic seconds) it is to be asked in its turn again."""
         self._lock = threading.Lock()
         self._http = _client(settings, connections)
 
@@ -96,9 +100,34 @@ class PlainVisitor:
     def fetch(self, order: VisitOrder, *, keep: int | None = None) -> Answer:
         """The site's answer, read to its end. Raises SiteFailure without one, FleetUnavailable for faults of ours.
 
-        Of the body, `keep` bytes are in the answer; by default as many as links are searched in.
+        Of the body, `keep` bytes are in the answer; by default as many as links are searched in. A process that is
+        down is passed over for the one that is the host's next choice.
         """
-        session, control = self._session(order)
+        trouble = FleetUnavailable("no-proxy")
+        for control in self._choices(order):
+            try:
+                return self._fetch_through(control, order, keep)
+            except FleetUnavailable as error:
+                if error.reason != "proxy-unreachable":
+                    raise
+                self._unreachable[control.address] = time.monotonic() + _REST_SECONDS
+                trouble = error
+        raise trouble
+
+    def close(self) -> None:
+        """Ends this visitor's sessions and connections."""
+        self._http.close()
+        with self._lock:
+            sessions, self._sessions = self._sessions, {}
+        for (address, _, _), session in sessions.items():
+            control = next(control for control in self._controls if control.address == address)
+            try:
+                control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
+            except FleetUnavailable:
+                continue  # a proxy that is gone has no sessions left to end
+
+    def _fetch_through(self, control: Control, order: VisitOrder, keep: int | None) -> Answer:
+        session = self._session(order, control)
         for last_try in (False, True):
             try:
                 answer = self._exchange(order, session, keep)
@@ -115,18 +144,6 @@ class PlainVisitor:
             else:
                 return self._checked(answer, order, control)
         raise AssertionError("the last try either returns or raises")
-
-    def close(self) -> None:
-        """Ends this visitor's sessions and connections."""
-        self._http.close()
-        with self._lock:
-            sessions, self._sessions = self._sessions, {}
-        for (address, _, _), session in sessions.items():
-            control = next(control for control in self._controls if control.address == address)
-            try:
-                control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
-            except FleetUnavailable:
-                continue  # a proxy that is gone has no sessions left to end
 
     def _exchange(self, order: VisitOrder, session: ProxySession, keep: int | None) -> Answer:
         began = time.monotonic()
@@ -170,16 +187,24 @@ class PlainVisitor:
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
         return headers
 
-    def _session(self, order: VisitOrder) -> tuple[ProxySession, Control]:
-        """This job's session at the proxy process that serves the URL's host: so connections to a site are reused."""
-        control = self._controls[zlib.crc32(host_of(order.url).encode()) % len(self._controls)]
+    def _choices(self, order: VisitOrder) -> list[Control]:
+        """The processes that may serve the URL, best first: always the same for a host, so connections are reused."""
+        if len(self._controls) == 1:
+            return [*self._controls]
+        by_address, now = {control.address: control for control in self._controls}, time.monotonic()
+        ranking = ranked(host_of(order.url), by_address)
+        ranking.sort(key=lambda address: self._unreachable.get(address, 0.0) > now)  # stable
+        return [by_address[address] for address in ranking]
+
+    def _session(self, order: VisitOrder, control: Control) -> ProxySession:
+        """This job's session at this process."""
         key = (control.address, order.job, order.collection)
         with self._lock:
             session = self._sessions.get(key)
             if session is None:
                 session = control.open(SessionWish(order.collection, job=order.job, log_dir=order.log_dir))
                 self._sessions[key] = session
-        return session, control
+        return session
 
     def _forget(self, order: VisitOrder, control: Control) -> None:
         with self._lock:

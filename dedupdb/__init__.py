@@ -13,6 +13,8 @@ The path of one payload and its capture through this room:
 5. `query` says what is looked for, `filters` what is left out; `walk` reads the rows a page at a time.
 6. `cdx_api` answers over HTTP, in the forms of `cdx_formats`; replay asks `captures.Captures.nearest`.
 
+Besides, `registry` lists in the same Redis which recording processes there are.
+
 Redis can be lost: `indexer.Indexer.rebuild_dedup` fills it from the index, and the index can be lost too:
 `indexer.Indexer.reindex` fills it from the sidecars, and those are told anew from the WARC files.
 """

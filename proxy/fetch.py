@@ -33,6 +33,7 @@ from proxy.recorded import as_recorded
 from proxy.recorder import Recorder
 from proxy.redaction import NOTHING_REDACTED
 from proxy.refusal import Refused
+from proxy.slow import Stopwatch
 from proxy.spool import Spool
 from proxy.telling import Telling
 from proxy.upstream import Destination, Facts, Pool, Upstream
@@ -89,6 +90,9 @@ class Stage(Enum):
     OVER = "over"
 
 
+_PHASE_OF: Final = dict(zip(Stage, ("connect", "first_byte", "body", "body", "keep", "keep"), strict=True))
+
+
 class Fetch:
     """Fetches one order for a client, who may leave before the end."""
 
@@ -96,6 +100,7 @@ class Fetch:
         settings = services.settings
         self.order = order
         self.stage = Stage.CONNECTING
+        self.id = uuid.uuid4().hex
         self.started = now_micros()
         self._delivery = self._delivery_to(client, services.via)
         self._services = services
@@ -113,6 +118,7 @@ class Fetch:
         self._began = services.loop.time()
         self._deadline = self._began + settings.connect_seconds
         self._total_deadline = self._began + settings.total_seconds
+        self._watch = Stopwatch(self._began) if settings.slow_seconds else None
 
     # -- from the client ------------------------------------------------------------------------------------------
 
@@ -266,10 +272,10 @@ class Fetch:
             else:
                 self._read(data)
         except BadMessage as error:
-            log.info("%s: %s", self.order.url, error)
+            log.info("%s: %s", self.order.url, error, extra={"exchange": self.id})
             self._fail(crawl_log.LOST, "bad-response", 502, str(error))
         except OSError as error:
-            log.error("%s: the spool failed: %s", self.order.url, error)
+            log.error("%s: the spool failed: %s", self.order.url, error, extra={"exchange": self.id})
             self._fail(crawl_log.RUNTIME, "spool", 503, str(error))
         if self._delivery.is_full and self._upstream is not None:
             self._upstream.pause()
@@ -294,7 +300,7 @@ class Fetch:
         head = self._incoming.head
         if head is None:
             return
-        self.stage = Stage.BODY
+        self._enter(Stage.BODY)
         if self._incoming.is_switch:
             self._switch(head, rest)
         elif self._incoming.is_whole:
@@ -310,7 +316,7 @@ class Fetch:
         if self._reused and not self._incoming.has_begun:
             # The origin had closed the kept connection just as we used it (RFC 9112 section 9.3.1).
             self._reused = False
-            self.stage = Stage.CONNECTING
+            self._enter(Stage.CONNECTING)
             self._deadline = self._services.loop.time() + self._settings.connect_seconds
             self._connect()
         elif error is None and not self._incoming.has_begun:
@@ -343,7 +349,7 @@ class Fetch:
     def _use(self, upstream: Upstream) -> None:
         upstream.user = self
         self._upstream, self._origin, self._facts = upstream, upstream.origin, upstream.facts
-        self.stage = Stage.HEAD
+        self._enter(Stage.HEAD)
         self._deadline = self._services.loop.time() + self._settings.first_byte_seconds
         pieces = self._request.message().chunks()
         egress = self.order.destination.egress
@@ -366,7 +372,7 @@ class Fetch:
     def _complete(self, truncated: Truncation | None) -> None:
         head = self._incoming.head
         assert head is not None
-        self.stage = Stage.KEEPING
+        self._enter(Stage.KEEPING)
         if truncated is not None:
             self._incoming.cut_off()
         certain = truncated is None and self._incoming.is_certain and self.request_is_whole
@@ -414,7 +420,7 @@ class Fetch:
         """Nothing to keep: a line in the crawl log, under the code `logged` if given, and an answer that says why."""
         if self.stage in (Stage.KEEPING, Stage.OVER):
             return
-        self.stage = Stage.KEEPING
+        self._enter(Stage.KEEPING)
         self._give_up_upstream()
         self.order.session.note_failure(code)
         text = f"{refused}\n" if refused else f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
@@ -433,7 +439,7 @@ class Fetch:
     def _all_of_it(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
         order = self.order
         exchange = Exchange(
-            id=uuid.uuid4().hex,
+            id=self.id,
             context=order.policy.context,
             method=order.head.method,
             url=order.url,
@@ -457,8 +463,26 @@ class Fetch:
             incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
         )
 
+    def _enter(self, stage: Stage) -> None:
+        if self._watch is not None:
+            self._watch.lap(_PHASE_OF[self.stage], self._services.loop.time())
+        self.stage = stage
+
+    def _report_slow(self) -> None:
+        if self._watch is not None and not self.ends_with_client:
+            head, order = self._incoming.head, self.order
+            self._enter(self.stage)
+            self._watch.report(
+                self.id,
+                order.head.method,
+                order.url,
+                head.status if head else None,
+                longer_than=self._settings.slow_seconds,
+            )
+
     def _over(self) -> None:
         if self.stage is not Stage.OVER:
+            self._report_slow()
             self.stage = Stage.OVER
             self._request.close()
             self._response.close()
@@ -470,7 +494,7 @@ class Fetch:
 
     def _switch(self, head: ResponseHead, rest: bytes) -> None:
         """The handshake is kept as an exchange of its own; then bytes pass both ways as they come."""
-        self.stage = Stage.UPGRADED
+        self._enter(Stage.UPGRADED)
         self.order.session.began()
         self._services.recorder.submit(self._exchange(head, None), self._handshake_kept)
         self._delivery.switch(head)

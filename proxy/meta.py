@@ -20,6 +20,7 @@ from proxy.http1 import RequestHead
 from proxy.rates import Rates
 
 VERSION: Final = "0.1.0"
+_MANY_REQUESTS: Final = 1000
 METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -96,7 +97,7 @@ class Status:
             "threads": 1,
             "active_requests": facts["active_requests"],
             "unaccepted_requests": 0,
-            "load": max(queued / limit, facts["active_requests"] / 1000),
+            "load": load(queued, limit, facts["active_requests"]),
             "queued_urls": queued,
             "queue_max_size": limit,
             "urls_processed": facts["urls_processed"],
@@ -111,6 +112,11 @@ class Status:
             "not_accepting_because": facts["closed_because"],
             **facts["ours"],
         }
+
+
+def load(queued: int, limit: int, active: int) -> float:
+    """How busy a process is: 0 idle, 1 as much as it can take, for one that may choose among several."""
+    return max(queued / limit, active / _MANY_REQUESTS)
 
 
 class Collector:

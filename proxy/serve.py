@@ -23,6 +23,7 @@ from archive.settings import Settings
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
 from dedupdb.quotas import Quotas
+from dedupdb.registry import Heartbeat, Member, Registry
 from proxy.addons import Relay, ensure_ca, start_master
 from proxy.admission import Admission
 from proxy.connection import ClientConnection
@@ -35,7 +36,7 @@ from proxy.gate import Gate, Session, SessionSpec
 from proxy.heads import via_line
 from proxy.keep import Keeper
 from proxy.memento import Archive
-from proxy.meta import Collector, Endpoints, Status
+from proxy.meta import Collector, Endpoints, Status, load
 from proxy.opener import Opener, resolver_of
 from proxy.ports import SessionPorts
 from proxy.provenance import Provenance
@@ -114,6 +115,12 @@ class Process:
         self._replayer = Replayer(Archive(settings, self._captures), self.loop)
         self._disk = DiskWatch(settings.home, settings.archive.min_free_bytes)
         self._rates = Rates()
+        self._heartbeat = Heartbeat(
+            Registry(redis_url, timeout_seconds=settings.redis.timeout_seconds),
+            Member.here(_host_and_port(listener), _host_and_port(control)),
+            self._load,
+            every_seconds=settings.proxy.heartbeat_seconds,
+        )
         address = listener.getsockname()
         self.status = Status((address[0], address[1]), index, self.facts, self._rates)
         quotas = Quotas(
@@ -161,16 +168,19 @@ class Process:
         self._control_server = start_control(self, token, self._control)
         self._ticker = self.loop.create_task(self._tick())
         self._ticker.add_done_callback(_clock_stopped)
+        self._heartbeat.start()
 
     async def stop(self) -> None:
         """Take no more connections, finish what is in flight, write everything, close the files."""
         self.gate.is_draining = True
+        withdrawn = self.loop.run_in_executor(None, self._heartbeat.close)
         for server in self._servers.values():
             server.close()
         for connection in list(self.connections.values()):
             if connection.stream is None:
                 connection.close()
         await self._drained()
+        await withdrawn
         if self._ticker is not None:
             self._ticker.cancel()
         await self.loop.run_in_executor(None, self.recorder.stop)
@@ -246,6 +256,9 @@ class Process:
             },
         }
 
+    def _load(self) -> float:
+        return load(self.recorder.waiting, self.settings.proxy.queue_length, len(self.services.active))
+
     async def _drained(self) -> None:
         deadline = self.loop.time() + self.settings.proxy.drain_seconds
         for fetch in [fetch for fetch in self.services.active if fetch.ends_with_client]:
@@ -301,3 +314,9 @@ def _clock_stopped(ticker: asyncio.Task[None]) -> None:
     if not ticker.cancelled() and (error := ticker.exception()) is not None:
         log.critical("the clock stopped, this process ends: %r", error)
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _host_and_port(listener: socket.socket) -> str:
+    """`127.0.0.1:8000`, or `[::1]:8000`."""
+    host, port = listener.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -36,6 +36,11 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def program(name: str, remedy: str) -> str:
+    """Path of a program that only some machines have; skips the test, in CI too, when it is not installed."""
+    return shutil.which(name) or pytest.skip(f"no {name}; {remedy}")
+
+
 def _missing(message: str) -> str:
     if in_ci():
         pytest.fail(message, pytrace=False)

@@ -9,6 +9,7 @@ It starts in a second, so that a test can have one with the settings it needs. S
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import socket
@@ -85,6 +86,7 @@ class ProxyProcess(RunningProxy):
 def _serve(listen_fd: int, control_fd: int, redis_url: str) -> None:
     from proxy.serve import serve_process
 
+    logging.basicConfig(level=logging.INFO)
     serve_process(
         load(),
         listen_fd=listen_fd,

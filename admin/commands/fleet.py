@@ -55,7 +55,7 @@ def serve(settings: Settings, announce: Callable[[Fleet], None], until: Callable
         fleet = Fleet(settings, lambda line: click.echo(f"ghostfleet: {line}", err=True), lambda: interrupts.count > 0)
         try:
             prepare(settings.home)
-            logs.to_file(settings.home / "logs" / "fleet.log")
+            logs.to_file(settings.home / "logs" / "fleet.log", settings.logs.format)
             fleet.start()
             announce(fleet)
             while not interrupts.wait(_TICK_SECONDS) and not until():

@@ -160,8 +160,8 @@ def _begin(
     standing = Standing.attach(
         given.pop("title") or title, given.pop("ready_fd"), given.pop("lifeline_fd"), given.pop("held_fds")
     )
-    logs.to_stderr()
     settings = load_settings(home, settings_file)
+    logs.to_stderr(settings.logs.format)
     try:
         homefolder.prepare(settings.home)
     except homefolder.HomeError as error:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from garden import GardenSite
 from origin import Close, RawOrigin, Reset, Send
+from proxy_process import ProxyProcess
 from proxying import RunningProxy
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
@@ -210,6 +211,34 @@ def test_a_proxy_that_is_gone_is_our_fault(tmp_path_factory: pytest.TempPathFact
 
     visitor.close()
     fleet.control.close()
+
+
+def test_each_host_has_one_proxy_and_another_when_that_one_is_gone(
+    tmp_path_factory: pytest.TempPathFactory, redis_url: str, origin: RawOrigin
+) -> None:
+    origin.otherwise(lambda request: [page(request.split()[1].decode())])
+    resolve = {"proxy.resolve": {"*.test": origin.address}}
+    homes = [tmp_path_factory.mktemp(f"choice{number}") / "home" for number in range(2)]
+    with (
+        ProxyProcess(homes[0], redis_url, resolve) as one,
+        ProxyProcess(homes[1], redis_url, resolve) as other,
+        Fleet(one) as first,
+        Fleet(other) as second,
+    ):
+        visitor = PlainVisitor(first.settings(), [first.control, second.control])
+        orders = [first.order(f"http://s{number}.test:{origin.port}/", log_dir=None) for number in range(8)]
+
+        for order in orders * 2:
+            assert visitor.visit(order).code == 200
+        served = [proxy.status()["urls_processed"] for proxy in (one, other)]
+        assert sum(served) == 16
+        assert not any(count % 2 for count in served), "both visits of a host by the same"
+
+        one.kill9()
+        for order in orders:
+            assert visitor.visit(order).code == 200, "nobody has to come again"
+        assert other.status()["urls_processed"] == served[1] + 8
+        visitor.close()
 
 
 def test_a_session_that_the_proxy_forgot_is_made_anew(plain: PlainVisitor, fleet: Fleet, origin: RawOrigin) -> None:

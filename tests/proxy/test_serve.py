@@ -18,6 +18,8 @@ from proxy_process import ProxyProcess
 from proxying import request
 from waiting import until
 
+from dedupdb.registry import Registry
+
 NEVER = threading.Event()
 SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
@@ -88,6 +90,21 @@ class TestStopping:
             assert client.is_closed_by_proxy()
         proxy.stop()
         assert len(origin.asked("/last-answer")) == 1
+
+    def test_begins_with_leaving_the_registry(self, start: Any, origin: RawOrigin, redis_url: str) -> None:
+        go = threading.Event()
+        origin.script("/last", Wait(go), Send(response(page(b"last"))))
+        proxy = start(proxy__heartbeat_seconds=0.1)
+        with Registry(redis_url, timeout_seconds=5) as registry, proxy.connect() as client:
+            (member,) = until(registry.members, what="the process in the registry")
+            assert [member.address, member.control] == [proxy.ready["proxy"], *proxy.ready["controls"]]
+            client.send(request("plain", origin.url("/last")))
+            until(lambda: [member.load > 0 for member in registry.members()] == [True], what="its load")
+
+            proxy._process.send_signal(signal.SIGTERM)
+            until(lambda: not registry.members(), what="its name to be gone while it drains")
+            go.set()
+            assert client.read_reply().status == 200
 
     def test_does_not_wait_for_ever(self, start: Any, origin: RawOrigin) -> None:
         """What had come is kept and flagged; the clients see that it is not all."""

@@ -1,0 +1,69 @@
+"""Log lines as text for people, or as JSON for programs; in neither do secrets appear.
+
+A record may carry facts of its own (`extra={"exchange": ID}`): JSON lines have them all, text lines the exchange's id.
+That is the same in all lines about one exchange, and in no WARC.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from datetime import UTC, datetime
+from typing import Any, Final
+
+_TEXT: Final = "%(asctime)s %(levelname)s %(name)s %(message)s"
+_STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_SECRETS: Final = (
+    (re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^/?#\s@]*@", re.IGNORECASE), r"\1***@"),
+    (re.compile(r"\b(authorization\W{1,4}\w+|bearer)\s+[\w+/=.~-]{6,}", re.IGNORECASE), r"\1 ***"),
+    (
+        re.compile(r"([?&;][\w.-]*(?:token|passw|secret|api_?key|signature|session)[\w.-]*=)[^&;#\s]+", re.IGNORECASE),
+        r"\1***",
+    ),
+)
+"""Credentials in URLs (RFC 3986 section 3.2.1) and in headers, and parameters whose name says that they are secret."""
+
+
+def redacted(text: str) -> str:
+    """The text with three asterisks in place of each secret that can be told as one."""
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+class TextFormatter(logging.Formatter):
+    """One line for each record, and its traceback below."""
+
+    def __init__(self) -> None:
+        super().__init__(_TEXT)
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See logging.Formatter."""
+        text = redacted(super().format(record))
+        exchange = getattr(record, "exchange", None)
+        return text if exchange is None else f"{text} exchange={exchange}"
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object on one line for each record: time (UTC), level, logger, message, pid, the record's own facts."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See logging.Formatter."""
+        facts: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": redacted(record.getMessage()),
+            "pid": record.process,
+        }
+        facts |= {name: _clean(value) for name, value in vars(record).items() if name not in _STANDARD}
+        if record.exc_info:
+            facts["traceback"] = redacted(self.formatException(record.exc_info))
+        return json.dumps(facts, ensure_ascii=False, default=lambda value: redacted(str(value)))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _clean(part) for name, part in value.items()}
+    return redacted(value) if isinstance(value, str) else value

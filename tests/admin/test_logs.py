@@ -1,0 +1,106 @@
+"""Log lines: text or JSON, with exchange ids, without secrets."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from chain_site import ChainSite
+from commanding import Command
+from waiting import until
+
+from admin.logformat import JsonFormatter, TextFormatter, redacted
+from archive.settings import Settings
+
+FORMATTERS = [TextFormatter(), JsonFormatter()]
+
+
+@pytest.fixture
+def site() -> Iterator[ChainSite]:
+    with ChainSite(1) as started:
+        yield started
+
+
+def record(message: str, *arguments: object, **extra: object) -> logging.LogRecord:
+    return logging.getLogger("proxy.fetch").makeRecord(
+        "proxy.fetch", logging.INFO, __file__, 1, message, arguments, None, extra=extra
+    )
+
+
+def test_a_text_line_ends_with_the_exchange() -> None:
+    text = TextFormatter().format(record("%s is %d", "x", 5, exchange="e1"))
+
+    assert text.endswith("INFO proxy.fetch x is 5 exchange=e1")
+
+
+def test_a_json_line_has_the_facts_of_its_record() -> None:
+    line = JsonFormatter().format(record('say "%s"\nplease', "a", exchange="e1", phases={"body": 0.5}))
+
+    assert "\n" not in line
+    found = json.loads(line)
+    assert (found["level"], found["logger"], found["message"]) == ("INFO", "proxy.fetch", 'say "a"\nplease')
+    assert (found["exchange"], found["phases"]) == ("e1", {"body": 0.5})
+    assert found["time"].endswith("+00:00")
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS, ids=["text", "json"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fetching http://user:5ecretWord@site.test/",
+        "Proxy-Authorization: Basic NWVjcmV0V29yZA==5ecretWord",
+        "{'Authorization': 'Bearer 5ecretWord'}",
+        "http://site.test/?a=1&access_token=5ecretWord&b=2",
+        "http://site.test/login?password=5ecretWord#top",
+        "Redis at redis://:5ecretWord@10.0.0.1:6379/0 failed",
+    ],
+)
+def test_secrets_are_in_no_line(formatter: logging.Formatter, text: str) -> None:
+    line = formatter.format(record("%s", text, about={"url": text}))
+
+    assert "5ecretWord" not in line
+    assert "***" in line
+
+
+@pytest.mark.parametrize("formatter", FORMATTERS, ids=["text", "json"])
+def test_secrets_are_in_no_traceback(formatter: logging.Formatter) -> None:
+    try:
+        raise ValueError("http://user:5ecretWord@site.test/")
+    except ValueError:
+        failed = record("it failed")
+        failed.exc_info = sys.exc_info()
+
+    line = formatter.format(failed)
+
+    assert "5ecretWord" not in line
+    assert "ValueError" in line
+
+
+@pytest.mark.parametrize(
+    "text", ["http://site.test/a@b?q=1", "mail to a@b.test", "http://site.test/?page=2&tokenless", "at 10:00 - 5 s"]
+)
+def test_everything_else_stays_as_it_is(text: str) -> None:
+    assert redacted(text) == text
+
+
+def test_a_fleet_logs_in_json_and_its_slow_exchanges_with_their_id(settings: Settings, site: ChainSite) -> None:
+    environment = {"GHOSTFLEET_LOGS__FORMAT": "json", "GHOSTFLEET_PROXY__SLOW_SECONDS": "0.000001"}
+    with Command("proxy", "--port", "0", "--allow-private", home=settings.home, **environment) as fleet:
+        proxy = fleet.line(ready=True)["proxy"]
+        with httpx.Client(proxy=f"http://{proxy}", trust_env=False, timeout=30) as client:
+            client.get(f"{site.url}?session_id=5ecretWord")
+        log = settings.home / "logs" / "proxy-0.log"
+        until(lambda: "slow: " in log.read_text("utf-8"), what="the slow exchange in the log")
+        fleet.signal(15)
+        assert fleet.ended() == 0
+
+    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    (slow,) = [line for line in lines if line["message"].startswith("slow: ")]
+    assert len(slow["exchange"]) == 32
+    assert set(slow["phases"]) == {"connect", "first_byte", "body", "keep"}
+    assert slow["seconds"] == pytest.approx(sum(slow["phases"].values()), abs=0.01)
+    assert "5ecretWord" not in log.read_text("utf-8")

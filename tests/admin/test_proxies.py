@@ -1,0 +1,65 @@
+"""`ghostfleet proxies` lists a running fleet, and nothing of one that has ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from commanding import ROOT, Command, child
+from waiting import until
+
+from archive.settings import Settings
+
+
+def _proxies(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "admin.cli", "proxies", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=60)
+
+
+def _listed(home: Path) -> list[dict[str, object]]:
+    done = _proxies("--home", str(home), "--json")
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_a_fleet_is_listed_as_it_announced_itself_and_who_was_killed_is_replaced(settings: Settings) -> None:
+    more = ("--port", "0", "--processes", "2")
+    with Command("proxy", *more, home=settings.home, GHOSTFLEET_PROXY__HEARTBEAT_SECONDS="0.3") as fleet:
+        ready = fleet.line(ready=True)
+        members = until(lambda: len(found := _listed(settings.home)) == 2 and found, what="both processes", within=60)
+        assert {member["address"] for member in members} == {ready["proxy"]}
+        assert {member["control"] for member in members} == set(ready["controls"])
+        assert {member["pid"] for member in members} <= set(ready["pids"])
+        assert all(member["load"] == 0 for member in members)
+
+        killed = child(settings.home, "proxy-1")
+        os.kill(killed, signal.SIGKILL)
+
+        def replaced() -> bool:
+            pids = {member["pid"] for member in _listed(settings.home)}
+            return len(pids) == 2 and killed not in pids
+
+        until(replaced, what="the successor in place of the dead one", within=60)
+        table = _proxies("--home", str(settings.home)).stdout.splitlines()
+        assert table[0].split() == ["MACHINE", "PROXY", "CONTROL", "PID", "LOAD", "SINCE"]
+        assert len(table) == 3
+
+
+def test_without_a_fleet_it_says_so_in_one_line(home: Path) -> None:
+    done = _proxies("--home", str(home))
+
+    assert done.returncode == 2
+    assert f"no fleet is running in {home}" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_redis_that_is_not_there_is_one_line(home: Path, port: int) -> None:
+    done = _proxies("--home", str(home), "--redis-url", f"redis://127.0.0.1:{port}/0")
+
+    assert done.returncode == 2
+    assert "the proxies can't be listed: Redis at" in done.stderr
+    assert done.stderr.count("\n") == 1

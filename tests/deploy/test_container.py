@@ -1,0 +1,85 @@
+"""The container files, as far as they can be judged without an engine: names, paths and rights fit the tree."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from archive.settings import load
+
+TOP = Path(__file__).resolve().parents[2]
+FOLDER = TOP / "deploy" / "container"
+
+
+@pytest.fixture
+def compose() -> dict[str, Any]:
+    found = YAML(typ="safe").load((FOLDER / "compose.yaml").read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.fixture
+def lines() -> list[str]:
+    """Instructions of the Containerfile, one in a line."""
+    text = re.sub(r"\\\n\s*", "", (FOLDER / "Containerfile").read_text("utf-8"))
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def last(lines: list[str], word: str) -> str:
+    return next(line.partition(" ")[2] for line in reversed(lines) if line.startswith(f"{word} "))
+
+
+def test_what_is_copied_is_there(lines: list[str]) -> None:
+    sources = [
+        part for line in lines if line.startswith("COPY ") and "--from" not in line for part in line.split()[1:-1]
+    ]
+
+    assert sources
+    assert all((TOP / source).exists() for source in sources)
+
+
+def test_images_are_pinned_to_a_version_and_packages_to_their_hashes(lines: list[str], compose: dict[str, Any]) -> None:
+    bases = [line.split()[1] for line in lines if line.startswith("FROM ")]
+    images = [service["image"] for service in compose["services"].values() if "image" in service]
+
+    assert all(re.search(r":\d+\.\d+", name) for name in (*bases, *images))
+    assert any("--require-hashes" in line for line in lines)
+
+
+def test_it_does_not_run_as_root(lines: list[str]) -> None:
+    assert int(last(lines, "USER")) > 1000
+
+
+@pytest.mark.parametrize("word", ["ENTRYPOINT", "CMD"])
+def test_commands_are_in_the_form_that_passes_signals_on(lines: list[str], word: str) -> None:
+    assert isinstance(json.loads(last(lines, word)), list)
+
+
+def test_the_environment_names_settings_that_exist(compose: dict[str, Any], home: Path) -> None:
+    environment = compose["services"]["proxy"]["environment"]
+
+    settings = load({"home": str(home)}, environment=environment)
+
+    assert settings.redis.url == "redis://redis:6379/0"
+    assert settings.proxy.processes == 2
+
+
+def test_ports_are_published_on_loopback_and_nothing_may_gain_rights(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+
+    assert [port for service in services.values() for port in service.get("ports", [])] == ["127.0.0.1:8000:8000"]
+    assert services["proxy"]["cap_drop"] == ["ALL"]
+    assert services["proxy"]["read_only"] is True
+
+
+def test_every_volume_and_service_that_is_named_exists(compose: dict[str, Any]) -> None:
+    mounts = {mount.partition(":")[0] for service in compose["services"].values() for mount in service["volumes"]}
+
+    assert mounts == set(compose["volumes"])
+    assert set(compose["services"]["proxy"]["depends_on"]) <= set(compose["services"])
+    assert (FOLDER / compose["services"]["proxy"]["build"]["context"]).resolve() == TOP

@@ -1,0 +1,67 @@
+"""The dashboard asks for nothing that a running proxy does not export."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from proxy_process import ProxyProcess
+
+FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "grafana"
+
+
+@pytest.fixture(scope="module")
+def dashboard() -> dict[str, Any]:
+    found = json.loads((FOLDER / "ghostfleet.json").read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def asked(dashboard: dict[str, Any]) -> set[str]:
+    """The names of all metrics in the dashboard's queries."""
+    texts = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    texts += [variable.get("definition", "") for variable in dashboard["templating"]["list"]]
+    return {name for text in texts for name in re.findall(r"\bghostfleet_\w+", text)}
+
+
+def exported(text: str) -> set[str]:
+    """The names of all samples of an exposition; the _created of counters are no use in queries."""
+    names = {re.split(r"[{ ]", line, maxsplit=1)[0] for line in text.splitlines() if not line.startswith("#")}
+    return {name for name in names if name.startswith("ghostfleet_") and not name.endswith("_created")}
+
+
+def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
+    dashboard: dict[str, Any], tmp_path: Path, redis_url: str
+) -> None:
+    with ProxyProcess(tmp_path / "home", redis_url) as proxy:
+        token = (proxy.home / "control.token").read_text("ascii").strip()
+        answer = httpx.get(
+            f"http://{proxy.ready['controls'][0]}/metrics",
+            headers={"Authorization": f"Bearer {token}"},
+            trust_env=False,
+        )
+        main = proxy.metrics()
+
+    assert answer.status_code == 200, "as deploy/grafana/prometheus.yml scrapes it"
+    assert exported(answer.text) == exported(main)
+    assert asked(dashboard) - exported(main) == set()
+    assert exported(main) - asked(dashboard) == set(), "what is exported but shown nowhere"
+
+
+def test_panels_do_not_overlap_and_have_numbers_of_their_own(dashboard: dict[str, Any]) -> None:
+    panels = dashboard["panels"]
+    cells = [
+        (x, y)
+        for place in (panel["gridPos"] for panel in panels)
+        for x in range(place["x"], place["x"] + place["w"])
+        for y in range(place["y"], place["y"] + place["h"])
+    ]
+
+    assert len(cells) == len(set(cells))
+    assert max(x for x, _ in cells) < 24
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert all(panel["description"] for panel in panels)
