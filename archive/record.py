@@ -32,6 +32,7 @@ from archive.capture import (
     Micros,
     Origin,
     Original,
+    Truncation,
     iso_date,
 )
 from archive.header import check_values, extra_fields, field, target_fields, whole_header
@@ -133,6 +134,7 @@ def resource_record(
     concurrent_to: str | None = None,
     origin: Origin | None = None,
     fields: Sequence[tuple[str, str]] = (),
+    truncated: Truncation | None = None,
 ) -> Record:
     """A resource, metadata or conversion record made by us, such as a screenshot; `concurrent_to` is a bare UUID.
 
@@ -150,13 +152,15 @@ def resource_record(
     header += _job_fields(context) + extra_fields(tuple(fields))
     if concurrent_to:
         header += field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>")
+    if truncated:
+        header += field("WARC-Truncated", truncated)
     if kind != "metadata":
         header += field("WARC-Payload-Digest", f"sha1:{digest}")
     mime = media_type(content_type) or UNKNOWN_MIME
     line = Capture(
         collection=context.collection, key=urls.key(url), date=date, url=url, mime=mime, status=None, digest=digest,
         kind=kind, filename="", offset=-1, length=0, record_id=record_id, job=context.job, page_id=context.page_id,
-        payload_length=body.length, sha256=sha256.hexdigest(),
+        payload_length=body.length, sha256=sha256.hexdigest(), truncated=truncated,
     )  # fmt: skip
     whole = whole_header(kind, record_id, header, digest, content_type, body.length)
     return Record(kind, record_id, warcinfo_id, whole, Message(b"", body), is_incompressible(mime, None), line)

@@ -21,18 +21,22 @@ from archive.settings import ProxySettings
 from proxy.delivery import Client, Delivery
 from proxy.egress import Routes
 from proxy.failures import failure_to_connect
+from proxy.frames import agreed_deflate
 from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
 from proxy.incoming import Incoming
 from proxy.keep import Kept, Lost
 from proxy.provenance import Provenance
 from proxy.recorder import Recorder
+from proxy.socketlog import RESOURCE_TYPE, SocketLog
 from proxy.spool import Spool
 from proxy.upstream import Destination, Facts, Pool, Upstream
 
 log = logging.getLogger(__name__)
 
 _BACK_PRESSURE_SECONDS: Final = 0.05
+_SOCKET_MICROS: Final = 300_000_000
+"""A crash takes no more of a WebSocket than was said in this time."""
 IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 """Methods that may be sent again when a kept connection turned out to be dead."""
 
@@ -91,6 +95,7 @@ class Fetch:
         self._upstream: Upstream | None = None
         self._origin = Origin()
         self._facts: Facts | None = None
+        self._socket: SocketLog | None = None
         self._reused = False
         self._request = Spool(settings.spool_bytes, services.spool_folder)
         self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
@@ -160,6 +165,7 @@ class Fetch:
         """Bytes of a switched protocol."""
         if self._upstream is not None:
             self._upstream.write(data)
+            self._write_down(data, by_client=True)
 
     def client_writable(self) -> None:
         """The client takes more again."""
@@ -170,7 +176,7 @@ class Fetch:
         """The client is gone. A whole request is fetched to its end all the same, within `orphan_seconds`."""
         self._delivery.leave()
         if self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+            self._end_upgrade(None)
         elif self.stage in (Stage.KEEPING, Stage.OVER):
             return
         elif not self.request_is_whole:
@@ -188,6 +194,8 @@ class Fetch:
         """End the exchange when one of its deadlines has passed."""
         if self.stage is Stage.BODY and self._delivery.is_full:
             self._deadline = now + self._settings.idle_seconds  # the silence is the client's: we paused the origin
+        if self._socket is not None and self.stage is Stage.UPGRADED:
+            self._socket.flush_old(now_micros() - _SOCKET_MICROS)
         if now < self._deadline and now < self._total_deadline:
             return
         if self.stage is Stage.CONNECTING:
@@ -197,7 +205,7 @@ class Fetch:
         elif self.stage is Stage.BODY:
             self._complete("time")
         elif self.stage is Stage.UPGRADED and now >= self._total_deadline:
-            self._end_upgrade()
+            self._end_upgrade("time")
 
     def break_off(self) -> None:
         """End it now, because the process ends: what has come is kept."""
@@ -206,7 +214,7 @@ class Fetch:
         elif self.stage is Stage.BODY:
             self._complete("time")
         elif self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+            self._end_upgrade("time")
 
     # -- from the origin ------------------------------------------------------------------------------------------
 
@@ -216,6 +224,7 @@ class Fetch:
         try:
             if self.stage is Stage.UPGRADED:
                 self._delivery.pass_on(data)
+                self._write_down(data, by_client=False)
             else:
                 self._read(data)
         except BadMessage as error:
@@ -236,7 +245,9 @@ class Fetch:
             whole = error is None and self._incoming.ended_by_close()
             self._complete(None if whole else "disconnect")
         elif self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+            if error is None:
+                self._delivery.hang_up()
+            self._end_upgrade(None)
 
     def upstream_writable(self) -> None:
         """The origin takes more of the request."""
@@ -411,17 +422,46 @@ class Fetch:
         """The handshake is kept as an exchange of its own; then bytes pass both ways as they come."""
         self.stage = Stage.UPGRADED
         self.order.session.began()
-        self._services.recorder.submit(self._exchange(head, None), self._handshake_kept)
+        self._socket = SocketLog(
+            self.order.url,
+            self.order.context,
+            self.order.session,
+            agreed_deflate(head.get(b"sec-websocket-extensions")),
+            self._settings,
+            self._services.recorder,
+            self._services.spool_folder,
+        )
+        handshake = replace(self._exchange(head, None), fields=(RESOURCE_TYPE,))
+        self._services.recorder.submit(handshake, self._handshake_kept)
         self._delivery.switch(head)
         self._delivery.pass_on(rest)
+        self._write_down(rest, by_client=False)
 
     def _handshake_kept(self, outcome: Kept | Lost) -> None:
+        assert self._socket is not None
         self.order.session.note(outcome, self.order.url, len(self._response.head))
         self.order.session.ended()
-        if isinstance(outcome, Lost) and self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+        if isinstance(outcome, Kept) and outcome.capture is not None:
+            self._socket.handshake_kept(outcome.capture.record_id)
+        else:
+            self._socket.give_up()
+            self._end_upgrade(None)
 
-    def _end_upgrade(self) -> None:
+    def _write_down(self, data: bytes, *, by_client: bool) -> None:
+        """For the record, behind the relaying: what is said is never held up."""
+        if self._socket is None or self.stage is not Stage.UPGRADED:
+            return
+        try:
+            (self._socket.sent if by_client else self._socket.received)(data)
+        except OSError as error:
+            log.error("%s: the spool failed: %s", self.order.url, error)
+            self._end_upgrade("unspecified")
+
+    def _end_upgrade(self, reason: Truncation | None) -> None:
+        if self.stage is not Stage.UPGRADED:
+            return
+        self.stage = Stage.KEEPING
         self._give_up_upstream()
         self._delivery.cut()
-        self._over()
+        assert self._socket is not None
+        self._socket.end(reason, self._over)

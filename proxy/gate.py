@@ -22,6 +22,9 @@ from proxy.keep import Kept, Lost
 
 _NAME: Final = re.compile(NAME_PATTERN)
 _MAX_META: Final = 4_194_304
+COUNTS: Final = ("urls", "novel", "revisits", "failed", "bytes", "websockets", "messages", "patched", "relayed")
+"""What is counted of a session. `messages` are those of its WebSockets; `patched` came from the archive in patch mode;
+`relayed` were not kept in live mode."""
 
 
 class Refused(ValueError):
@@ -86,7 +89,7 @@ class Session:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     in_flight: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    """urls, novel, revisits, failed, bytes."""
+    """By the names in COUNTS."""
     errors: Counter[str] = field(default_factory=Counter)
     when_idle: list[Callable[[], None]] = field(default_factory=list)
     page_record: str | None = None
@@ -124,7 +127,7 @@ class Session:
 
     def report(self) -> dict[str, Any]:
         """What the control port tells of the session."""
-        counts = {name: self.counts[name] for name in ("urls", "novel", "revisits", "failed", "bytes")}
+        counts = {name: self.counts[name] for name in COUNTS}
         return {**counts, "in_flight": self.in_flight, "errors": dict(self.errors)}
 
 

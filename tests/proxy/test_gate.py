@@ -248,6 +248,10 @@ class TestSession:
             "revisits": 1,
             "failed": 2,
             "bytes": 111,
+            "websockets": 0,
+            "messages": 0,
+            "patched": 0,
+            "relayed": 0,
             "in_flight": 0,
             "errors": {"not-kept": 1, "-2": 1},
         }
