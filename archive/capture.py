@@ -134,6 +134,8 @@ class Exchange:
     request: Message | None = None
     response: Message | None = None
     digests: Digests | None = None
+    request_digests: Digests | None = None
+    """Of a request with a body, taken while it passed; without them its bytes are hashed when they are written."""
     mime: str | None = None
     """Media type in lower case without parameters, None when the response named none."""
     incompressible: bool = False

@@ -119,7 +119,7 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     if exchange.request is None:
         return (first,)
     shared += field("WARC-Concurrent-To", f"<urn:uuid:{response_id}>")
-    return first, _request(exchange.request, warcinfo_id, request_id, shared)
+    return first, _request(exchange.request, exchange.request_digests, warcinfo_id, request_id, shared)
 
 
 def resource_record(
@@ -253,16 +253,22 @@ def _revisit(
     )
 
 
-def _request(request: Message, warcinfo_id: str, record_id: str, fields: str) -> Record:
-    sha1 = hashlib.sha1(usedforsecurity=False)
-    for chunk in request.chunks():
-        sha1.update(chunk)
+def _request(request: Message, digests: Digests | None, warcinfo_id: str, record_id: str, fields: str) -> Record:
     if request.body.length:
-        fields += field("WARC-Payload-Digest", f"sha1:{_payload_digest(request)}")
+        payload = base32(digests.payload_sha1) if digests else _payload_digest(request)
+        fields += field("WARC-Payload-Digest", f"sha1:{payload}")
+    block = digests.block_sha1 if digests else _sha1(request)
     header = whole_header(
-        "request", record_id, fields, base32(sha1.digest()), "application/http;msgtype=request", request.length
+        "request", record_id, fields, base32(block), "application/http;msgtype=request", request.length
     )
     return Record("request", record_id, warcinfo_id, header, request)
+
+
+def _sha1(message: Message) -> bytes:
+    sha1 = hashlib.sha1(usedforsecurity=False)
+    for chunk in message.chunks():
+        sha1.update(chunk)
+    return sha1.digest()
 
 
 def _payload_digest(message: Message) -> str:

@@ -404,6 +404,7 @@ class Fetch:
             response=self._response.message(),
             digests=self._response.digests(),
             fields=(("WARC-Proxy-Host", order.destination.egress.name),) if order.destination.egress else (),
+            request_digests=self._request.digests() if self._request.length else None,
             mime=head.mime,
             incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
         )
