@@ -213,14 +213,16 @@ def _response(
     exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, fields: str
 ) -> Record:
     label = base32(digests.payload_sha1)
-    fields += field("WARC-Payload-Digest", f"sha1:{label}")
+    if exchange.form != "metadata":
+        fields += field("WARC-Payload-Digest", f"sha1:{label}")
     if exchange.truncated:
         fields += field("WARC-Truncated", exchange.truncated)
-    header = whole_header(
-        "response", record_id, fields, base32(digests.block_sha1), "application/http;msgtype=response", block.length
-    )
+    content_type = "application/http;msgtype=response"
+    if exchange.form != "response":
+        content_type = exchange.mime or "application/octet-stream"
+    header = whole_header(exchange.form, record_id, fields, base32(digests.block_sha1), content_type, block.length)
     line = _line(exchange, digests, record_id, label, None)
-    return Record("response", record_id, warcinfo_id, header, block, exchange.incompressible, line)
+    return Record(exchange.form, record_id, warcinfo_id, header, block, exchange.incompressible, line)
 
 
 def _revisit(
@@ -283,9 +285,9 @@ def _line(exchange: Exchange, digests: Digests, record_id: str, digest: str, ori
     context = exchange.context
     return Capture(
         collection=context.collection, key=urls.key(exchange.url), date=exchange.started, url=exchange.url,
-        mime=exchange.mime or UNKNOWN_MIME, status=exchange.outcome, digest=digest,
-        kind="response" if original is None else "revisit", filename="", offset=-1, length=0, record_id=record_id,
-        method=exchange.method, job=context.job, page_id=context.page_id, refers_to=original,
+        mime=exchange.mime or UNKNOWN_MIME, status=exchange.outcome if exchange.form == "response" else None,
+        digest=digest, kind=exchange.form if original is None else "revisit", filename="", offset=-1, length=0,
+        record_id=record_id, method=exchange.method, job=context.job, page_id=context.page_id, refers_to=original,
         payload_length=digests.payload_length, sha256=None if original else digests.payload_sha256.hex(),
         truncated=exchange.truncated,
     )  # fmt: skip

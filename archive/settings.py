@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -23,6 +23,7 @@ DEFAULT_HOME: Final = "./ghostfleet-data"
 type Deliver = Literal["durable", "written", "at_once"]
 type Mode = Literal["record", "replay", "patch", "live"]
 """`patch` answers from the archive first and records what is missing there; `live` relays and keeps nothing."""
+MODES: Final[tuple[str, ...]] = get_args(Mode.__value__)
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
 

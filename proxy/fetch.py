@@ -12,24 +12,26 @@ import uuid
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from archive import crawl_log
 from archive.capture import Context, Exchange, Origin, Truncation, now_micros
 from archive.record import is_incompressible
 from archive.settings import ProxySettings
+from proxy.byterange import ByteRange
 from proxy.delivery import Client, Delivery
 from proxy.egress import Routes
 from proxy.failures import failure_to_connect
 from proxy.frames import agreed_deflate
 from proxy.gate import Gate, Session
-from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
+from proxy.http1 import NO_HEAD, BadMessage, BodyReader, Framing, RequestHead, ResponseHead
 from proxy.incoming import Incoming
 from proxy.keep import Kept, Lost
 from proxy.provenance import Provenance
 from proxy.recorder import Recorder
+from proxy.slices import SliceDelivery
 from proxy.socketlog import RESOURCE_TYPE, SocketLog
-from proxy.spool import Spool
+from proxy.spool import Passing, Spool
 from proxy.upstream import Destination, Facts, Pool, Upstream
 
 log = logging.getLogger(__name__)
@@ -53,6 +55,8 @@ class Order:
     origin_head: bytes
     framing: Framing
     length: int
+    part: ByteRange | None = None
+    """What the client gets of the whole; None for all of it."""
 
 
 @dataclass(slots=True)
@@ -68,6 +72,8 @@ class Services:
     routes: Routes
     spool_folder: Path
     active: set[Fetch]
+    orphans: set[Fetch]
+    """Those that go on without their client."""
     tasks: set[asyncio.Task[None]]
 
 
@@ -89,7 +95,8 @@ class Fetch:
         settings = services.settings
         self.order = order
         self.stage = Stage.CONNECTING
-        self._delivery = Delivery(client, order.head)
+        self._is_kept = order.session.keeps
+        self._delivery = SliceDelivery(client, order.head, order.part) if order.part else Delivery(client, order.head)
         self._services = services
         self._settings = settings
         self._upstream: Upstream | None = None
@@ -99,12 +106,19 @@ class Fetch:
         self._reused = False
         self._request = Spool(settings.spool_bytes, services.spool_folder)
         self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
-        self._response = Spool(settings.spool_bytes, services.spool_folder)
-        self._incoming = Incoming(order.head.method, self._response, self._delivery, settings.max_head_bytes)
+        self._response = (Spool if self._is_kept else Passing)(settings.spool_bytes, services.spool_folder)
+        self._incoming = Incoming(
+            order.head.method,
+            self._response,
+            self._delivery,
+            settings.max_head_bytes,
+            may_be_simple=order.destination.port == (443 if order.destination.tls else 80),
+        )
         self.started = now_micros()
         self._began = services.loop.time()
         self._deadline = self._began + settings.connect_seconds
         self._total_deadline = self._began + settings.total_seconds
+        self._length_limit = settings.max_body_bytes
 
     # -- from the client ------------------------------------------------------------------------------------------
 
@@ -118,7 +132,7 @@ class Fetch:
     def _dispatch(self) -> None:
         if self.stage is not Stage.CONNECTING:
             return  # it has failed while it waited
-        if self._services.recorder.is_full and self._delivery.is_wanted:
+        if self._is_kept and self._services.recorder.is_full and self._delivery.is_wanted:
             self._deadline = self._services.loop.time() + self._settings.connect_seconds
             self._services.loop.call_later(_BACK_PRESSURE_SECONDS, self._dispatch)
             return
@@ -173,7 +187,7 @@ class Fetch:
             self._upstream.resume()
 
     def client_left(self) -> None:
-        """The client is gone. A whole request is fetched to its end all the same, within `orphan_seconds`."""
+        """The client is gone. A whole request is fetched to its end all the same, within the limits of orphans."""
         self._delivery.leave()
         if self.stage is Stage.UPGRADED:
             self._end_upgrade(None)
@@ -183,10 +197,20 @@ class Fetch:
             self._fail(crawl_log.CANCELLED, "client-left", 400)
         elif self._incoming.is_endless:
             self._complete("disconnect")
+        elif len(self._services.orphans) >= self._settings.orphans or not self._is_kept:
+            self._give_up_orphan()
         else:
             orphaned = self._services.loop.time() + self._settings.orphan_seconds
             self._total_deadline = min(self._total_deadline, orphaned)
+            self._length_limit = _least(self._length_limit, self._response.length, self._settings.orphan_bytes)
+            self._services.orphans.add(self)
             self.client_writable()
+
+    def _give_up_orphan(self) -> None:
+        if self.stage is Stage.BODY:
+            self._complete("disconnect")
+        else:
+            self._fail(crawl_log.CANCELLED, "client-left", 400)
 
     # -- from the clock -------------------------------------------------------------------------------------------
 
@@ -229,7 +253,7 @@ class Fetch:
                 self._read(data)
         except BadMessage as error:
             log.info("%s: %s", self.order.url, error)
-            self._fail(crawl_log.LOST, "bad-response", 502, str(error))
+            self._unreadable(str(error))
         except OSError as error:
             log.error("%s: the spool failed: %s", self.order.url, error)
             self._fail(crawl_log.RUNTIME, "spool", 503, str(error))
@@ -263,7 +287,7 @@ class Fetch:
             self._switch(head, rest)
         elif self._incoming.is_whole:
             self._complete(None)
-        elif 0 < self._settings.max_body_bytes <= self._response.length:
+        elif 0 < self._length_limit <= self._response.length:
             self._complete("length")
 
     @property
@@ -279,6 +303,10 @@ class Fetch:
             self._connect()
         elif error is None and not self._incoming.has_begun:
             self._fail(crawl_log.EMPTY, "empty", 502)
+        elif error is None and self._incoming.ended_by_close():
+            self._complete(None)
+        elif self._incoming.unread:
+            self._unreadable("the connection ended within the response's head", "lost")
         else:
             self._fail(crawl_log.LOST, "lost", 502)
 
@@ -334,6 +362,11 @@ class Fetch:
         if self._upstream is not None:
             self._upstream.answered()
         self._give_up_upstream(reusable=certain and head.keep_alive)
+        if not self._is_kept:
+            self._end_delivery(truncated)
+            self.order.session.note_relayed(self._response.length + len(head.raw))
+            self._over()
+            return
         if self._settings.deliver == "at_once":
             self._end_delivery(truncated)
         self._services.recorder.submit(
@@ -378,8 +411,33 @@ class Fetch:
         self.order.session.note_failure(code)
         text = f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
         self._delivery.refuse(status, code, word, text)
-        failed = replace(self._exchange(None, None), outcome=logged or code, annotations=annotations or (word,))
-        self._services.recorder.submit(failed, lambda _: self._over())
+        self._note(
+            replace(self._exchange(None, None), outcome=logged or code, annotations=annotations or (word,))
+        )
+
+    def _note(self, failed: Exchange) -> None:
+        """A line in the crawl log, unless nothing is kept at all."""
+        if self._is_kept:
+            self._services.recorder.submit(failed, lambda _: self._over())
+        else:
+            self._over()
+
+    def _unreadable(self, why: str, word: str = "bad-response") -> None:
+        """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
+        if self.stage in (Stage.KEEPING, Stage.OVER):
+            return
+        self.stage = Stage.KEEPING
+        self._give_up_upstream()
+        self.order.session.note_failure(crawl_log.LOST)
+        raw = self._incoming.unread
+        text = f"ghostfleet could not understand {self.order.url}: {why}; {len(raw)} bytes came\n"
+        self._delivery.refuse(502, crawl_log.LOST, word, text)
+        failed = replace(self._exchange(None, None), outcome=crawl_log.LOST, annotations=(word,))
+        if raw:
+            self._response.add(raw)
+            self._response.add_payload(raw)
+            failed = self._with_messages(failed, form="metadata")
+        self._note(failed)
 
     def _exchange(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
         order = self.order
@@ -398,6 +456,22 @@ class Fetch:
         if head is None:
             return exchange
         coding = head.get(b"content-encoding")
+        if head is NO_HEAD:
+            protocols = ("http/0.9", *self._origin.protocols[1:])
+            return self._with_messages(
+                exchange,
+                context=replace(order.context, dedup=False),
+                form="resource",
+                mime="text/html",
+                origin=replace(self._origin, protocols=protocols),
+            )
+        return self._with_messages(
+            exchange,
+            mime=head.mime,
+            incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
+        )
+
+    def _with_messages(self, exchange: Exchange, **facts: Any) -> Exchange:
         return replace(
             exchange,
             request=self._request.message(),
@@ -405,8 +479,7 @@ class Fetch:
             digests=self._response.digests(),
             fields=(("WARC-Proxy-Host", order.destination.egress.name),) if order.destination.egress else (),
             request_digests=self._request.digests() if self._request.length else None,
-            mime=head.mime,
-            incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
+            **facts,
         )
 
     def _over(self) -> None:
@@ -415,6 +488,7 @@ class Fetch:
             self._request.close()
             self._response.close()
             self._services.active.discard(self)
+            self._services.orphans.discard(self)
             self.order.session.ended()
 
     # -- switched protocols ---------------------------------------------------------------------------------------
@@ -422,6 +496,11 @@ class Fetch:
     def _switch(self, head: ResponseHead, rest: bytes) -> None:
         """The handshake is kept as an exchange of its own; then bytes pass both ways as they come."""
         self.stage = Stage.UPGRADED
+        if not self._is_kept:
+            self.order.session.note_relayed(len(head.raw))
+            self._delivery.switch(head)
+            self._delivery.pass_on(rest)
+            return
         self.order.session.began()
         self._socket = SocketLog(
             self.order.url,
@@ -432,7 +511,8 @@ class Fetch:
             self._services.recorder,
             self._services.spool_folder,
         )
-        handshake = replace(self._exchange(head, None), fields=(RESOURCE_TYPE,))
+        handshake = self._exchange(head, None)
+        handshake = replace(handshake, fields=(*handshake.fields, RESOURCE_TYPE))
         self._services.recorder.submit(handshake, self._handshake_kept)
         self._delivery.switch(head)
         self._delivery.pass_on(rest)
@@ -464,5 +544,12 @@ class Fetch:
         self.stage = Stage.KEEPING
         self._give_up_upstream()
         self._delivery.cut()
-        assert self._socket is not None
-        self._socket.end(reason, self._over)
+        if self._socket is None:
+            self._over()
+        else:
+            self._socket.end(reason, self._over)
+
+
+def _least(limit: int, so_far: int, more: int) -> int:
+    """The length at which a body ends, where 0 is no limit: at `limit`, or `more` bytes from here."""
+    return min(limit or so_far + more, so_far + more) if more else limit

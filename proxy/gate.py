@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from archive.capture import Context, parse_date
-from archive.settings import NAME_PATTERN, ProxySettings
+from archive.settings import MODES, NAME_PATTERN, ProxySettings
 from proxy.egress import parse
 from proxy.http1 import RequestHead
 from proxy.keep import Kept, Lost
@@ -50,7 +50,7 @@ class SessionSpec:
     source: str | None = None
     log_dir: str | None = None
     datetime: str | None = None
-    """Replay: the 14-digit date to answer from; None is the newest."""
+    """Replay and patch: the 14-digit date to answer from; None is the newest."""
     egress: str | None = None
     """The proxy to go out by, as `proxy.egress.parse` reads it; None is what the setting proxy.egress says."""
 
@@ -68,8 +68,8 @@ class SessionSpec:
             elif value is not None:
                 check_text(f"field {name!r}", value)
         spec = cls(**{name: value for name, value in body.items() if name in known and value is not None})
-        if spec.mode not in ("record", "replay"):
-            raise Refused(400, f"field 'mode' = {spec.mode!r} must be record or replay")
+        if spec.mode not in MODES:
+            raise Refused(400, f"field 'mode' = {spec.mode!r} must be one of {', '.join(MODES)}")
         if spec.datetime is not None:
             check_digits("field 'datetime'", spec.datetime)
         if spec.egress is not None:
@@ -95,6 +95,16 @@ class Session:
     page_record: str | None = None
     """Record id of the capture of `page_url`: what derived records are concurrent to."""
 
+    @property
+    def keeps(self) -> bool:
+        """Whether what is fetched for it goes into a WARC."""
+        return self.spec.mode in ("record", "patch")
+
+    def check_keeps(self) -> None:
+        """Raises Refused (403) for a record that is handed in to a session which keeps none."""
+        if not self.keeps:
+            raise Refused(403, f"a session with mode {self.spec.mode} keeps no records", "control")
+
     def began(self) -> None:
         """An exchange is under way."""
         self.in_flight += 1
@@ -118,6 +128,10 @@ class Session:
         self.counts["revisits" if outcome.is_revisit else "novel"] += 1
         if url == self.spec.page_url and outcome.capture is not None:
             self.page_record = outcome.capture.record_id
+
+    def note_relayed(self, size: int) -> None:
+        """An exchange had a response of that many bytes, which was not to be kept."""
+        self.counts.update(urls=1, relayed=1, bytes=size)
 
     def note_failure(self, code: int) -> None:
         """An exchange had no response, for the reason with that Heritrix code."""

@@ -78,7 +78,7 @@ class Plan:
         if isinstance(self.item, Derived):
             return {"warc_bytes": written} if self.item.is_ours else {"derived": 1, "warc_bytes": written}
         response = self.item.response
-        if response is None or self.failure:
+        if response is None or self.failure or self.item.outcome < 0:
             return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}
         kind = "duplicate" if self.original else "novel"
         return {

@@ -121,6 +121,7 @@ class Process:
             routes=Routes(settings.proxy.egress),
             spool_folder=settings.home / "spool",
             active=set(),
+            orphans=set(),
             tasks=set(),
         )
         ca_folder = settings.home / "ca"

@@ -56,7 +56,7 @@ class TestSessionSpec:
             ({"collection": "x" * 65}, "collection"),
             ({"collection": "{hostname}"}, "collection"),
             ({"collection": "na\u0308me"}, "collection"),
-            ({"mode": "live"}, "mode"),
+            ({"mode": "dead"}, "mode"),
             ({"mode": 1}, "mode"),
             ({"datetime": "20260230"}, "datetime"),
             ({"datetime": "99999999999999"}, "datetime"),
