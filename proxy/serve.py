@@ -215,6 +215,7 @@ class Process:
             "ours": {
                 "connections": len(self.connections),
                 "sessions": len(self.gate.sessions),
+                "orphans": len(self.services.orphans),
                 "revisits": counts["revisits"],
                 "lost": counts["lost"],
                 "dedup_unavailable": counts["dedup_unavailable"],
