@@ -53,8 +53,9 @@ def test_it_is_kept_raw_and_the_client_gets_a_502(
     assert (reply.status, reply.whole) == (502, True)
     assert why in reply.body.decode()
     record = proxy.awaited(origin.url(path), "metadata")
-    assert record.block == origin.sent(path)[: len(record.block)]
-    assert len(record.block) == len(origin.sent(path)) or why.startswith("larger")
+    sent = b"".join(step.data for step in steps if isinstance(step, Send))
+    assert sent.startswith(record.block)
+    assert record.block == sent or len(record.block) > 50_000, "only what is too large may be cut"
     assert record.field("Content-Type") == "application/octet-stream"
     (request,) = proxy.records().of(origin.url(path), "request")
     assert request.block == origin.received(path)
