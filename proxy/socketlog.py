@@ -20,10 +20,11 @@ conversation is kept in several such records, each with whole lines and dated by
 
 from __future__ import annotations
 
+import logging
 from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from archive.capture import Context, Truncation, compact_json, iso_date, now_micros
 from archive.settings import ProxySettings
@@ -31,11 +32,19 @@ from proxy.frames import CLOSE, TEXT, Deflate, FrameReader, Inflater, SocketMess
 from proxy.gate import Session
 from proxy.keep import Kept, Lost
 from proxy.plan import Derived
-from proxy.recorder import Recorder
 from proxy.spool import Spool
+
+log = logging.getLogger(__name__)
 
 CONTENT_TYPE: Final = "application/jsonl"
 RESOURCE_TYPE: Final = ("WARC-Resource-Type", "websocket")
+
+
+class Keeping(Protocol):
+    """The part of `proxy.recorder.Recorder` that is needed here."""
+
+    def submit(self, item: Derived, answer: Callable[[Kept | Lost], None]) -> None:
+        """Keep the item; `answer` is called once it is durable, or lost."""
 
 
 class SocketLog:
@@ -48,7 +57,7 @@ class SocketLog:
         session: Session,
         deflate: Deflate | None,
         settings: ProxySettings,
-        recorder: Recorder,
+        recorder: Keeping,
         spool_folder: Path,
     ) -> None:
         self._url, self._context, self._session = url, context, session
@@ -100,7 +109,10 @@ class SocketLog:
         if self._is_lost:
             self._spool.close()
         else:
-            self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})
+            try:
+                self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})
+            except OSError as error:
+                log.error("%s: the end of what was said can't be spooled: %s", self._url, error)
             self._flush(reason)
         self._check_over()
 
@@ -110,6 +122,7 @@ class SocketLog:
         for spool, _, _ in self._waiting:
             spool.close()
         self._waiting.clear()
+        self._check_over()
 
     def _new_spool(self) -> Spool:
         return Spool(self._settings.spool_bytes, self._spool_folder)
@@ -152,12 +165,19 @@ class SocketLog:
             self._submit(spool, self._began, truncated)
 
     def _submit(self, spool: Spool, began: int, truncated: Truncation | None) -> None:
+        try:
+            body = spool.message().body
+        except OSError as error:
+            log.error("%s: %d bytes of what was said are lost: %s", self._url, spool.length, error)
+            spool.close()
+            self._note_loss()
+            return
         item = Derived(
             self._context,
             "resource",
             self._url,
             CONTENT_TYPE,
-            spool.message().body,
+            body,
             began,
             self._handshake,
             fields=(RESOURCE_TYPE,),
@@ -169,11 +189,14 @@ class SocketLog:
             spool.close()
             self._in_flight -= 1
             if isinstance(outcome, Lost):
-                self._session.counts["failed"] += 1
-                self._session.errors["not-kept"] += 1
+                self._note_loss()
             self._check_over()
 
         self._recorder.submit(item, answered)
+
+    def _note_loss(self) -> None:
+        self._session.counts["failed"] += 1
+        self._session.errors["not-kept"] += 1
 
     def _check_over(self) -> None:
         if self._over is not None and not self._in_flight and not self._waiting:
