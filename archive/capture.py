@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final, Literal
 
 type Micros = int
 type Truncation = Literal["length", "time", "disconnect", "unspecified"]
+type ResponseForm = Literal["response", "resource", "metadata"]
 type RecordKind = Literal["response", "revisit", "resource", "metadata", "conversion"]
 
 IDENTICAL_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -140,6 +141,8 @@ class Exchange:
     request: Message | None = None
     response: Message | None = None
     digests: Digests | None = None
+    request_digests: Digests | None = None
+    """Of a request with a body, taken while it passed; without them its bytes are hashed when they are written."""
     mime: str | None = None
     """Media type in lower case without parameters, None when the response named none."""
     incompressible: bool = False
@@ -147,6 +150,9 @@ class Exchange:
     origin: Origin = field(default_factory=Origin)
     truncated: Truncation | None = None
     annotations: tuple[str, ...] = ()
+    form: ResponseForm = "response"
+    """The record that holds what came: a `response`; a `resource` when it came without a head (HTTP/0.9); `metadata`
+    when it can't be understood, so that no reader takes the bytes for a response."""
     fields: tuple[tuple[str, str], ...] = ()
     """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
 

@@ -32,6 +32,7 @@ from archive.capture import (
     Micros,
     Origin,
     Original,
+    Truncation,
     iso_date,
 )
 from archive.header import check_values, extra_fields, field, target_fields, whole_header
@@ -118,7 +119,7 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     if exchange.request is None:
         return (first,)
     shared += field("WARC-Concurrent-To", f"<urn:uuid:{response_id}>")
-    return first, _request(exchange.request, warcinfo_id, request_id, shared)
+    return first, _request(exchange.request, exchange.request_digests, warcinfo_id, request_id, shared)
 
 
 def resource_record(
@@ -133,6 +134,7 @@ def resource_record(
     concurrent_to: str | None = None,
     origin: Origin | None = None,
     fields: Sequence[tuple[str, str]] = (),
+    truncated: Truncation | None = None,
 ) -> Record:
     """A resource, metadata or conversion record made by us, such as a screenshot; `concurrent_to` is a bare UUID.
 
@@ -150,13 +152,15 @@ def resource_record(
     header += _job_fields(context) + extra_fields(tuple(fields))
     if concurrent_to:
         header += field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>")
+    if truncated:
+        header += field("WARC-Truncated", truncated)
     if kind != "metadata":
         header += field("WARC-Payload-Digest", f"sha1:{digest}")
     mime = media_type(content_type) or UNKNOWN_MIME
     line = Capture(
         collection=context.collection, key=urls.key(url), date=date, url=url, mime=mime, status=None, digest=digest,
         kind=kind, filename="", offset=-1, length=0, record_id=record_id, job=context.job, page_id=context.page_id,
-        payload_length=body.length, sha256=sha256.hexdigest(),
+        payload_length=body.length, sha256=sha256.hexdigest(), truncated=truncated,
     )  # fmt: skip
     whole = whole_header(kind, record_id, header, digest, content_type, body.length)
     return Record(kind, record_id, warcinfo_id, whole, Message(b"", body), is_incompressible(mime, None), line)
@@ -209,14 +213,16 @@ def _response(
     exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, fields: str
 ) -> Record:
     label = base32(digests.payload_sha1)
-    fields += field("WARC-Payload-Digest", f"sha1:{label}")
+    if exchange.form != "metadata":
+        fields += field("WARC-Payload-Digest", f"sha1:{label}")
     if exchange.truncated:
         fields += field("WARC-Truncated", exchange.truncated)
-    header = whole_header(
-        "response", record_id, fields, base32(digests.block_sha1), "application/http;msgtype=response", block.length
-    )
+    content_type = "application/http;msgtype=response"
+    if exchange.form != "response":
+        content_type = exchange.mime or "application/octet-stream"
+    header = whole_header(exchange.form, record_id, fields, base32(digests.block_sha1), content_type, block.length)
     line = _line(exchange, digests, record_id, label, None)
-    return Record("response", record_id, warcinfo_id, header, block, exchange.incompressible, line)
+    return Record(exchange.form, record_id, warcinfo_id, header, block, exchange.incompressible, line)
 
 
 def _revisit(
@@ -249,16 +255,22 @@ def _revisit(
     )
 
 
-def _request(request: Message, warcinfo_id: str, record_id: str, fields: str) -> Record:
-    sha1 = hashlib.sha1(usedforsecurity=False)
-    for chunk in request.chunks():
-        sha1.update(chunk)
+def _request(request: Message, digests: Digests | None, warcinfo_id: str, record_id: str, fields: str) -> Record:
     if request.body.length:
-        fields += field("WARC-Payload-Digest", f"sha1:{_payload_digest(request)}")
+        payload = base32(digests.payload_sha1) if digests else _payload_digest(request)
+        fields += field("WARC-Payload-Digest", f"sha1:{payload}")
+    block = digests.block_sha1 if digests else _sha1(request)
     header = whole_header(
-        "request", record_id, fields, base32(sha1.digest()), "application/http;msgtype=request", request.length
+        "request", record_id, fields, base32(block), "application/http;msgtype=request", request.length
     )
     return Record("request", record_id, warcinfo_id, header, request)
+
+
+def _sha1(message: Message) -> bytes:
+    sha1 = hashlib.sha1(usedforsecurity=False)
+    for chunk in message.chunks():
+        sha1.update(chunk)
+    return sha1.digest()
 
 
 def _payload_digest(message: Message) -> str:
@@ -273,9 +285,9 @@ def _line(exchange: Exchange, digests: Digests, record_id: str, digest: str, ori
     context = exchange.context
     return Capture(
         collection=context.collection, key=urls.key(exchange.url), date=exchange.started, url=exchange.url,
-        mime=exchange.mime or UNKNOWN_MIME, status=exchange.outcome, digest=digest,
-        kind="response" if original is None else "revisit", filename="", offset=-1, length=0, record_id=record_id,
-        method=exchange.method, job=context.job, page_id=context.page_id, refers_to=original,
+        mime=exchange.mime or UNKNOWN_MIME, status=exchange.outcome if exchange.form == "response" else None,
+        digest=digest, kind=exchange.form if original is None else "revisit", filename="", offset=-1, length=0,
+        record_id=record_id, method=exchange.method, job=context.job, page_id=context.page_id, refers_to=original,
         payload_length=digests.payload_length, sha256=None if original else digests.payload_sha256.hex(),
         truncated=exchange.truncated,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -24,8 +24,10 @@ DEFAULT_HOME: Final = "./ghostfleet-data"
 
 type Deliver = Literal["durable", "written", "at_once"]
 type Compression = Literal["gzip", "zstd"]
-type Mode = Literal["record", "replay"]
 type LogFormat = Literal["text", "json"]
+type Mode = Literal["record", "replay", "patch", "live"]
+"""`patch` answers from the archive first and records what is missing there; `live` relays and keeps nothing."""
+MODES: Final[tuple[str, ...]] = get_args(Mode.__value__)
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
 
@@ -118,7 +120,7 @@ class ProxySettings(Section):
         description="ports of sessions, first-last; empty is any free one",
     )
     collection: str = Field("default", pattern=NAME_PATTERN, description="collection of traffic without a session")
-    mode: Mode = Field("record", description="mode of traffic without a session: record or replay")
+    mode: Mode = Field("record", description="mode of traffic without a session: record, replay, patch, live")
     prefix: str = Field(
         "",
         pattern=f"^-?$|{NAME_PATTERN}",
@@ -168,7 +170,20 @@ class ProxySettings(Section):
     max_body_bytes: int = Field(0, ge=0, description="largest body kept, then WARC-Truncated: length; 0 is no limit")
     max_head_bytes: int = Field(4_194_304, ge=1024, description="largest head of a request or response")
     spool_bytes: int = Field(524_288, ge=0, description="bodies larger than this wait on disk instead of in memory")
+    whole_ranges: bool = Field(
+        False, description="fetch and keep the whole for a Range that begins at 0; the client gets its part as 206"
+    )
+    websocket_max_bytes: int = Field(
+        1_000_000_000, ge=0, description="most kept of one WebSocket, then WARC-Truncated: length; 0 is no limit"
+    )
+    websocket_segment_bytes: int = Field(
+        67_108_864, ge=1, description="size at which what a WebSocket said so far becomes a record"
+    )
     orphan_seconds: float = Field(120, ge=0, description="how long a fetch goes on after its client left")
+    orphan_bytes: int = Field(
+        2_000_000_000, ge=0, description="how much a fetch still gets after its client left, in bytes; 0 is no limit"
+    )
+    orphans: int = Field(256, ge=0, description="most fetches of one process that go on without their client")
     keep_alive_seconds: float = Field(30, gt=0, description="how long an idle connection to an origin is kept")
     connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
     queue_length: int = Field(500, ge=1, description="exchanges waiting to be written before clients must wait")

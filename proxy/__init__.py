@@ -11,6 +11,8 @@ The path of one exchange through this room:
 5. `recorder` hands whole exchanges to its thread; `keep` asks dedup, writes, syncs and announces them in batches.
 6. Only then `delivery` lets the response's last bytes go.
 
-In replay, `replayer` and `memento` stand where `fetch` does, and no connection to an origin is opened.
+`socketlog` writes down what is said over WebSockets (`frames` reads it); `slices` sends a part of what is kept whole.
+In replay, `replayer` and `memento` stand where `fetch` does, and no connection to an origin is opened;
+`patch` tries them first and `fetch` after a miss.
 `control` is the port where sessions are made; `meta` is what the proxy says of itself.
 """

@@ -190,6 +190,7 @@ class Records(_Handler):
         session, headers = self.session(name), self.request.headers
         tie = headers.get("WARC-Concurrent-To")
         try:
+            session.check_keeps()
             item = derived(
                 headers.get("WARC-Type"),
                 headers.get("WARC-Target-URI", ""),

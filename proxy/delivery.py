@@ -131,6 +131,12 @@ class Delivery:
         if self._client is not None:
             self._client.upgraded()
 
+    def hang_up(self) -> None:
+        """The origin ended a switched protocol: what was passed on still arrives."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.finish(keep_alive=False)
+
     def take_more(self) -> None:
         """Let the client go on sending."""
         if self._client is not None:

@@ -15,10 +15,12 @@ from proxy.fetch import Fetch, Order, Services
 from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, Framing, RequestHead, request_framing
 from proxy.meta import Endpoints
+from proxy.patch import Patch, asks_archive
 from proxy.policy import Policy, policy_of
 from proxy.refusal import Refused
 from proxy.relay import Exchanging, Tunnel
 from proxy.replayer import Replayer
+from proxy.slices import range_from_start, without_range
 from proxy.upstream import Destination
 from proxy.wishes import Meta
 from proxy.writerecord import WriteRecord
@@ -112,20 +114,34 @@ class Desk:
         meta = self._gate.meta(head, trusted=trusted)
         if session.spec.mode == "replay":
             return self._replayer.begin(head, framing, length, target.url, session, client)
-        self._gate.check_open()
         policy = self._policy(head, session, meta, target.url)
         # Of other protocols nothing could be recorded; without the header, origins go on with HTTP.
         is_upgrade = head.method == "GET" and (head.get(b"upgrade") or b"").lower() == b"websocket"
+        whole = self._services.settings.whole_ranges and session.keeps
+        part = range_from_start(head) if whole else None
+        asked = head if part is None else without_range(head)
         order = Order(
             session=session,
             head=head,
             url=target.url,
             destination=self._destination(target.destination, session, upgrade=is_upgrade),
-            origin_head=heads.origin_head(head, target.path, target.host, upgrade=is_upgrade, via=self._services.via),
+            origin_head=heads.origin_head(asked, target.path, target.host, upgrade=is_upgrade, via=self._services.via),
             framing=framing,
             length=length,
             policy=policy,
+            part=part,
         )
+        if session.spec.mode == "patch" and asks_archive(head, framing, is_upgrade=is_upgrade):
+            return Patch(
+                client,
+                lambda missed: self._replayer.begin(head, framing, length, target.url, session, client, missed),
+                lambda: self._fetch(order, client),
+            )
+        return self._fetch(order, client)
+
+    def _fetch(self, order: Order, client: Client) -> Fetch:
+        if order.session.keeps:
+            self._gate.check_open()
         fetch = Fetch(order, client, self._services)
         fetch.start()
         return fetch
@@ -148,8 +164,7 @@ class Desk:
         if not trusted:
             self._gate.counts["control_refused"] += 1
             raise Refused(403, f"{head.method} needs a session's password or a trusted listener", "control")
-        if session.spec.mode != "record":
-            raise Refused(403, f"{head.method} in a session that replays", "control")
+        session.check_keeps()
         self._gate.check_open()
         target = target_of(head, tunnel) if tunnel or _ABSOLUTE.fullmatch(head.target) else None
         uri = target.url if target else head.target

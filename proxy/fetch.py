@@ -13,18 +13,20 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from archive import crawl_log
 from archive.capture import Exchange, Origin, Truncation, now_micros
 from archive.record import is_incompressible
 from archive.settings import ProxySettings
 from proxy.admission import Admission
+from proxy.byterange import ByteRange
 from proxy.delivery import Client, Delivery
 from proxy.egress import Routes
 from proxy.failures import failure_to_connect
+from proxy.frames import agreed_deflate
 from proxy.gate import Gate, Session
-from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
+from proxy.http1 import NO_HEAD, BadMessage, BodyReader, Framing, RequestHead, ResponseHead
 from proxy.incoming import Incoming
 from proxy.keep import Kept, Lost
 from proxy.policy import Policy
@@ -33,8 +35,10 @@ from proxy.recorded import as_recorded
 from proxy.recorder import Recorder
 from proxy.redaction import NOTHING_REDACTED
 from proxy.refusal import Refused
+from proxy.slices import SliceDelivery
 from proxy.slow import Stopwatch
-from proxy.spool import Spool
+from proxy.socketlog import RESOURCE_TYPE, SocketLog
+from proxy.spool import Passing, Spool
 from proxy.telling import Telling
 from proxy.upstream import Destination, Facts, Pool, Upstream
 from proxy.wishes import CAPTURE_RECORD
@@ -42,6 +46,8 @@ from proxy.wishes import CAPTURE_RECORD
 log = logging.getLogger(__name__)
 
 _BACK_PRESSURE_SECONDS: Final = 0.05
+_SOCKET_MICROS: Final = 300_000_000
+"""A crash takes no more of a WebSocket than was said in this time."""
 IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 """Methods that may be sent again when a kept connection turned out to be dead."""
 
@@ -58,6 +64,8 @@ class Order:
     framing: Framing
     length: int
     policy: Policy
+    part: ByteRange | None = None
+    """What the client gets of the whole; None for all of it."""
 
 
 @dataclass(slots=True)
@@ -73,6 +81,8 @@ class Services:
     routes: Routes
     spool_folder: Path
     active: set[Fetch]
+    orphans: set[Fetch]
+    """Those that go on without their client."""
     tasks: set[asyncio.Task[None]]
     admission: Admission
     via: bytes = b""
@@ -102,22 +112,31 @@ class Fetch:
         self.stage = Stage.CONNECTING
         self.id = uuid.uuid4().hex
         self.started = now_micros()
+        self._is_kept = order.session.keeps
         self._delivery = self._delivery_to(client, services.via)
         self._services = services
         self._settings = settings
         self._upstream: Upstream | None = None
         self._origin = Origin()
         self._facts: Facts | None = None
+        self._socket: SocketLog | None = None
         self._reused = False
         self._request = Spool(settings.spool_bytes, services.spool_folder)
         self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
-        self._response = Spool(settings.spool_bytes, services.spool_folder)
-        self._incoming = Incoming(order.head.method, self._response, self._delivery, settings.max_head_bytes)
-        self._holds = ""
-        """The token of our reservations under the limits."""
+        self._response = (Spool if self._is_kept else Passing)(settings.spool_bytes, services.spool_folder)
+        self._incoming = Incoming(
+            order.head.method,
+            self._response,
+            self._delivery,
+            settings.max_head_bytes,
+            may_be_simple=order.destination.port == (443 if order.destination.tls else 80),
+        )
         self._began = services.loop.time()
         self._deadline = self._began + settings.connect_seconds
         self._total_deadline = self._began + settings.total_seconds
+        self._length_limit = settings.max_body_bytes
+        self._holds = ""
+        """The token of our reservations under the limits."""
         self._watch = Stopwatch(self._began) if settings.slow_seconds else None
 
     # -- from the client ------------------------------------------------------------------------------------------
@@ -136,6 +155,8 @@ class Fetch:
 
     def _delivery_to(self, client: Client, via: bytes) -> Delivery:
         order = self.order
+        if order.part is not None:
+            return SliceDelivery(client, order.head, order.part)
         if not order.policy.wishes.accept:
             return Delivery(client, order.head, via)
         with_record = CAPTURE_RECORD in order.policy.wishes.accept
@@ -166,7 +187,7 @@ class Fetch:
     def _dispatch(self) -> None:
         if self.stage is not Stage.CONNECTING:
             return  # it has failed while it waited
-        if self._services.recorder.is_full and self._delivery.is_wanted:
+        if self._is_kept and self._services.recorder.is_full and self._delivery.is_wanted:
             self._deadline = self._services.loop.time() + self._settings.connect_seconds
             self._services.loop.call_later(_BACK_PRESSURE_SECONDS, self._dispatch)
             return
@@ -213,6 +234,7 @@ class Fetch:
         """Bytes of a switched protocol."""
         if self._upstream is not None:
             self._upstream.write(data)
+            self._write_down(data, by_client=True)
 
     def client_writable(self) -> None:
         """The client takes more again."""
@@ -220,20 +242,30 @@ class Fetch:
             self._upstream.resume()
 
     def client_left(self) -> None:
-        """The client is gone. A whole request is fetched to its end all the same, within `orphan_seconds`."""
+        """The client is gone. A whole request is fetched to its end all the same, within the limits of orphans."""
         self._delivery.leave()
         if self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+            self._end_upgrade(None)
         elif self.stage in (Stage.KEEPING, Stage.OVER):
             return
         elif not self.request_is_whole:
             self._fail(crawl_log.CANCELLED, "client-left", 400)
         elif self._incoming.is_endless:
             self._complete("disconnect")
+        elif len(self._services.orphans) >= self._settings.orphans or not self._is_kept:
+            self._give_up_orphan()
         else:
             orphaned = self._services.loop.time() + self._settings.orphan_seconds
             self._total_deadline = min(self._total_deadline, orphaned)
+            self._length_limit = _least(self._length_limit, self._response.length, self._settings.orphan_bytes)
+            self._services.orphans.add(self)
             self.client_writable()
+
+    def _give_up_orphan(self) -> None:
+        if self.stage is Stage.BODY:
+            self._complete("disconnect")
+        else:
+            self._fail(crawl_log.CANCELLED, "client-left", 400)
 
     # -- from the clock -------------------------------------------------------------------------------------------
 
@@ -241,6 +273,8 @@ class Fetch:
         """End the exchange when one of its deadlines has passed."""
         if self.stage is Stage.BODY and self._delivery.is_full:
             self._deadline = now + self._settings.idle_seconds  # the silence is the client's: we paused the origin
+        if self._socket is not None and self.stage is Stage.UPGRADED:
+            self._socket.flush_old(now_micros() - _SOCKET_MICROS)
         if now < self._deadline and now < self._total_deadline:
             return
         if self.stage is Stage.CONNECTING:
@@ -250,7 +284,7 @@ class Fetch:
         elif self.stage is Stage.BODY:
             self._complete("time")
         elif self.stage is Stage.UPGRADED and now >= self._total_deadline:
-            self._end_upgrade()
+            self._end_upgrade("time")
 
     def break_off(self) -> None:
         """End it now, because the process ends: what has come is kept."""
@@ -259,7 +293,7 @@ class Fetch:
         elif self.stage is Stage.BODY:
             self._complete("time")
         elif self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+            self._end_upgrade("time")
 
     # -- from the origin ------------------------------------------------------------------------------------------
 
@@ -269,11 +303,12 @@ class Fetch:
         try:
             if self.stage is Stage.UPGRADED:
                 self._delivery.pass_on(data)
+                self._write_down(data, by_client=False)
             else:
                 self._read(data)
         except BadMessage as error:
             log.info("%s: %s", self.order.url, error, extra={"exchange": self.id})
-            self._fail(crawl_log.LOST, "bad-response", 502, str(error))
+            self._unreadable(str(error))
         except OSError as error:
             log.error("%s: the spool failed: %s", self.order.url, error, extra={"exchange": self.id})
             self._fail(crawl_log.RUNTIME, "spool", 503, str(error))
@@ -289,7 +324,9 @@ class Fetch:
             whole = error is None and self._incoming.ended_by_close()
             self._complete(None if whole else "disconnect")
         elif self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+            if error is None:
+                self._delivery.hang_up()
+            self._end_upgrade(None)
 
     def upstream_writable(self) -> None:
         """The origin takes more of the request."""
@@ -305,7 +342,7 @@ class Fetch:
             self._switch(head, rest)
         elif self._incoming.is_whole:
             self._complete(None)
-        elif 0 < self._settings.max_body_bytes <= self._response.length:
+        elif 0 < self._length_limit <= self._response.length:
             self._complete("length")
 
     @property
@@ -321,6 +358,10 @@ class Fetch:
             self._connect()
         elif error is None and not self._incoming.has_begun:
             self._fail(crawl_log.EMPTY, "empty", 502)
+        elif error is None and self._incoming.ended_by_close():
+            self._complete(None)
+        elif self._incoming.unread:
+            self._unreadable("the connection ended within the response's head", "lost")
         else:
             self._fail(crawl_log.LOST, "lost", 502)
 
@@ -379,6 +420,11 @@ class Fetch:
         if self._upstream is not None:
             self._upstream.answered()
         self._give_up_upstream(reusable=certain and head.keep_alive)
+        if not self._is_kept:
+            self._end_delivery(truncated)
+            self.order.session.note_relayed(self._response.length + len(head.raw))
+            self._over()
+            return
         if self._settings.deliver == "at_once":
             self._end_delivery(truncated)
         self._services.recorder.submit(
@@ -425,8 +471,31 @@ class Fetch:
         self.order.session.note_failure(code)
         text = f"{refused}\n" if refused else f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
         self._delivery.refuse(status, code, word, text, refused.extra if refused else "")
-        failed = replace(self._exchange(None, None), outcome=logged or code, annotations=annotations or (word,))
-        self._services.recorder.submit(failed, lambda _: self._over())
+        self._note(replace(self._exchange(None, None), outcome=logged or code, annotations=annotations or (word,)))
+
+    def _note(self, failed: Exchange) -> None:
+        """A line in the crawl log, unless nothing is kept at all."""
+        if self._is_kept:
+            self._services.recorder.submit(failed, lambda _: self._over())
+        else:
+            self._over()
+
+    def _unreadable(self, why: str, word: str = "bad-response") -> None:
+        """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
+        if self.stage in (Stage.KEEPING, Stage.OVER):
+            return
+        self._enter(Stage.KEEPING)
+        self._give_up_upstream()
+        self.order.session.note_failure(crawl_log.LOST)
+        raw = self._incoming.unread
+        text = f"ghostfleet could not understand {self.order.url}: {why}; {len(raw)} bytes came\n"
+        self._delivery.refuse(502, crawl_log.LOST, word, text)
+        failed = replace(self._exchange(None, None), outcome=crawl_log.LOST, annotations=(word,))
+        if raw:
+            self._response.add(raw)
+            self._response.add_payload(raw)
+            failed = self._with_messages(failed, form="metadata")
+        self._note(failed)
 
     def _exchange(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
         order, redaction = self.order, self.order.session.spec.redaction
@@ -453,14 +522,31 @@ class Fetch:
         if head is None:
             return exchange
         coding = head.get(b"content-encoding")
+        if head is NO_HEAD:
+            protocols = ("http/0.9", *self._origin.protocols[1:])
+            return self._with_messages(
+                exchange,
+                context=replace(order.policy.context, dedup=False),
+                form="resource",
+                mime="text/html",
+                origin=replace(self._origin, protocols=protocols),
+            )
+        return self._with_messages(
+            exchange,
+            mime=head.mime,
+            incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
+        )
+
+    def _with_messages(self, exchange: Exchange, **facts: Any) -> Exchange:
+        egress = self.order.destination.egress
         return replace(
             exchange,
             request=self._request.message(),
             response=self._response.message(),
             digests=self._response.digests(),
-            fields=(("WARC-Proxy-Host", order.destination.egress.name),) if order.destination.egress else (),
-            mime=head.mime,
-            incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
+            fields=(("WARC-Proxy-Host", egress.name),) if egress else (),
+            request_digests=self._request.digests() if self._request.length else None,
+            **facts,
         )
 
     def _enter(self, stage: Stage) -> None:
@@ -488,6 +574,7 @@ class Fetch:
             self._response.close()
             self._services.active.discard(self)
             self._give_back_leave()
+            self._services.orphans.discard(self)
             self.order.session.ended()
 
     # -- switched protocols ---------------------------------------------------------------------------------------
@@ -495,18 +582,60 @@ class Fetch:
     def _switch(self, head: ResponseHead, rest: bytes) -> None:
         """The handshake is kept as an exchange of its own; then bytes pass both ways as they come."""
         self._enter(Stage.UPGRADED)
+        if not self._is_kept:
+            self.order.session.note_relayed(len(head.raw))
+            self._delivery.switch(head)
+            self._delivery.pass_on(rest)
+            return
         self.order.session.began()
-        self._services.recorder.submit(self._exchange(head, None), self._handshake_kept)
+        self._socket = SocketLog(
+            self.order.url,
+            self.order.policy.context,
+            self.order.session,
+            agreed_deflate(head.get(b"sec-websocket-extensions")),
+            self._settings,
+            self._services.recorder,
+            self._services.spool_folder,
+        )
+        handshake = self._exchange(head, None)
+        handshake = replace(handshake, fields=(*handshake.fields, RESOURCE_TYPE))
+        self._services.recorder.submit(handshake, self._handshake_kept)
         self._delivery.switch(head)
         self._delivery.pass_on(rest)
+        self._write_down(rest, by_client=False)
 
     def _handshake_kept(self, outcome: Kept | Lost) -> None:
+        assert self._socket is not None
         self.order.session.note(outcome, self.order.url, len(self._response.head))
         self.order.session.ended()
-        if isinstance(outcome, Lost) and self.stage is Stage.UPGRADED:
-            self._end_upgrade()
+        if isinstance(outcome, Kept) and outcome.capture is not None:
+            self._socket.handshake_kept(outcome.capture.record_id)
+        else:
+            self._socket.give_up()
+            self._end_upgrade(None)
 
-    def _end_upgrade(self) -> None:
+    def _write_down(self, data: bytes, *, by_client: bool) -> None:
+        """For the record, behind the relaying: what is said is never held up."""
+        if self._socket is None or self.stage is not Stage.UPGRADED:
+            return
+        try:
+            (self._socket.sent if by_client else self._socket.received)(data)
+        except OSError as error:
+            log.error("%s: the spool failed: %s", self.order.url, error)
+            self._end_upgrade("unspecified")
+
+    def _end_upgrade(self, reason: Truncation | None) -> None:
+        if self.stage is not Stage.UPGRADED:
+            return
+        self.stage = Stage.KEEPING
         self._give_up_upstream()
         self._delivery.cut()
-        self._over()
+        if self._socket is None:
+            self._over()
+        else:
+            self._socket.end(reason, self._over)
+
+
+def _least(limit: int, so_far: int, more: int) -> int:
+    """The length at which a body ends, where 0 is no limit: at `limit`, or `more` bytes from here."""
+    return min(limit or so_far + more, so_far + more) if more else limit

@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from archive.capture import Context
 from archive.settings import ProxySettings
@@ -24,6 +24,13 @@ from proxy.wishes import NO_META, NOT_ARCHIVED, NOTHING, Meta, Wishes, parse_met
 
 __all__ = ["NO_META", "Gate", "Meta", "Refused", "Session", "SessionSpec", "context_of", "parse_meta"]
 
+COUNTS: Final = (
+    *("urls", "novel", "revisits", "unkept", "failed", "bytes"),
+    *("websockets", "messages", "patched", "relayed"),
+)
+"""What is counted of a session. `unkept` is by the client's wish; `messages` are those of its WebSockets; `patched`
+came from the archive in patch mode; `relayed` were not kept in live mode."""
+
 
 @dataclass(slots=True, eq=False)
 class Session:
@@ -34,13 +41,23 @@ class Session:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     in_flight: int = 0
     counts: Counter[str] = field(default_factory=Counter)
-    """urls, novel, revisits, unkept (by the client's wish), failed, bytes."""
+    """By the names in COUNTS."""
     errors: Counter[str] = field(default_factory=Counter)
     when_idle: list[Callable[[], None]] = field(default_factory=list)
     page_record: str | None = None
     """Record id of the capture of `page_url`: what derived records are concurrent to."""
     given: dict[str, Any] = field(default_factory=dict)
     """The control request that made it, and what has been changed since."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether what is fetched for it goes into a WARC."""
+        return self.spec.mode in ("record", "patch")
+
+    def check_keeps(self) -> None:
+        """Raises Refused (403) for a record that is handed in to a session which keeps none."""
+        if not self.keeps:
+            raise Refused(403, f"a session with mode {self.spec.mode} keeps no records", "control")
 
     def began(self) -> None:
         """An exchange is under way."""
@@ -66,6 +83,10 @@ class Session:
         if url == self.spec.page_url and outcome.capture is not None:
             self.page_record = outcome.capture.record_id
 
+    def note_relayed(self, size: int) -> None:
+        """An exchange had a response of that many bytes, which was not to be kept."""
+        self.counts.update(urls=1, relayed=1, bytes=size)
+
     def note_failure(self, code: int) -> None:
         """An exchange had no response, for the reason with that Heritrix code."""
         self.counts["urls"] += 1
@@ -74,7 +95,7 @@ class Session:
 
     def report(self) -> dict[str, Any]:
         """What the control port tells of the session."""
-        counts = {name: self.counts[name] for name in ("urls", "novel", "revisits", "unkept", "failed", "bytes")}
+        counts = {name: self.counts[name] for name in COUNTS}
         return {**counts, "in_flight": self.in_flight, "errors": dict(self.errors)}
 
 

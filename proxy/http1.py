@@ -92,6 +92,10 @@ class ResponseHead:
         return media_type(value.decode("latin-1")) if value else None
 
 
+NO_HEAD: Final = ResponseHead(200, 0, b"OK", (), b"")
+"""What stands for the head of an HTTP/0.9 response, which has none."""
+
+
 def find_head_end(buffer: bytes | bytearray, start: int = 0) -> int:
     """Offset just behind the empty line that ends a head, or -1. Search begins a little before `start`."""
     match = _HEAD_END.search(buffer, max(0, start - 3))

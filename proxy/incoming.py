@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 from proxy.delivery import Delivery
-from proxy.http1 import BadMessage, BodyReader, Framing, ResponseHead, find_head_end, parse_response, response_framing
+from proxy.http1 import (
+    NO_HEAD,
+    BadMessage,
+    BodyReader,
+    Framing,
+    ResponseHead,
+    find_head_end,
+    parse_response,
+    response_framing,
+)
 from proxy.spool import Spool
 
 
 class Incoming:
     """Reads a response to a request by `method`; `head` is None until it is there."""
 
-    __slots__ = ("_buffer", "_delivery", "_max_head_bytes", "_method", "_reader", "_spool", "doubt", "head")
+    __slots__ = (
+        "_buffer",
+        "_delivery",
+        "_max_head_bytes",
+        "_may_be_simple",
+        "_method",
+        "_reader",
+        "_spool",
+        "doubt",
+        "head",
+    )
 
-    def __init__(self, method: str, spool: Spool, delivery: Delivery, max_head_bytes: int) -> None:
+    def __init__(
+        self, method: str, spool: Spool, delivery: Delivery, max_head_bytes: int, *, may_be_simple: bool = False
+    ) -> None:
         self.head: ResponseHead | None = None
         self.doubt = ""
         """What made the message's borders uncertain: such a connection is not used again."""
+        self._may_be_simple = may_be_simple
         self._method = method
         self._spool = spool
         self._delivery = delivery
@@ -54,6 +76,15 @@ class Incoming:
             self._body(data, b"")
             return b""
         buffer = self._buffer + data if self._buffer else data
+        try:
+            return self._heads(buffer, client_stays)
+        except BadMessage:
+            self._buffer = buffer
+            if not self._is_simple():
+                raise
+            return self._begin_simple(client_stays)
+
+    def _heads(self, buffer: bytes, client_stays: bool) -> bytes:
         while (head := self._next_head(buffer)) is not None:
             rest = buffer[len(head.raw) :]
             if 100 <= head.status < 200 and head.status != 101:
@@ -66,8 +97,24 @@ class Incoming:
         self._buffer = buffer
         return b""
 
+    @property
+    def unread(self) -> bytes:
+        """What came and is no response."""
+        return self._buffer
+
+    def _is_simple(self) -> bool:
+        """Whether these bytes are the response of HTTP/0.9: a body without a head."""
+        lead = self._buffer.lstrip(b"\r\n")[:5].upper()
+        return self._may_be_simple and bool(lead) and lead != b"HTTP/"[: len(lead)]
+
+    def _begin_simple(self, client_stays: bool) -> bytes:
+        buffer, self._buffer = self._buffer, b""
+        return self._begin(NO_HEAD, buffer, client_stays)
+
     def ended_by_close(self) -> bool:
         """The origin closed its connection in order: whether that makes the response whole."""
+        if self.head is None and self._is_simple():
+            self._begin_simple(False)
         if self.head is None or self._reader.framing is not Framing.CLOSE:
             return False
         self._delivery.hold(b"")

@@ -134,6 +134,7 @@ class Collector:
             "queued": ("exchanges waiting to be written", facts["queued_urls"]),
             "connections": ("client connections", ours["connections"]),
             "sessions": ("open sessions", ours["sessions"]),
+            "orphans": ("fetches that go on without their client", ours["orphans"]),
             "accepting": ("1 while new work is accepted", int(not facts["closed_because"])),
         }
         counters = {

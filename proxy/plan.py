@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from archive import crawl_log, record
-from archive.capture import Body, Capture, Context, Exchange, Micros, Origin, Original
+from archive.capture import Body, Capture, Context, Exchange, Micros, Origin, Original, Truncation
 from dedupdb.claims import Want
 
 
@@ -25,6 +25,8 @@ class Derived:
     """Where it came from, for what was not made here."""
     is_ours: bool = False
     """Whether the recorder made it of itself: then it is no URL that anybody asked for, and is not counted as one."""
+    fields: tuple[tuple[str, str], ...] = ()
+    truncated: Truncation | None = None
 
 
 @dataclass(slots=True)
@@ -65,6 +67,8 @@ class Plan:
             warcinfo_id=warcinfo_id,
             concurrent_to=item.concurrent_to,
             origin=item.origin,
+            fields=item.fields,
+            truncated=item.truncated,
         )
         return (made,)
 
@@ -75,7 +79,7 @@ class Plan:
             counts = {"derived": 1, "derived_bytes": self.item.body.length, "warc_bytes": written}
             return {"warc_bytes": written} if self.item.is_ours else counts
         response = self.item.response
-        if response is None or self.failure:
+        if response is None or self.failure or self.item.outcome < 0:
             return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}
         kind = "unkept" if not self.item.context.archived else "duplicate" if self.original else "novel"
         return {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from typing import Final
@@ -32,9 +33,16 @@ class Replayer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(
-        self, head: RequestHead, framing: Framing, length: int, url: str, session: Session, client: Client
+        self,
+        head: RequestHead,
+        framing: Framing,
+        length: int,
+        url: str,
+        session: Session,
+        client: Client,
+        missed: Callable[[], None] | None = None,
     ) -> Replay:
-        """Look the URL up and answer, once the request is whole."""
+        """Look the URL up and answer, once the request is whole. `missed` is called instead of saying 404."""
         wanted = Wanted(
             collection=session.spec.collection,
             url=url,
@@ -43,7 +51,7 @@ class Replayer:
             range=parse_range(head.get(b"range")),
             is_conditional=head.get(b"if-none-match") is not None or head.get(b"if-modified-since") is not None,
         )
-        replay = Replay(wanted, head.keep_alive, framing, length, session, client, self)
+        replay = Replay(wanted, head.keep_alive, framing, length, session, client, self, missed)
         if replay.request_is_whole:
             self.run(replay)
         return replay
@@ -81,7 +89,9 @@ class Replay:
         session: Session,
         client: Client,
         replayer: Replayer,
+        missed: Callable[[], None] | None,
     ) -> None:
+        self._missed = missed
         self._wanted = wanted
         self._keep_alive = keep_alive
         self._session = session
@@ -145,6 +155,7 @@ class Replay:
 
     async def _send(self, memento: Memento) -> None:
         self._session.counts["urls"] += 1
+        self._session.counts["patched"] += self._missed is not None
         if self._client is not None:
             self._client.send(memento.head)
         left = memento.length
@@ -163,6 +174,11 @@ class Replay:
             client.finish(keep_alive=self._keep_alive)
 
     def _miss(self) -> None:
+        if self._missed is not None:
+            client, self._client = self._client, None
+            if client is not None:
+                self._missed()
+            return
         self._session.counts["urls"] += 1
         self._session.counts["failed"] += 1
         self._session.errors["404"] += 1

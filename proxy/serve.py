@@ -137,6 +137,7 @@ class Process:
             routes=Routes(settings.proxy.egress),
             spool_folder=settings.home / "spool",
             active=set(),
+            orphans=set(),
             tasks=set(),
             admission=Admission(quotas, self.loop, patience_seconds=settings.proxy.limit_seconds),
             via=via_line(settings.proxy.via),
@@ -247,6 +248,7 @@ class Process:
             "ours": {
                 "connections": len(self.connections),
                 "sessions": len(self.gate.sessions),
+                "orphans": len(self.services.orphans),
                 "revisits": counts["revisits"],
                 "lost": counts["lost"],
                 "dedup_unavailable": counts["dedup_unavailable"],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from archive.settings import MODES
 from proxy.egress import parse
 from proxy.redaction import NOTHING_REDACTED, Redaction
 from proxy.refusal import Refused, check_digits, check_list, check_name, check_text
@@ -70,8 +71,8 @@ class SessionSpec:
             wishes=parse_wishes({theirs: body[ours] for ours, theirs in _WISHES.items() if body.get(ours) is not None}),
             redaction=_redaction(body),
         )
-        if spec.mode not in ("record", "replay"):
-            raise Refused(400, f"field 'mode' = {spec.mode!r} must be record or replay")
+        if spec.mode not in MODES:
+            raise Refused(400, f"field 'mode' = {spec.mode!r} must be one of {', '.join(MODES)}")
         if spec.datetime is not None:
             check_digits("field 'datetime'", spec.datetime)
         if spec.egress is not None:

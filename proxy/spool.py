@@ -86,3 +86,21 @@ class Spool:
         for part in self._parts:
             file.write(part)
         self._parts.clear()
+
+
+class Passing(Spool):
+    """Counts a message's bytes and keeps none of them: for what is relayed only."""
+
+    __slots__ = ()
+
+    def start(self, head: bytes) -> None:
+        """The head."""
+        self.head = head
+
+    def add(self, data: bytes) -> None:
+        """The next bytes of the body."""
+        self.length += len(data)
+
+    def add_payload(self, data: bytes | memoryview) -> None:
+        """The same without its transfer coding."""
+        self.payload_length += len(data)

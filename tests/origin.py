@@ -93,9 +93,9 @@ class _Scripts:
 
 
 class RawOrigin:
-    """The origin, listening on a free port of `address` from the moment it is made until `close`."""
+    """The origin, listening on `port` (0: a free one) of `address` from the moment it is made until `close`."""
 
-    def __init__(self, address: str = "127.0.1.1", *, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, address: str = "127.0.1.1", *, tls: ssl.SSLContext | None = None, port: int = 0) -> None:
         self.address = address
         self.visits: list[Visit] = []
         self.connections = 0
@@ -103,7 +103,7 @@ class RawOrigin:
         self._scripts = _Scripts()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
-        self._listener = socket.create_server((address, 0), backlog=256)
+        self._listener = socket.create_server((address, port), backlog=256)
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 

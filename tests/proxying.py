@@ -142,9 +142,9 @@ class RunningProxy:
                 found.append({"urlkey": key, "timestamp": stamp, **json.loads(block)})
         return found
 
-    def connect(self) -> Client:
-        """A plain connection."""
-        return Client(socket.create_connection(self.address, PATIENCE_SECONDS))
+    def connect(self, address: tuple[str, int] | None = None) -> Client:
+        """A plain connection, to the main port unless an address is given."""
+        return Client(socket.create_connection(address or self.address, PATIENCE_SECONDS))
 
     def tunnel(self, authority: str, *headers: str) -> Client:
         """A CONNECT tunnel with TLS in it, the proxy's certificate verified."""

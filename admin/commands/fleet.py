@@ -23,7 +23,9 @@ _TICK_SECONDS = 0.2
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 picks a free one.  [8000]")
 @click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Recording processes that share it.  [1]")
 @click.option("--collection", metavar="NAME", help="Collection of traffic without a session.  [default]")
-@click.option("--mode", type=click.Choice(["record", "replay"]), help="Of traffic without a session.  [record]")
+@click.option(
+    "--mode", type=click.Choice(["record", "replay", "patch", "live"]), help="Of traffic without a session.  [record]"
+)
 @click.option(
     "--deliver",
     type=click.Choice(["durable", "written", "at_once"]),

@@ -41,3 +41,14 @@ def test_members_end_where_they_say(head: bytes, chunks: list[bytes]) -> None:
     data = b"".join(stored_stream(head, chunks, 1))
     assert unpack.decompress(data + b"next") == head + b"".join(chunks)
     assert unpack.unused_data == b"next"
+
+
+def test_chunks_that_do_not_get_smaller_are_stored_and_the_others_packed() -> None:
+    text, noise = b"a fern in the shade. " * 12_000, os.urandom(262_144)
+    chunks = [b"head", text, *[noise] * 17, text, b"", noise]
+
+    member = b"".join(packed_stream(chunks, 1))
+
+    assert gzip.decompress(member) == b"".join(chunks)
+    assert len(member) < 18 * len(noise) + len(text) // 2
+    assert noise[:1000] in member

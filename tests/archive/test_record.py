@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 from exchanges import DATE, HTML, exchange, message, request, response
 
-from archive.capture import Body, Context, Exchange, Origin, Original
+from archive.capture import Body, Context, Digests, Exchange, Origin, Original
 from archive.message import Fields, parse_head
 from archive.record import (
     Record,
@@ -305,3 +305,23 @@ def test_two_builds_of_one_exchange_have_ids_of_their_own() -> None:
 def test_empty_body_has_the_digest_of_nothing() -> None:
     said = fields(pair(exchange(answer=response(b"")))[0])
     assert said.get("WARC-Payload-Digest") == "sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"
+
+
+def test_digests_of_a_request_taken_while_it_passed_are_believed() -> None:
+    taken = Digests(b"b" * 20, b"p" * 20, bytes(32), 4)
+
+    _, second = pair(replace(exchange("/form"), request=request("/form", "POST", b"a=b!"), request_digests=taken))
+
+    assert fields(second).get("WARC-Block-Digest") == "sha1:" + base64.b32encode(b"b" * 20).decode()
+    assert fields(second).get("WARC-Payload-Digest") == "sha1:" + base64.b32encode(b"p" * 20).decode()
+
+
+def test_a_resource_that_was_cut_says_so() -> None:
+    record = resource_record(
+        "resource", "http://example.org/", "text/plain", Body((b"x",), None, 1), date=DATE, context=Context("news"),
+        warcinfo_id=INFO, truncated="length",
+    )  # fmt: skip
+
+    assert fields(record).get("WARC-Truncated") == "length"
+    assert record.line is not None
+    assert record.line.truncated == "length"

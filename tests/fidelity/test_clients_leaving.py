@@ -51,6 +51,43 @@ def test_the_fetch_goes_on_to_its_end(proxy: RunningProxy, origin: RawOrigin, ho
     assert record.field("WARC-Truncated") is None
 
 
+def leave_early(proxy: RunningProxy, origin: RawOrigin, path: str, gone: threading.Event) -> bytes:
+    """Asks for 3 MB, leaves within the first of them, and then lets the origin go on; what the origin has to send."""
+    whole = response(page(path.encode(), 3_000_000))
+    origin.script(path, Send(whole[:1_000_000]), Wait(gone), Send(whole[1_000_000:]))
+    with proxy.connect() as client:
+        client.send(request("plain", origin.url(path)))
+        client.read_some(500_000)
+    return whole
+
+
+def test_the_fetch_ends_after_so_many_bytes_without_its_client(tmp_path: Path, origin: RawOrigin) -> None:
+    gone = threading.Event()
+    with RunningProxy(tmp_path / "home", {"proxy.orphan_bytes": 200_000}) as proxy:
+        whole = leave_early(proxy, origin, "/bytes", gone)
+        until(lambda: proxy.status()["orphans"], what="the proxy to notice")
+        gone.set()
+        record = proxy.awaited(origin.url("/bytes"), "response")
+
+    assert record.field("WARC-Truncated") == "length"
+    assert whole.startswith(record.block)
+    assert 1_200_000 <= len(record.block) < len(whole)
+
+
+def test_no_more_fetches_go_on_without_their_clients_than_are_allowed(tmp_path: Path, origin: RawOrigin) -> None:
+    gone = threading.Event()
+    with RunningProxy(tmp_path / "home", {"proxy.orphans": 1}) as proxy:
+        first = leave_early(proxy, origin, "/first", gone)
+        until(lambda: proxy.status()["orphans"], what="the proxy to notice")
+        leave_early(proxy, origin, "/second", gone)
+        second = proxy.awaited(origin.url("/second"), "response")
+        gone.set()
+        kept = proxy.awaited(origin.url("/first"), "response")
+
+    assert second.field("WARC-Truncated") == "disconnect"
+    assert kept.block == first
+
+
 def test_a_client_that_does_not_read_holds_the_origin_back(proxy: RunningProxy, origin: RawOrigin) -> None:
     """Most of 100 MB wait at the origin, not in the proxy's memory; and in the end all of it arrives."""
     body = page(b"slow", 100_000_000)

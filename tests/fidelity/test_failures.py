@@ -145,7 +145,7 @@ def _fails(stage: Stage, url: str, status: int, codes: set[int], route: Route) -
     assert reply.status == status, reply.body
     code = int((reply.header("Ghostfleet-Error") or "0").split()[0])
     assert code in codes, reply.header("Ghostfleet-Error")
-    assert stage.proxy.records().of(url) == []
+    assert stage.proxy.records().of(url, "response", "revisit", "resource") == []
     (line,) = until(lambda: (log_dir / "crawl.log").read_text("utf-8").splitlines(), what="a line in crawl.log")
     fields = line.split()
     assert (int(fields[1]), fields[3]) == (code, url)

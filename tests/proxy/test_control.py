@@ -124,7 +124,7 @@ class TestSessions:
             (b"[]", "object"),
             (b"{}", "collection"),
             (b'{"collection": "../x"}', "collection"),
-            (b'{"collection": "a", "mode": "live"}', "mode"),
+            (b'{"collection": "a", "mode": "dead"}', "mode"),
             (b'{"collection": "a", "datetime": "20269999"}', "datetime"),
             (b'{"collection": "a", "colour": "red"}', "colour"),
             (b'{"collection": "a", "page_id": "a\\r\\nb"}', "page_id"),

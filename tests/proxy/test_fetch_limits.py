@@ -51,9 +51,6 @@ class TestEnds:
             pytest.param((Drip(OK + b"A: b\r\n" * 100, 0.1),), 504, "-4 timeout", id="a head without end"),
             pytest.param((Close(),), 502, "-404 empty", id="not a byte"),
             pytest.param((Reset(),), 502, "-3 lost", id="a reset"),
-            pytest.param((Send(b"HTTP/1.1 200 OK\r\nX: "), Close()), 502, "-3 lost", id="half a head"),
-            pytest.param((Send(b"<html>\r\n\r\n"),), 502, "-3 bad-response", id="HTTP/0.9"),
-            pytest.param((Send(OK + b"X: " + b"y" * 30_000),), 502, "-3 bad-response", id="a huge head"),
         ],
     )
     def test_without_a_response_say_why_and_keep_nothing(

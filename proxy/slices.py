@@ -1,0 +1,74 @@
+"""Ranges from the start, answered from the whole: the archive gets all of it, the client the part it asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from proxy.byterange import ByteRange, parse_range
+from proxy.delivery import Client, Delivery
+from proxy.http1 import Framing, RequestHead, ResponseHead
+
+
+def range_from_start(head: RequestHead) -> ByteRange | None:
+    """The range, when fetching the whole serves it: a GET of one range that begins at 0.
+
+    With If-Range it depends on the origin's validator whether there is a part at all: the origin shall decide.
+    """
+    if head.method != "GET" or head.get(b"if-range") is not None:
+        return None
+    asked = parse_range(head.get(b"range"))
+    return asked if asked is not None and asked.first == 0 else None
+
+
+def without_range(head: RequestHead) -> RequestHead:
+    """The request for the whole."""
+    return replace(head, fields=tuple(field for field in head.fields if field[0] != b"range"))
+
+
+class SliceDelivery(Delivery):
+    """Hands on the first bytes of a 200 as a 206 (RFC 9110 section 15.3.7); any other response as it is.
+
+    The part's end waits, as every response's end does, until the whole is kept: a short part of a large file takes as
+    long as the file. Without Content-Length the part's place in the whole can't be told, and all is sent as 200.
+    """
+
+    def __init__(self, client: Client, request: RequestHead, asked: ByteRange) -> None:
+        super().__init__(client, request)
+        self._asked = asked
+        self._left: int | None = None
+        """Bytes of the part still to come; None when all is sent."""
+        self._tail = b""
+
+    def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
+        """The 206's head."""
+        length = head.get(b"content-length")
+        if head.status != 200 or framing is not Framing.LENGTH or length is None:
+            return super().begin(head, framing, stays=stays)
+        total = int(length.partition(b",")[0])
+        place = self._asked.within(total)
+        if place is None:
+            return super().begin(head, framing, stays=stays)
+        self._left = place[1]
+        return super().begin(_partial(head, place[1], total), framing, stays=stays)
+
+    def shaped(self, piece: bytes) -> bytes:
+        """The bytes of the part; its last ones wait."""
+        if self._left is None:
+            return super().shaped(piece)
+        part = piece[: self._left]
+        self._left -= len(part)
+        if self._left:
+            return part
+        self._tail += part
+        return b""
+
+    def hold(self, data: bytes) -> None:
+        """The whole is there."""
+        super().hold(data + self._tail)
+
+
+def _partial(head: ResponseHead, stop: int, total: int) -> ResponseHead:
+    fields = [field for field in head.fields if field[0] not in (b"content-length", b"content-range")]
+    for name, value in ((b"Content-Length", b"%d" % stop), (b"Content-Range", b"bytes 0-%d/%d" % (stop - 1, total))):
+        fields.append((name.lower(), value, name + b": " + value + b"\r\n"))
+    return replace(head, status=206, reason=b"Partial Content", fields=tuple(fields))

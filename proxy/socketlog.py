@@ -1,0 +1,230 @@
+"""What is said over a WebSocket, kept as records of JSON lines beside the handshake's.
+
+The form is the one discussed at iipc/warc-specifications#115: the handshake is an ordinary response record (its 101)
+with its request; the messages are a `resource` record with the same WARC-Target-URI, `WARC-Resource-Type: websocket`,
+`Content-Type: application/jsonl` and WARC-Concurrent-To the handshake. One line for each message, its keys as in
+Chrome's DevTools protocol:
+
+* `ts`: when the message was whole, ISO 8601 with microseconds, UTC;
+* `type`: "send" for what the client said, "receive" for what the origin said;
+* `opcode`: of RFC 6455 section 5.2 (1 text, 2 binary, 8 close, 9 ping, 10 pong); `mask`: whether it came masked;
+* `payloadData`: text where the opcode is 1, Base64 of the bytes otherwise. Text that is no UTF-8 is in Base64 as well
+  and says `"base64": true`. Fragments are put together (`fragments` tells how many) and permessage-deflate is
+  taken off where it was agreed on; what can't be unpacked stays as it came and says `"compressed": true`; what is
+  longer than 16 MiB is cut there and says `"truncated": true`.
+
+A line with `error` instead of an opcode says that one side stopped speaking WebSocket. The last line has type "end"
+and `reason`: "closed" behind the close frames of both sides, otherwise the WARC-Truncated of its record. A long
+conversation is kept in several such records, each with whole lines and dated by its first.
+"""
+
+from __future__ import annotations
+
+import logging
+from base64 import b64encode
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from archive.capture import Context, Truncation, compact_json, iso_date, now_micros
+from archive.settings import ProxySettings
+from proxy.frames import CLOSE, TEXT, Deflate, FrameReader, Inflater, SocketMessage
+from proxy.gate import Session
+from proxy.keep import Kept, Lost
+from proxy.plan import Derived
+from proxy.spool import Spool
+
+log = logging.getLogger(__name__)
+
+CONTENT_TYPE: Final = "application/jsonl"
+RESOURCE_TYPE: Final = ("WARC-Resource-Type", "websocket")
+
+
+class Keeping(Protocol):
+    """The part of `proxy.recorder.Recorder` that is needed here."""
+
+    def submit(self, item: Derived, answer: Callable[[Kept | Lost], None]) -> None:
+        """Keep the item; `answer` is called once it is durable, or lost."""
+
+
+class SocketLog:
+    """Writes down one conversation. Its records follow when the handshake is kept; `over` is called behind the last."""
+
+    def __init__(
+        self,
+        url: str,
+        context: Context,
+        session: Session,
+        deflate: Deflate | None,
+        settings: ProxySettings,
+        recorder: Keeping,
+        spool_folder: Path,
+    ) -> None:
+        self._url, self._context, self._session = url, context, session
+        self._settings, self._recorder, self._spool_folder = settings, recorder, spool_folder
+        self._sent = FrameReader(self._said("send"), Inflater(forgets=deflate.client_forgets) if deflate else None)
+        self._received = FrameReader(
+            self._said("receive"), Inflater(forgets=deflate.server_forgets) if deflate else None
+        )
+        self._spool = self._new_spool()
+        self._began = now_micros()
+        self._handshake: str | None = None
+        self._waiting: list[tuple[Spool, int, Truncation | None]] = []
+        self._closed_by: set[str] = set()
+        self._written = 0
+        self._in_flight = 0
+        self._is_full = False
+        self._is_lost = False
+        self._over: Callable[[], None] | None = None
+        session.counts["websockets"] += 1
+
+    def sent(self, data: bytes) -> None:
+        """Bytes of the client. Raises OSError when the spool's disk is full."""
+        self._feed(self._sent, "send", data)
+
+    def received(self, data: bytes) -> None:
+        """Bytes of the origin. Raises OSError when the spool's disk is full."""
+        self._feed(self._received, "receive", data)
+
+    def handshake_kept(self, record_id: str) -> None:
+        """The handshake's record is there: what belongs to it may be written."""
+        self._handshake = record_id
+        waiting, self._waiting = self._waiting, []
+        for spool, began, truncated in waiting:
+            self._submit(spool, began, truncated)
+        self._check_over()
+
+    def flush_old(self, older_than: int) -> None:
+        """Keep what was said so far when its first line is older than that moment (Micros): a crash takes no more."""
+        if self._spool.length and self._began < older_than:
+            self._flush(None)
+
+    def end(self, reason: Truncation | None, over: Callable[[], None]) -> None:
+        """The connection has ended; `reason` is ours, when it was we who ended it."""
+        self._over = over
+        if self._is_full:
+            reason = "length"
+        elif reason is None and len(self._closed_by) < 2:
+            reason = "disconnect"
+        if self._is_lost:
+            self._spool.close()
+        else:
+            try:
+                self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})
+            except OSError as error:
+                log.error("%s: the end of what was said can't be spooled: %s", self._url, error)
+            self._flush(reason)
+        self._check_over()
+
+    def give_up(self) -> None:
+        """The handshake is lost, and with it what these records would have been concurrent to."""
+        self._is_lost = True
+        for spool, _, _ in self._waiting:
+            spool.close()
+        self._waiting.clear()
+        self._check_over()
+
+    def _new_spool(self) -> Spool:
+        return Spool(self._settings.spool_bytes, self._spool_folder)
+
+    def _feed(self, reader: FrameReader, kind: str, data: bytes) -> None:
+        if not reader.feed(data):
+            self._write({"ts": iso_date(now_micros()), "type": kind, "error": reader.broken})
+
+    def _said(self, kind: str) -> Callable[[SocketMessage], None]:
+        def tell(message: SocketMessage) -> None:
+            self._session.counts["messages"] += 1
+            if message.opcode == CLOSE:
+                self._closed_by.add(kind)
+            self._write(_line(kind, message))
+
+        return tell
+
+    def _write(self, line: dict[str, Any]) -> None:
+        """Add the line, unless the limit is reached."""
+        self._is_full = self._is_full or 0 < self._settings.websocket_max_bytes <= self._written
+        if not self._is_full:
+            self._add(line)
+            if self._spool.length >= self._settings.websocket_segment_bytes:
+                self._flush(None)
+
+    def _add(self, line: dict[str, Any]) -> None:
+        text = compact_json(line).encode() + b"\n"
+        if not self._spool.length:
+            self._began = now_micros()
+        self._spool.add(text)
+        self._written += len(text)
+
+    def _flush(self, truncated: Truncation | None) -> None:
+        spool, self._spool = self._spool, self._new_spool()
+        if self._is_lost:
+            spool.close()
+        elif self._handshake is None:
+            self._waiting.append((spool, self._began, truncated))
+        else:
+            self._submit(spool, self._began, truncated)
+
+    def _submit(self, spool: Spool, began: int, truncated: Truncation | None) -> None:
+        try:
+            body = spool.message().body
+        except OSError as error:
+            log.error("%s: %d bytes of what was said are lost: %s", self._url, spool.length, error)
+            spool.close()
+            self._note_loss()
+            return
+        item = Derived(
+            self._context,
+            "resource",
+            self._url,
+            CONTENT_TYPE,
+            body,
+            began,
+            self._handshake,
+            fields=(RESOURCE_TYPE,),
+            truncated=truncated,
+        )
+        self._in_flight += 1
+
+        def answered(outcome: Kept | Lost) -> None:
+            spool.close()
+            self._in_flight -= 1
+            if isinstance(outcome, Lost):
+                self._note_loss()
+            self._check_over()
+
+        self._recorder.submit(item, answered)
+
+    def _note_loss(self) -> None:
+        self._session.counts["failed"] += 1
+        self._session.errors["not-kept"] += 1
+
+    def _check_over(self) -> None:
+        if self._over is not None and not self._in_flight and not self._waiting:
+            over, self._over = self._over, None
+            over()
+
+
+def _line(kind: str, message: SocketMessage) -> dict[str, Any]:
+    line: dict[str, Any] = {
+        "ts": iso_date(now_micros()),
+        "type": kind,
+        "opcode": message.opcode,
+        "mask": message.masked,
+    }
+    text: str | None = None
+    if message.opcode == TEXT and not message.is_packed:
+        # A cut may fall within a character; whole text that is no UTF-8 keeps its bytes.
+        try:
+            text = message.payload.decode("utf-8")
+        except UnicodeDecodeError:
+            line["base64"] = True
+    elif message.opcode == TEXT:
+        line["base64"] = True
+    line["payloadData"] = b64encode(message.payload).decode() if text is None else text
+    if message.fragments > 1:
+        line["fragments"] = message.fragments
+    if message.is_packed:
+        line["compressed"] = True
+    if message.is_cut:
+        line["truncated"] = True
+    return line

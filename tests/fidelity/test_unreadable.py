@@ -1,0 +1,94 @@
+"""What is no response is kept as it came, where no reader takes it for one; and the client hears why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from odd_responses import OK, page
+from origin import Close, RawOrigin, Send, Step, certificate_authority, server_tls
+from proxying import ROUTES, Route, RunningProxy, crawl_session
+
+from archive import crawl_log
+
+ADDRESS = "127.0.1.72"
+
+UNREADABLE: dict[str, tuple[tuple[Step, ...], str]] = {
+    "no-status-line": ((Send(b"<html>\r\n\r\nmoss"),), "bad status line"),
+    "a-status-of-words": ((Send(b"HTTP/1.1 fine\r\nX: y\r\n\r\n"),), "bad status line"),
+    "another-protocol": ((Send(b"SSH-2.0-moss\r\n\r\n"),), "bad status line"),
+    "half-a-head": ((Send(OK + b"X: y"), Close()), "ended within the response's head"),
+    "bytes-without-lines": ((Send(bytes(range(11, 256)) * 4), Close()), "ended within the response's head"),
+    "a-huge-head": ((Send(OK + b"X: " + b"y" * 70_000),), "larger than 50000 bytes"),
+}
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningProxy, RawOrigin, RawOrigin]]:
+    folder = tmp_path_factory.mktemp("unreadable")
+    authority = certificate_authority()
+    authority.cert_pem.write_to_path(str(folder / "ca.pem"))
+    settings = {"proxy.upstream_ca": folder / "ca.pem", "proxy.max_head_bytes": 50_000}
+    with (
+        RawOrigin(ADDRESS) as plain,
+        RawOrigin(ADDRESS, tls=server_tls(authority, ADDRESS)) as secure,
+        RunningProxy(folder / "home", settings) as proxy,
+    ):
+        yield proxy, plain, secure
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_it_is_kept_raw_and_the_client_gets_a_502(
+    stage: tuple[RunningProxy, RawOrigin, RawOrigin], tmp_path: Path, name: str, route: Route
+) -> None:
+    proxy, plain, secure = stage
+    origin, path = plain if route == "plain" else secure, f"/{name}/{route}"
+    steps, why = UNREADABLE[name]
+    origin.script(path, *steps)
+
+    reply = proxy.get(origin.url(path), route=route)
+
+    assert (reply.status, reply.whole) == (502, True)
+    assert why in reply.body.decode()
+    record = proxy.awaited(origin.url(path), "metadata")
+    sent = b"".join(step.data for step in steps if isinstance(step, Send))
+    assert sent.startswith(record.block)
+    assert record.block == sent or len(record.block) > 50_000, "only what is too large may be cut"
+    assert record.field("Content-Type") == "application/octet-stream"
+    (request,) = proxy.records().of(origin.url(path), "request")
+    assert request.block == origin.received(path)
+    assert record.field("WARC-Concurrent-To") == request.id
+    assert request.field("WARC-Concurrent-To") == record.id
+
+
+def test_it_counts_as_a_failure(stage: tuple[RunningProxy, RawOrigin, RawOrigin], tmp_path: Path) -> None:
+    proxy, origin, _ = stage
+    origin.script("/logged", Send(b"moss\r\n\r\n"))
+
+    with crawl_session(proxy, tmp_path) as header:
+        assert proxy.get(origin.url("/logged"), header).header("Ghostfleet-Error") == "-3 bad-response"
+
+    (line,) = (tmp_path / "crawl.log").read_text().splitlines()
+    assert crawl_log.parse(line).code == crawl_log.LOST
+    assert '"warcFilename":' in line
+
+
+def test_http_0_9_is_shown_where_browsers_show_it(tmp_path: Path) -> None:
+    """On the default port only: on others, bytes without a head may come from anything that listens."""
+    body = page(b"old", 3000)
+    try:
+        origin = RawOrigin("127.0.1.73", port=80)
+    except PermissionError:
+        pytest.skip("port 80 may not be bound here")
+    with origin, RunningProxy(tmp_path / "home") as proxy:
+        origin.script("/old", Send(body[:1000]), Send(body[1000:]), Close())
+
+        reply = proxy.get("http://127.0.1.73/old")
+
+        assert (reply.status, reply.body, reply.whole) == (200, body, True)
+        (record,) = proxy.records().of("http://127.0.1.73/old", "resource")
+        assert record.block == body
+        assert record.field("Content-Type") == "text/html"
+        assert record.field("WARC-Protocol") == "http/0.9"

@@ -1,0 +1,110 @@
+"""The conversation's log when keeping fails: it always comes to an end, and the loss is counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from captured import capture
+from websocket import TEXT, frame
+
+from archive.capture import Context
+from archive.settings import ProxySettings
+from proxy.gate import Session, SessionSpec
+from proxy.keep import Kept, Lost
+from proxy.plan import Derived
+from proxy.socketlog import SocketLog
+
+HANDSHAKE = "6f1a7c1e-0000-4000-8000-000000000009"
+
+
+class Desk:
+    """Takes records and answers for them when told to."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[Derived, Callable[[Kept | Lost], None]]] = []
+
+    def submit(self, item: Derived, answer: Callable[[Kept | Lost], None]) -> None:
+        self.items.append((item, answer))
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session(SessionSpec("news"))
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+@pytest.fixture
+def log(session: Session, desk: Desk, tmp_path: Path) -> SocketLog:
+    return SocketLog("http://a.org/", Context("news"), session, None, ProxySettings(spool_bytes=10), desk, tmp_path)
+
+
+def test_what_ends_before_its_handshake_is_kept_waits_for_it(log: SocketLog, desk: Desk, session: Session) -> None:
+    over: list[bool] = []
+    log.received(frame(TEXT, b"moss"))
+    log.end(None, lambda: over.append(True))
+    assert (desk.items, over) == ([], [])
+
+    log.handshake_kept(HANDSHAKE)
+    ((item, answer),) = desk.items
+    assert not over
+    lines = [json.loads(line) for line in b"".join(item.body.chunks()).splitlines()]
+    answer(Kept(capture("http://a.org/")))
+
+    assert over == [True]
+    assert item.concurrent_to == HANDSHAKE
+    assert [line["type"] for line in lines] == ["receive", "end"]
+    assert session.counts["messages"] == 1
+
+
+def test_without_its_handshake_nothing_is_kept_and_it_is_over(log: SocketLog, desk: Desk) -> None:
+    over: list[bool] = []
+    log.received(frame(TEXT, b"moss"))
+    log.end(None, lambda: over.append(True))
+
+    log.give_up()
+
+    assert (desk.items, over) == ([], [True])
+
+
+def test_a_handshake_lost_in_mid_conversation_keeps_nothing_of_it(log: SocketLog, desk: Desk) -> None:
+    over: list[bool] = []
+    log.received(frame(TEXT, b"moss"))
+    log.give_up()
+    log.received(frame(TEXT, b"more"))
+
+    log.end("unspecified", lambda: over.append(True))
+
+    assert (desk.items, over) == ([], [True])
+
+
+def test_a_lost_record_is_counted(log: SocketLog, desk: Desk, session: Session) -> None:
+    over: list[bool] = []
+    log.handshake_kept(HANDSHAKE)
+    log.end("time", lambda: over.append(True))
+
+    desk.items[0][1](Lost("no disk"))
+
+    assert over == [True]
+    assert (session.counts["failed"], session.errors["not-kept"]) == (1, 1)
+
+
+def test_what_is_old_is_kept_before_the_end(log: SocketLog, desk: Desk) -> None:
+    log.handshake_kept(HANDSHAKE)
+    log.flush_old(2**62)
+    assert desk.items == [], "there is nothing to keep"
+
+    log.sent(frame(TEXT, b"moss"))
+    log.flush_old(0)
+    assert desk.items == [], "it is not old"
+    log.flush_old(2**62)
+
+    ((item, answer),) = desk.items
+    assert item.truncated is None
+    answer(Kept(capture("http://a.org/")))
