@@ -117,7 +117,7 @@ class Desk:
         policy = self._policy(head, session, meta, target.url)
         # Of other protocols nothing could be recorded; without the header, origins go on with HTTP.
         is_upgrade = head.method == "GET" and (head.get(b"upgrade") or b"").lower() == b"websocket"
-        whole = self._services.settings.whole_ranges and session.keeps
+        whole = self._services.settings.whole_ranges and session.keeps and not policy.wishes.accept
         part = range_from_start(head) if whole else None
         asked = head if part is None else without_range(head)
         order = Order(

@@ -110,9 +110,9 @@ class Fetch:
         settings = services.settings
         self.order = order
         self.stage = Stage.CONNECTING
+        self._is_kept = order.session.keeps
         self.id = uuid.uuid4().hex
         self.started = now_micros()
-        self._is_kept = order.session.keeps
         self._delivery = self._delivery_to(client, services.via)
         self._services = services
         self._settings = settings
@@ -131,12 +131,12 @@ class Fetch:
             settings.max_head_bytes,
             may_be_simple=order.destination.port == (443 if order.destination.tls else 80),
         )
+        self._holds = ""
+        """The token of our reservations under the limits."""
         self._began = services.loop.time()
         self._deadline = self._began + settings.connect_seconds
         self._total_deadline = self._began + settings.total_seconds
         self._length_limit = settings.max_body_bytes
-        self._holds = ""
-        """The token of our reservations under the limits."""
         self._watch = Stopwatch(self._began) if settings.slow_seconds else None
 
     # -- from the client ------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class Fetch:
     def _delivery_to(self, client: Client, via: bytes) -> Delivery:
         order = self.order
         if order.part is not None:
-            return SliceDelivery(client, order.head, order.part)
+            return SliceDelivery(client, order.head, order.part, via)
         if not order.policy.wishes.accept:
             return Delivery(client, order.head, via)
         with_record = CAPTURE_RECORD in order.policy.wishes.accept
@@ -490,16 +490,18 @@ class Fetch:
         raw = self._incoming.unread
         text = f"ghostfleet could not understand {self.order.url}: {why}; {len(raw)} bytes came\n"
         self._delivery.refuse(502, crawl_log.LOST, word, text)
-        failed = replace(self._exchange(None, None), outcome=crawl_log.LOST, annotations=(word,))
+        failed = replace(self._all_of_it(None, None), outcome=crawl_log.LOST, annotations=(word,))
         if raw:
             self._response.add(raw)
             self._response.add_payload(raw)
             failed = self._with_messages(failed, form="metadata")
-        self._note(failed)
+        self._note(self._as_wished(failed, None))
 
     def _exchange(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
+        return self._as_wished(self._all_of_it(head, truncated), head)
+
+    def _as_wished(self, exchange: Exchange, head: ResponseHead | None) -> Exchange:
         order, redaction = self.order, self.order.session.spec.redaction
-        exchange = self._all_of_it(head, truncated)
         if not order.policy.wishes.filters and redaction is NOTHING_REDACTED:
             return exchange
         content_type = (head.get(b"content-type") if head else None) or b""
@@ -538,13 +540,12 @@ class Fetch:
         )
 
     def _with_messages(self, exchange: Exchange, **facts: Any) -> Exchange:
-        egress = self.order.destination.egress
         return replace(
             exchange,
             request=self._request.message(),
             response=self._response.message(),
             digests=self._response.digests(),
-            fields=(("WARC-Proxy-Host", egress.name),) if egress else (),
+            fields=(("WARC-Proxy-Host", self.order.destination.egress.name),) if self.order.destination.egress else (),
             request_digests=self._request.digests() if self._request.length else None,
             **facts,
         )
@@ -573,8 +574,8 @@ class Fetch:
             self._request.close()
             self._response.close()
             self._services.active.discard(self)
-            self._give_back_leave()
             self._services.orphans.discard(self)
+            self._give_back_leave()
             self.order.session.ended()
 
     # -- switched protocols ---------------------------------------------------------------------------------------
@@ -588,17 +589,17 @@ class Fetch:
             self._delivery.pass_on(rest)
             return
         self.order.session.began()
+        handshake = self._exchange(head, None)
+        handshake = replace(handshake, fields=(*handshake.fields, RESOURCE_TYPE))
         self._socket = SocketLog(
-            self.order.url,
-            self.order.policy.context,
+            handshake.url,
+            handshake.context,
             self.order.session,
             agreed_deflate(head.get(b"sec-websocket-extensions")),
             self._settings,
             self._services.recorder,
             self._services.spool_folder,
         )
-        handshake = self._exchange(head, None)
-        handshake = replace(handshake, fields=(*handshake.fields, RESOURCE_TYPE))
         self._services.recorder.submit(handshake, self._handshake_kept)
         self._delivery.switch(head)
         self._delivery.pass_on(rest)
@@ -610,8 +611,9 @@ class Fetch:
         self.order.session.ended()
         if isinstance(outcome, Kept) and outcome.capture is not None:
             self._socket.handshake_kept(outcome.capture.record_id)
-        else:
-            self._socket.give_up()
+            return
+        self._socket.give_up()
+        if isinstance(outcome, Lost):  # otherwise it was not to be archived, and goes on
             self._end_upgrade(None)
 
     def _write_down(self, data: bytes, *, by_client: bool) -> None:
@@ -627,7 +629,7 @@ class Fetch:
     def _end_upgrade(self, reason: Truncation | None) -> None:
         if self.stage is not Stage.UPGRADED:
             return
-        self.stage = Stage.KEEPING
+        self._enter(Stage.KEEPING)
         self._give_up_upstream()
         self._delivery.cut()
         if self._socket is None:

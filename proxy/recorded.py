@@ -26,6 +26,7 @@ def as_recorded(exchange: Exchange, wishes: Wishes, redaction: Redaction, conten
     return replace(
         exchange,
         request=request,
+        request_digests=None,  # those were of the secrets too
         annotations=(*exchange.annotations, f"redacted:{len(missing)}"),
         fields=(*exchange.fields, ("WARC-Redacted", "; ".join(missing))),
     )

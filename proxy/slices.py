@@ -32,8 +32,8 @@ class SliceDelivery(Delivery):
     long as the file. Without Content-Length the part's place in the whole can't be told, and all is sent as 200.
     """
 
-    def __init__(self, client: Client, request: RequestHead, asked: ByteRange) -> None:
-        super().__init__(client, request)
+    def __init__(self, client: Client, request: RequestHead, asked: ByteRange, via: bytes = b"") -> None:
+        super().__init__(client, request, via)
         self._asked = asked
         self._left: int | None = None
         """Bytes of the part still to come; None when all is sent."""

@@ -43,7 +43,7 @@ class SessionSpec:
     source: str | None = None
     log_dir: str | None = None
     datetime: str | None = None
-    """Replay: the 14-digit date to answer from; None is the newest."""
+    """Replay and patch: the 14-digit date to answer from; None is the newest."""
     egress: str | None = None
     """The proxy to go out by, as `proxy.egress.parse` reads it; None is what the setting proxy.egress says."""
     user_agent: str | None = None

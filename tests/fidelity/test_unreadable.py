@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from odd_responses import OK, page
 from origin import Close, RawOrigin, Send, Step, certificate_authority, server_tls
-from proxying import ROUTES, Route, RunningProxy, crawl_session
+from proxying import ROUTES, Route, RunningProxy, crawl_session, credentials
 
 from archive import crawl_log
 
@@ -92,3 +92,17 @@ def test_http_0_9_is_shown_where_browsers_show_it(tmp_path: Path) -> None:
         assert record.block == body
         assert record.field("Content-Type") == "text/html"
         assert record.field("WARC-Protocol") == "http/0.9"
+
+
+def test_secrets_of_its_request_are_not_kept_either(stage: tuple[RunningProxy, RawOrigin, RawOrigin]) -> None:
+    proxy, origin, _ = stage
+    origin.script("/secret", Send(b"moss\r\n\r\n"))
+    wish = {"collection": "redacted", "redact_headers": ["authorization"]}
+    session = proxy.control("POST", "/sessions", wish)
+
+    assert proxy.get(origin.url("/secret"), credentials(session), "Authorization: Basic bW9zcw==").status == 502
+    proxy.control("DELETE", f"/sessions/{session['id']}")
+
+    (request,) = proxy.records("redacted").of(origin.url("/secret"), "request")
+    assert b"Authorization:" in request.block
+    assert b"bW9zcw==" not in request.block

@@ -189,3 +189,34 @@ def test_the_session_counts_its_sockets_and_messages(proxy: RunningProxy) -> Non
 
     assert (report["websockets"], report["messages"], report["in_flight"]) == (1, 4, 0)
     assert proxy.records("counted").of(origin.url("/"), "resource"), "the session closed before it was kept"
+
+
+def test_a_conversation_that_is_not_to_be_archived_goes_on_all_the_same(proxy: RunningProxy) -> None:
+    wish = {"collection": "unkept", "prefix": "-", "listen": True}
+    session = proxy.control("POST", "/sessions", wish)
+    with SocketOrigin(ADDRESS, frame(TEXT, b"1")) as origin:
+        with proxy.connect((session["host"], session["port"])) as client:
+            assert client.ask(opening("plain", origin.url("/"))).status == 101
+            assert client.read_some(3) == frame(TEXT, b"1")
+            until(lambda: proxy.control("GET", f"/sessions/{session['id']}")["unkept"], what="the handshake's answer")
+            client.send(GOODBYE)
+            assert client.read_some(4) == frame(CLOSE, BYE)
+        report = proxy.control("DELETE", f"/sessions/{session['id']}")
+
+    assert (report["websockets"], report["failed"], report["in_flight"]) == (1, 0, 0)
+    assert not proxy.folder("unkept").exists()
+
+
+def test_secrets_of_the_address_are_in_none_of_its_records(proxy: RunningProxy) -> None:
+    wish = {"collection": "redacted", "redact_fields": ["pin"], "listen": True}
+    session = proxy.control("POST", "/sessions", wish)
+    with SocketOrigin(ADDRESS, frame(TEXT, b"1")) as origin:
+        with proxy.connect((session["host"], session["port"])) as client:
+            assert client.ask(opening("plain", origin.url("/?pin=4711"))).status == 101
+            client.send(GOODBYE)
+            client.read_some(7)
+        proxy.control("DELETE", f"/sessions/{session['id']}")
+
+    records = proxy.records("redacted").kinds("response", "request", "resource")
+    assert len(records) == 3
+    assert [record for record in records if "4711" in record.url or b"4711" in record.block] == []
