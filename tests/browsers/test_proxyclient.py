@@ -61,7 +61,7 @@ def test_a_session_with_something_in_flight_is_not_waited_for_for_ever(fleet: Fl
     origin.script("/", Wait(go_on), page(""))
     visitor = PlainVisitor(fleet.settings(), [fleet.control])
     order = fleet.order(origin.url("/"))
-    session, _ = visitor._session(order)
+    session = visitor._session(order, fleet.control)
     visiting = threading.Thread(target=visitor.visit, args=(order,))
     visiting.start()
     try:
