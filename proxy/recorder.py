@@ -152,7 +152,8 @@ class Recorder:
                 finally:
                     self._loop.call_soon_threadsafe(done)
             self._keeper.idle_close()
-        except Exception:  # a file that can't be closed is repaired at the next start; the thread must live
+        except Exception as error:  # repaired at the next start; the thread must live, and nothing new be accepted
+            self.last_failure = self.last_failure or f"a file could not be closed: {error}"
             log.exception("closing an idle file failed")
 
     def _close(self) -> None:

@@ -201,3 +201,18 @@ async def test_a_collection_is_closed_on_request(settings: Settings, claims: Cla
 
     assert [path.suffix for path in settings.archive_dir("news").iterdir()] == [".gz"]
     await stop(to)
+
+
+async def test_a_file_that_can_not_be_given_its_name_is_an_alarm(settings: Settings, claims: Claims) -> None:
+    to = recorder(settings, Keeper(settings, claims))
+    await keep(to, exchange(url(1)))
+    (growing,) = settings.archive_dir("news").iterdir()
+    growing.with_suffix("").mkdir()
+    done = asyncio.Event()
+
+    to.close_collection("news", done.set)
+    await asyncio.wait_for(done.wait(), 30)
+    await asyncio.to_thread(until, lambda: to.last_failure, what="the alarm that stops acceptance")
+
+    assert "could not be closed" in to.last_failure
+    await stop(to)
