@@ -49,8 +49,10 @@ class Vigil:
     def finish_visits(self) -> None:
         """End the workers: visits going on are finished, unless a second signal comes."""
         if self._interrupts.asked_to_stop:
+            self._look(now=True)
             count = self.progress.leased
-            self._display.note(f"stopping: {count} visits going on are finished; another Ctrl-C ends them now")
+            visits = "1 visit" if count == 1 else f"{count} visits"
+            self._display.note(f"stopping: {visits} still to finish; another Ctrl-C ends now")
         self._fleet.stop_workers(self._look_and_hurry)
         self._look(now=True)
 

@@ -21,7 +21,7 @@ from archive.check import check
 from archive.settings import Settings
 
 PAGES = 6
-STOPPING = "stopping: 1 visits going on are finished; another Ctrl-C ends them now"
+STOPPING = "stopping: 1 visit still to finish; another Ctrl-C ends now"
 
 
 @pytest.fixture
