@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from archive.capture import compact_json
-from archive.settings import NAME_PATTERN
+from archive.sections import NAME_PATTERN
 from frontier.job import JobError, Profile, Seed, read_seeds
 from frontier.profile import load_profile, make_profile
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from admin.logformat import JsonFormatter, TextFormatter
-from archive.settings import LogFormat
+from archive.sections import LogFormat
 
 _NOISY: Final = ("httpx", "httpcore", "waitress.queue")
 

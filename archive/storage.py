@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final
 from urllib.parse import urlsplit
 
 from archive.openfile import sync_folder
-from archive.settings import StorageSettings
+from archive.sections import StorageSettings
 
 PART_SUFFIX: Final = ".part"
 """What the name of a file ends with while it is copied to the storage."""

@@ -31,7 +31,8 @@ from archive.openfile import OpenFile
 from archive.reader import read_record
 from archive.record import RECORD_END, Record, new_id, warcinfo_record
 from archive.repair import Repaired, repair
-from archive.settings import NAME_PATTERN, Settings
+from archive.sections import NAME_PATTERN
+from archive.settings import Settings
 from archive.warcname import warc_name
 from archive.zstdframe import FrameWriter
 

@@ -22,7 +22,7 @@ import playwright.async_api
 from playwright.async_api import BrowserContext, CDPSession, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from archive.settings import BrowserSettings
+from archive.sections import BrowserSettings
 from browsers import flags
 from browsers.visit import FleetUnavailable
 

@@ -17,7 +17,7 @@ from playwright.async_api import BrowserContext, Page
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
-from archive.settings import BrowserSettings
+from archive.sections import BrowserSettings
 from browsers import behaviors, html, render
 from browsers.behaviors import Position, Scroll
 from browsers.links import media_type

@@ -23,7 +23,7 @@ from typing import Any, Final
 from flask import Blueprint, Flask, Response, jsonify, request
 from werkzeug.datastructures import MultiDict
 
-from archive.settings import NAME_PATTERN
+from archive.sections import NAME_PATTERN
 from dedupdb import query as queries
 from dedupdb.captures import Captures, CapturesError, SearchTimeout
 from dedupdb.cdx_formats import Form, form

@@ -19,7 +19,7 @@ from typing import BinaryIO, Final
 
 from archive import cdxj
 from archive.capture import Capture
-from archive.settings import NAME_PATTERN
+from archive.sections import NAME_PATTERN
 from archive.source import WarcError, warc_files
 from dedupdb.captures import Captures, Position
 from dedupdb.trust import acceptable

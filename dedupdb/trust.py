@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from archive.capture import Capture
-from archive.settings import NAME_PATTERN
+from archive.sections import NAME_PATTERN
 
 _BARE_NAME: Final = re.compile(r"[^/\\\0:]+")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")

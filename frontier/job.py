@@ -9,7 +9,7 @@ from typing import Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from archive.capture import Micros, now_micros
-from archive.settings import NAME_PATTERN
+from archive.sections import NAME_PATTERN
 from archive.url import UrlError, canonical
 
 type ScopeKind = Literal["page", "prefix", "host", "domain", "any"]

@@ -12,7 +12,7 @@ from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from typing import Final, Self
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.job import Manner
 
 ROBOTS_EXCLUDED: Final = -9998

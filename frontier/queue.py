@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import batched
 from typing import Any, Final, Self
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from archive.url import host_of
 from frontier.choice import at_most, noted
 from frontier.control import Controls

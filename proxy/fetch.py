@@ -18,7 +18,7 @@ from typing import Any, Final
 from archive import crawl_log
 from archive.capture import Exchange, Origin, Truncation, now_micros
 from archive.record import is_incompressible
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.admission import Admission
 from proxy.byterange import ByteRange
 from proxy.delivery import Client, Delivery

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from archive.capture import Context
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.buckets import names_of
 from proxy.http1 import RequestHead
 from proxy.keep import Kept, Lost

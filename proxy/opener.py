@@ -8,7 +8,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Final
 
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy import egress as egresses
 from proxy.addresses import Address, Resolver
 from proxy.deadhosts import DeadHosts

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from archive.capture import parse_date
-from archive.settings import NAME_PATTERN
+from archive.sections import NAME_PATTERN
 
 _NAME: Final = re.compile(NAME_PATTERN)
 

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from archive.capture import Context, Truncation, compact_json, iso_date, now_micros
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.frames import CLOSE, TEXT, Deflate, FrameReader, Inflater, SocketMessage
 from proxy.gate import Session
 from proxy.keep import Kept, Lost

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from archive.settings import MODES
+from archive.sections import MODES
 from proxy.egress import parse
 from proxy.redaction import NOTHING_REDACTED, Redaction
 from proxy.refusal import Refused, check_digits, check_list, check_name, check_text

@@ -11,7 +11,8 @@ import ssl
 from collections.abc import Sequence
 from typing import Any, Final
 
-from archive.settings import ProxySettings, SettingsError
+from archive.sections import ProxySettings
+from archive.settings import SettingsError
 from proxy.hostpatterns import ByHost
 from proxy.remembered import Remembered
 

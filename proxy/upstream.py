@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol, cast
 
 from archive.capture import Origin
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.dns import Answer
 from proxy.egress import Egress
 from proxy.trust import Chain, keep_session

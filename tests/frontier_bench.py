@@ -7,7 +7,7 @@ from typing import Any
 import redis
 from waiting import until
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.job import Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier

@@ -8,7 +8,7 @@ import pytest
 
 from admin import diskwatch
 from admin.diskwatch import DiskWatch
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from archive.warcfile import free_bytes
 from frontier.job import Job
 from frontier.queue import Frontier

@@ -7,7 +7,7 @@ import threading
 import pytest
 from waiting import until
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from browsers.heartbeat import Heartbeat
 from frontier.job import Job
 from frontier.lease import Lease, Pause

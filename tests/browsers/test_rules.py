@@ -9,7 +9,7 @@ import pytest
 from origin import RawOrigin, Reset
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from browsers.plain import PlainVisitor
 from browsers.rules import Rules, Ruling
 from browsers.visit import VisitOrder

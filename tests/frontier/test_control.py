@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from frontier_bench import Bench
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.lease import Finished, Lease, Pause, Stopped
 from frontier.politeness import Ending, Outcome
 from frontier.queue import Frontier

@@ -17,7 +17,7 @@ from needs import redis_server
 from redis_server import RedisServer
 from waiting import until
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.embedded import EmbeddedRedis, RedisProblem, check_redis, find_redis, start_redis
 from frontier.guard import is_up
 from frontier.job import Job

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.job import Manner
 from frontier.politeness import (
     Ending,

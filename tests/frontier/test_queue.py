@@ -10,7 +10,7 @@ from threading import Lock
 import pytest
 from frontier_bench import Bench
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.job import Job, JobError, Limits, Manner, Profile
 from frontier.lease import Finished, Lease, Pause, Stopped
 from frontier.politeness import Ending, Outcome

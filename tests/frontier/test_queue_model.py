@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.job import Profile
 from frontier.lease import Finished, Lease, Pause, Stopped
 from frontier.politeness import Ending, Outcome, Step, next_step

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from frontier_bench import Bench
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.lease import Lease
 from frontier.politeness import Outcome
 from frontier.reports import HostReport, SeedReport

@@ -16,7 +16,7 @@ from needs import free_port, redis_server
 from redis_server import RedisServer
 from waiting import until
 
-from archive.settings import FrontierSettings
+from archive.sections import FrontierSettings
 from frontier.job import Job, Profile
 from frontier.lease import Finished, Lease
 from frontier.politeness import Ending, Outcome

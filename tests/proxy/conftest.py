@@ -16,7 +16,8 @@ from pooling import MakePool
 from proxy_process import ADDRESS, ProxyProcess
 from redis_server import RedisServer
 
-from archive.settings import ProxySettings, Settings
+from archive.sections import ProxySettings
+from archive.settings import Settings
 from dedupdb.claims import Claims
 from proxy.keep import Keeper
 from proxy.opener import Opener, resolver_of

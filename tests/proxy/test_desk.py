@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.desk import target_of
 from proxy.gate import Gate
 from proxy.http1 import BadMessage, RequestHead

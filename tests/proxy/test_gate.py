@@ -10,7 +10,7 @@ import pytest
 from captured import capture
 
 from archive.capture import Capture
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of, parse_meta
 from proxy.http1 import RequestHead, parse_request
 from proxy.keep import Kept, Lost

@@ -14,7 +14,7 @@ from egresses import HttpProxy, Socks5
 from origin import RawOrigin, Reset, Send, response, server_tls
 from proxy_process import ADDRESS
 
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.addresses import AddressRefused, NameNotFound
 from proxy.deadhosts import DeadHost
 from proxy.egress import EgressFailed, parse

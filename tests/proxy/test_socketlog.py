@@ -11,7 +11,7 @@ from captured import capture
 from websocket import TEXT, frame
 
 from archive.capture import Context
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.gate import Session, SessionSpec
 from proxy.keep import Kept, Lost
 from proxy.plan import Derived

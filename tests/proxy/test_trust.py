@@ -10,7 +10,8 @@ import trustme
 from origin import server_tls
 from proxy_process import ADDRESS
 
-from archive.settings import ProxySettings, SettingsError
+from archive.sections import ProxySettings
+from archive.settings import SettingsError
 from proxy.trust import Trust, chain_of, keep_session
 
 OLD_HELLO = b"\x16\x03\x03\x00\x2a\x02\x00\x00\x26\x03\x03" + bytes(32) + b"\x00\xc0\x2f\x00"

@@ -12,7 +12,7 @@ from pooling import MakePool, User, ask, at
 from proxy_process import ADDRESS
 from waiting import until
 
-from archive.settings import ProxySettings
+from archive.sections import ProxySettings
 from proxy.addresses import AddressRefused, NameNotFound
 from proxy.opener import Opener, resolver_of
 from proxy.upstream import Destination, Pool, Upstream
