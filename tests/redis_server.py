@@ -33,7 +33,8 @@ class RedisServer:
         self.socket = self._run / "s"
         self._options = [
             *("--logfile", str(self.folder / "log"), "--save", "", "--appendonly", "yes" if append_only else "no"),
-            *("--hash-max-listpack-value", "1024", "--hash-max-listpack-entries", "512"),
+            # The old names of the listpack options: every version knows them.
+            *("--hash-max-ziplist-value", "1024", "--hash-max-ziplist-entries", "512"),
             *options,
         ]
         self._process: subprocess.Popen[bytes] | None = None
