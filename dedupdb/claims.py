@@ -7,8 +7,8 @@ if the writer dies its claim expires. An original becomes known only after it is
 Keys, all of one collection in one hash slot:
 
 - `gf:{collection}:o:<bucket>:<2 bytes>` known originals: a hash for every first two bytes of the SHA-256, so that
-  Redis can keep it as one packed list (`hash-max-listpack-value 1024`, `hash-max-listpack-entries 512`; `ziplist` before Redis 7). Field: the
-  other 30 bytes, then the length, big-endian without leading zeros. Value: see `packing`.
+  Redis can keep it as one packed list (`hash-max-listpack-value 1024`, `hash-max-listpack-entries 512`; in Redis 6
+  `ziplist`). Field: the other 30 bytes, then the length, big-endian without leading zeros. Value: see `packing`.
 - `gf:{collection}:c:<bucket>:<32 bytes><length>` a live claim: its writer's 16 random bytes; expires.
 - `gf:{collection}:t:<job>` counters of a job, by name; and under `NUL writer` each writer's last serial, so that an
   increment sent twice counts once.
