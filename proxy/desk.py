@@ -11,15 +11,17 @@ from urllib.parse import quote
 from archive.url import DEFAULT_PORTS, UrlError, ascii_host
 from proxy import heads
 from proxy.delivery import Client
-from proxy.fetch import Fetch, Order, Services
+from proxy.fetch import Fetch
 from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, Framing, RequestHead, request_framing
 from proxy.meta import Endpoints
+from proxy.order import Order
 from proxy.patch import Patch, asks_archive
 from proxy.policy import Policy, policy_of
 from proxy.refusal import Refused
 from proxy.relay import Exchanging, Tunnel
 from proxy.replayer import Replayer
+from proxy.services import Services
 from proxy.slices import range_from_start, without_range
 from proxy.upstream import Destination
 from proxy.wishes import Meta

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass, replace
+from typing import Final
 
 from archive import crawl_log
 from proxy.addresses import AddressRefused, NameNotFound
@@ -31,6 +32,19 @@ class Failure:
     def annotations(self) -> tuple[str, ...]:
         """What crawl.log notes beside the code."""
         return (self.word, "dead-host") if self.was_known else (self.word,)
+
+
+CLIENT_LEFT: Final = Failure(crawl_log.CANCELLED, "client-left", 400)
+CONNECT_TIMEOUT: Final = Failure(crawl_log.CONNECT, "connect-timeout", 504)
+TIMEOUT: Final = Failure(crawl_log.TIMEOUT, "timeout", 504)
+STOPPING: Final = Failure(crawl_log.RUNTIME, "stopping", 503)
+EMPTY: Final = Failure(crawl_log.EMPTY, "empty", 502)
+LOST: Final = Failure(crawl_log.LOST, "lost", 502)
+
+
+def spool_failure(error: OSError) -> Failure:
+    """The spool's disk is full, or broken."""
+    return Failure(crawl_log.RUNTIME, "spool", 503, str(error))
 
 
 def failure_to_connect(error: OSError) -> Failure:

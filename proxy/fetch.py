@@ -2,91 +2,49 @@
 
 The response is relayed as it comes, but its last bytes are held until the recorder says that the records are
 durable. A client that leaves does not end the fetch. Everything here runs on the event loop's thread.
+
+`transcript` is what passes and what of it is kept, `line` the connection to the origin, `incoming` reads the response,
+`delivery` is the client's side, `switched` what happens behind a 101, `ending` what happens at the end.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import uuid
-from collections.abc import Coroutine
-from dataclasses import dataclass, replace
 from enum import Enum
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from archive import crawl_log
-from archive.capture import Exchange, Origin, Truncation, now_micros
-from archive.record import is_incompressible
-from archive.sections import ProxySettings
-from proxy.admission import Admission
-from proxy.byterange import ByteRange
+from archive.capture import Truncation
 from proxy.delivery import Client, Delivery
-from proxy.egress import Routes
-from proxy.failures import failure_to_connect
-from proxy.frames import agreed_deflate
-from proxy.gate import Gate, Session
-from proxy.http1 import NO_HEAD, BadMessage, BodyReader, Framing, RequestHead, ResponseHead
+from proxy.ending import Ending
+from proxy.failures import (
+    CLIENT_LEFT,
+    CONNECT_TIMEOUT,
+    EMPTY,
+    LOST,
+    STOPPING,
+    TIMEOUT,
+    Failure,
+    failure_to_connect,
+    spool_failure,
+)
+from proxy.http1 import BadMessage, BodyReader, ResponseHead
 from proxy.incoming import Incoming
-from proxy.keep import Kept, Lost
-from proxy.policy import Policy
-from proxy.provenance import Provenance
-from proxy.recorded import as_recorded
-from proxy.recorder import Recorder
-from proxy.redaction import NOTHING_REDACTED
+from proxy.leave import Leave
+from proxy.line import Line
+from proxy.order import Order
 from proxy.refusal import Refused
+from proxy.services import Services
 from proxy.slices import SliceDelivery
 from proxy.slow import Stopwatch
-from proxy.socketlog import RESOURCE_TYPE, SocketLog
-from proxy.spool import Passing, Spool
+from proxy.switched import Switched
 from proxy.telling import Telling
-from proxy.upstream import Destination, Facts, Pool, Upstream
+from proxy.transcript import Transcript
+from proxy.upstream import Upstream
 from proxy.wishes import CAPTURE_RECORD
 
 log = logging.getLogger(__name__)
 
 _BACK_PRESSURE_SECONDS: Final = 0.05
-_SOCKET_MICROS: Final = 300_000_000
-"""A crash takes no more of a WebSocket than was said in this time."""
-IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
-"""Methods that may be sent again when a kept connection turned out to be dead."""
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a client asks for."""
-
-    session: Session
-    head: RequestHead
-    url: str
-    destination: Destination
-    origin_head: bytes
-    framing: Framing
-    length: int
-    policy: Policy
-    part: ByteRange | None = None
-    """What the client gets of the whole; None for all of it."""
-
-
-@dataclass(slots=True)
-class Services:
-    """What every fetch of a process shares."""
-
-    settings: ProxySettings
-    loop: asyncio.AbstractEventLoop
-    gate: Gate
-    pool: Pool
-    recorder: Recorder
-    provenance: Provenance
-    routes: Routes
-    spool_folder: Path
-    active: set[Fetch]
-    orphans: set[Fetch]
-    """Those that go on without their client."""
-    tasks: set[asyncio.Task[None]]
-    admission: Admission
-    via: bytes = b""
-    """A Via header line of ours; empty for none."""
 
 
 class Stage(Enum):
@@ -110,34 +68,31 @@ class Fetch:
         settings = services.settings
         self.order = order
         self.stage = Stage.CONNECTING
-        self._is_kept = order.session.keeps
-        self.id = uuid.uuid4().hex
-        self.started = now_micros()
-        self._delivery = self._delivery_to(client, services.via)
         self._services = services
         self._settings = settings
-        self._upstream: Upstream | None = None
-        self._origin = Origin()
-        self._facts: Facts | None = None
-        self._socket: SocketLog | None = None
-        self._reused = False
-        self._request = Spool(settings.spool_bytes, services.spool_folder)
-        self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
-        self._response = (Spool if self._is_kept else Passing)(settings.spool_bytes, services.spool_folder)
+        self._transcript = Transcript(order, settings, services.spool_folder, services.loop.time)
+        self.id = self._transcript.id
+        self.started = self._transcript.started
+        self._delivery = _delivery(order, client, self.started, services.via)
+        self._line = Line(order, services.pool)
+        self._request_reader = BodyReader(
+            order.framing, order.length, self._transcript.request.add_payload, strict=True
+        )
         self._incoming = Incoming(
             order.head.method,
-            self._response,
+            self._transcript.response,
             self._delivery,
             settings.max_head_bytes,
             may_be_simple=order.destination.port == (443 if order.destination.tls else 80),
         )
-        self._holds = ""
-        """The token of our reservations under the limits."""
-        self._began = services.loop.time()
-        self._deadline = self._began + settings.connect_seconds
-        self._total_deadline = self._began + settings.total_seconds
+        self._ending = Ending(order, self._transcript, self._line, self._delivery, services)
+        self._switched: Switched | None = None
+        self._leave: Leave | None = None
+        began = self._transcript.began
+        self._deadline = began + settings.connect_seconds
+        self._total_deadline = began + settings.total_seconds
         self._length_limit = settings.max_body_bytes
-        self._watch = Stopwatch(self._began) if settings.slow_seconds else None
+        self._watch = Stopwatch(began) if settings.slow_seconds else None
 
     # -- from the client ------------------------------------------------------------------------------------------
 
@@ -145,58 +100,12 @@ class Fetch:
         """Send the request, over a kept connection if there is one; wait while the writer is behind."""
         self._services.active.add(self)
         self.order.session.began()
-        self._request.start(self.order.origin_head)
         if self.order.policy.refusal is not None:
             self._turn_away(self.order.policy.refusal)
         elif self.order.policy.limits:
-            self._run(self._ask_leave())
+            self._services.run(self._ask_leave())
         else:
             self._dispatch()
-
-    def _delivery_to(self, client: Client, via: bytes) -> Delivery:
-        order = self.order
-        if order.part is not None:
-            return SliceDelivery(client, order.head, order.part, via)
-        if not order.policy.wishes.accept:
-            return Delivery(client, order.head, via)
-        with_record = CAPTURE_RECORD in order.policy.wishes.accept
-        return Telling(client, order.head, self.started, with_record=with_record, via=via)
-
-    async def _ask_leave(self) -> None:
-        """Nothing is sent to the origin before the limits allow it."""
-        order, settings = self.order, self._settings
-        self._holds = uuid.uuid4().hex
-        self._deadline += settings.limit_seconds
-        refused = await self._services.admission.ask(order.policy.context.collection, order.policy.limits, self._holds)
-        if refused is not None:
-            self._turn_away(refused)
-        elif self.stage is Stage.CONNECTING:
-            self._deadline = self._services.loop.time() + settings.connect_seconds
-            self._dispatch()
-        else:
-            self._give_back_leave()
-
-    def _turn_away(self, refused: Refused) -> None:
-        self._fail(refused.code, refused.word, refused.status, refused=refused)
-
-    def _give_back_leave(self) -> None:
-        if self._holds:
-            order = self.order
-            self._services.admission.release(order.policy.context.collection, order.policy.limits, self._holds)
-
-    def _dispatch(self) -> None:
-        if self.stage is not Stage.CONNECTING:
-            return  # it has failed while it waited
-        if self._is_kept and self._services.recorder.is_full and self._delivery.is_wanted:
-            self._deadline = self._services.loop.time() + self._settings.connect_seconds
-            self._services.loop.call_later(_BACK_PRESSURE_SECONDS, self._dispatch)
-            return
-        kept = self._services.pool.idle(self.order.destination) if self.order.head.method in IDEMPOTENT else None
-        if kept is not None:
-            self._reused = True
-            self._use(kept)
-        else:
-            self._connect()
 
     def request_data(self, data: bytes) -> int:
         """The next bytes of the request's body; how many of them belong to it. Raises BadMessage, OSError."""
@@ -206,11 +115,11 @@ class Fetch:
         if self.stage in (Stage.KEEPING, Stage.OVER):
             return taken  # the origin has answered without waiting for these
         piece = data[:taken]
-        self._request.add(piece)
-        if self._upstream is not None:
-            self._upstream.write(piece)
+        self._transcript.request.add(piece)
+        if self._line.is_open:
+            self._line.write(piece)
             if self.stage is Stage.HEAD:
-                self._deadline = self._services.loop.time() + self._settings.first_byte_seconds
+                self._wait_at_most(self._settings.first_byte_seconds)
         return taken
 
     @property
@@ -226,38 +135,38 @@ class Fetch:
     @property
     def wants_no_more(self) -> bool:
         """Whether the client must stop sending for now: nobody takes the bytes yet."""
-        if self._upstream is None:
-            return self._request.length > self._settings.spool_bytes
-        return self._upstream.is_full
+        if not self._line.is_open:
+            return self._transcript.request.length > self._settings.spool_bytes
+        return self._line.is_full
 
     def client_data(self, data: bytes) -> None:
         """Bytes of a switched protocol."""
-        if self._upstream is not None:
-            self._upstream.write(data)
-            self._write_down(data, by_client=True)
+        if self._line.is_open and self._switched is not None:
+            self._line.write(data)
+            self._switched.sent(data)
 
     def client_writable(self) -> None:
         """The client takes more again."""
-        if self._upstream is not None:
-            self._upstream.resume()
+        self._line.resume()
 
     def client_left(self) -> None:
         """The client is gone. A whole request is fetched to its end all the same, within the limits of orphans."""
         self._delivery.leave()
         if self.stage is Stage.UPGRADED:
-            self._end_upgrade(None)
+            self._end_switched(None)
         elif self.stage in (Stage.KEEPING, Stage.OVER):
             return
         elif not self.request_is_whole:
-            self._fail(crawl_log.CANCELLED, "client-left", 400)
+            self._fail(CLIENT_LEFT)
         elif self._incoming.is_endless:
             self._complete("disconnect")
-        elif len(self._services.orphans) >= self._settings.orphans or not self._is_kept:
+        elif len(self._services.orphans) >= self._settings.orphans or not self._transcript.keeps:
             self._give_up_orphan()
         else:
             orphaned = self._services.loop.time() + self._settings.orphan_seconds
             self._total_deadline = min(self._total_deadline, orphaned)
-            self._length_limit = _least(self._length_limit, self._response.length, self._settings.orphan_bytes)
+            so_far = self._transcript.response.length
+            self._length_limit = _least(self._length_limit, so_far, self._settings.orphan_bytes)
             self._services.orphans.add(self)
             self.client_writable()
 
@@ -265,7 +174,7 @@ class Fetch:
         if self.stage is Stage.BODY:
             self._complete("disconnect")
         else:
-            self._fail(crawl_log.CANCELLED, "client-left", 400)
+            self._fail(CLIENT_LEFT)
 
     # -- from the clock -------------------------------------------------------------------------------------------
 
@@ -273,37 +182,86 @@ class Fetch:
         """End the exchange when one of its deadlines has passed."""
         if self.stage is Stage.BODY and self._delivery.is_full:
             self._deadline = now + self._settings.idle_seconds  # the silence is the client's: we paused the origin
-        if self._socket is not None and self.stage is Stage.UPGRADED:
-            self._socket.flush_old(now_micros() - _SOCKET_MICROS)
+        if self._switched is not None and self.stage is Stage.UPGRADED:
+            self._switched.tick()
         if now < self._deadline and now < self._total_deadline:
             return
         if self.stage is Stage.CONNECTING:
-            self._fail(crawl_log.CONNECT, "connect-timeout", 504)
+            self._fail(CONNECT_TIMEOUT)
         elif self.stage is Stage.HEAD:
-            self._fail(crawl_log.TIMEOUT, "timeout", 504)
+            self._fail(TIMEOUT)
         elif self.stage is Stage.BODY:
             self._complete("time")
         elif self.stage is Stage.UPGRADED and now >= self._total_deadline:
-            self._end_upgrade("time")
+            self._end_switched("time")
 
     def break_off(self) -> None:
         """End it now, because the process ends: what has come is kept."""
         if self.stage in (Stage.CONNECTING, Stage.HEAD):
-            self._fail(crawl_log.RUNTIME, "stopping", 503)
+            self._fail(STOPPING)
         elif self.stage is Stage.BODY:
             self._complete("time")
         elif self.stage is Stage.UPGRADED:
-            self._end_upgrade("time")
+            self._end_switched("time")
+
+    def _wait_at_most(self, seconds: float) -> None:
+        self._deadline = self._services.loop.time() + seconds
+
+    # -- to the origin --------------------------------------------------------------------------------------------
+
+    async def _ask_leave(self) -> None:
+        """Nothing is sent to the origin before the limits allow it."""
+        self._leave = leave = Leave(self._services.admission, self.order.policy)
+        self._deadline += self._settings.limit_seconds
+        refused = await leave.ask()
+        if refused is not None:
+            self._turn_away(refused)
+        elif self.stage is Stage.CONNECTING:
+            self._wait_at_most(self._settings.connect_seconds)
+            self._dispatch()
+        else:
+            leave.give_back()
+
+    def _dispatch(self) -> None:
+        if self.stage is not Stage.CONNECTING:
+            return  # it has failed while it waited
+        if self._transcript.keeps and self._services.recorder.is_full and self._delivery.is_wanted:
+            self._wait_at_most(self._settings.connect_seconds)
+            self._services.loop.call_later(_BACK_PRESSURE_SECONDS, self._dispatch)
+            return
+        kept = self._line.kept()
+        if kept is None:
+            self._services.run(self._connect())
+        else:
+            self._line.is_kept_one = True
+            self._ask(kept)
+
+    async def _connect(self) -> None:
+        try:
+            upstream = await self._line.opened()
+        except OSError as error:
+            self._fail(failure_to_connect(error))
+        else:
+            if self.stage is Stage.CONNECTING:
+                self._ask(upstream)
+            else:
+                self._line.put_back(upstream)
+
+    def _ask(self, upstream: Upstream) -> None:
+        self._enter(Stage.HEAD)
+        self._wait_at_most(self._settings.first_byte_seconds)
+        self._line.ask(upstream, self, self._transcript.request.message())
+        if not self.request_is_whole:
+            self._delivery.take_more()
 
     # -- from the origin ------------------------------------------------------------------------------------------
 
     def upstream_data(self, data: bytes) -> None:
         """Bytes from the origin."""
-        self._deadline = self._services.loop.time() + self._settings.idle_seconds
+        self._wait_at_most(self._settings.idle_seconds)
         try:
-            if self.stage is Stage.UPGRADED:
-                self._delivery.pass_on(data)
-                self._write_down(data, by_client=False)
+            if self._switched is not None and self.stage is Stage.UPGRADED:
+                self._switched.received(data)
             else:
                 self._read(data)
         except BadMessage as error:
@@ -311,13 +269,13 @@ class Fetch:
             self._unreadable(str(error))
         except OSError as error:
             log.error("%s: the spool failed: %s", self.order.url, error, extra={"exchange": self.id})
-            self._fail(crawl_log.RUNTIME, "spool", 503, str(error))
-        if self._delivery.is_full and self._upstream is not None:
-            self._upstream.pause()
+            self._fail(spool_failure(error))
+        if self._delivery.is_full:
+            self._line.pause()
 
     def upstream_closed(self, error: Exception | None) -> None:
         """The origin closed the connection."""
-        self._give_up_upstream()
+        self._line.hang_up()
         if self.stage is Stage.HEAD:
             self._closed_before_response(error)
         elif self.stage is Stage.BODY:
@@ -326,14 +284,15 @@ class Fetch:
         elif self.stage is Stage.UPGRADED:
             if error is None:
                 self._delivery.hang_up()
-            self._end_upgrade(None)
+            self._end_switched(None)
 
     def upstream_writable(self) -> None:
         """The origin takes more of the request."""
         self._delivery.take_more()
 
     def _read(self, data: bytes) -> None:
-        rest = self._incoming.feed(data, client_stays=self._client_may_stay)
+        client_stays = self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
+        rest = self._incoming.feed(data, client_stays=client_stays)
         head = self._incoming.head
         if head is None:
             return
@@ -342,71 +301,34 @@ class Fetch:
             self._switch(head, rest)
         elif self._incoming.is_whole:
             self._complete(None)
-        elif 0 < self._length_limit <= self._response.length:
+        elif 0 < self._length_limit <= self._transcript.response.length:
             self._complete("length")
 
-    @property
-    def _client_may_stay(self) -> bool:
-        return self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
-
     def _closed_before_response(self, error: Exception | None) -> None:
-        if self._reused and not self._incoming.has_begun:
+        if self._line.is_kept_one and not self._incoming.has_begun:
             # The origin had closed the kept connection just as we used it (RFC 9112 section 9.3.1).
-            self._reused = False
+            self._line.is_kept_one = False
             self._enter(Stage.CONNECTING)
-            self._deadline = self._services.loop.time() + self._settings.connect_seconds
-            self._connect()
+            self._wait_at_most(self._settings.connect_seconds)
+            self._services.run(self._connect())
         elif error is None and not self._incoming.has_begun:
-            self._fail(crawl_log.EMPTY, "empty", 502)
+            self._fail(EMPTY)
         elif error is None and self._incoming.ended_by_close():
             self._complete(None)
         elif self._incoming.unread:
             self._unreadable("the connection ended within the response's head", "lost")
         else:
-            self._fail(crawl_log.LOST, "lost", 502)
+            self._fail(LOST)
 
-    # -- connecting -----------------------------------------------------------------------------------------------
-
-    def _connect(self) -> None:
-        self._run(self._connecting())
-
-    def _run(self, steps: Coroutine[None, None, None]) -> None:
-        task = self._services.loop.create_task(steps)
-        self._services.tasks.add(task)
-        task.add_done_callback(self._services.tasks.discard)
-
-    async def _connecting(self) -> None:
-        try:
-            upstream = await self._services.pool.connect(self.order.destination)
-        except OSError as error:
-            why = failure_to_connect(error)
-            self._fail(why.code, why.word, why.status, why.detail, logged=why.logged, annotations=why.annotations)
+    def _switch(self, head: ResponseHead, rest: bytes) -> None:
+        self._enter(Stage.UPGRADED)
+        self._switched = Switched(self.order, self._delivery, self._services, self._end_switched)
+        if self._transcript.keeps:
+            handshake = self._transcript.handshake(head, self._line.origin, self._incoming.doubt)
+            self._switched.keep_handshake(handshake, head)
         else:
-            if self.stage is Stage.CONNECTING:
-                self._use(upstream)
-            else:
-                self._services.pool.give_back(self.order.destination, upstream)
-
-    def _use(self, upstream: Upstream) -> None:
-        upstream.user = self
-        self._upstream, self._origin, self._facts = upstream, upstream.origin, upstream.facts
-        self._enter(Stage.HEAD)
-        self._deadline = self._services.loop.time() + self._settings.first_byte_seconds
-        pieces = self._request.message().chunks()
-        egress = self.order.destination.egress
-        if egress is not None and egress.forwards(tls=self.order.destination.tls):
-            upstream.write(egress.forwarded(next(pieces), self.order.destination.authority))
-        for piece in pieces:
-            upstream.write(piece)
-        if not self.request_is_whole:
-            self._delivery.take_more()
-
-    def _give_up_upstream(self, *, reusable: bool = False) -> None:
-        upstream, self._upstream = self._upstream, None
-        if upstream is not None and reusable:
-            self._services.pool.give_back(self.order.destination, upstream)
-        elif upstream is not None:
-            self._services.pool.drop(self.order.destination, upstream)
+            self.order.session.note_relayed(len(head.raw))
+        self._switched.begin(head, rest)
 
     # -- the end --------------------------------------------------------------------------------------------------
 
@@ -417,138 +339,49 @@ class Fetch:
         if truncated is not None:
             self._incoming.cut_off()
         certain = truncated is None and self._incoming.is_certain and self.request_is_whole
-        if self._upstream is not None:
-            self._upstream.answered()
-        self._give_up_upstream(reusable=certain and head.keep_alive)
-        if not self._is_kept:
-            self._end_delivery(truncated)
-            self.order.session.note_relayed(self._response.length + len(head.raw))
-            self._over()
-            return
-        if self._settings.deliver == "at_once":
-            self._end_delivery(truncated)
-        self._services.recorder.submit(
-            self._exchange(head, truncated), lambda outcome: self._answered(outcome, truncated)
-        )
+        self._line.answered()
+        self._line.hang_up(reusable=certain and head.keep_alive)
+        self._ending.whole(head, truncated, self._incoming.doubt, self._over)
 
-    def _answered(self, outcome: Kept | Lost, truncated: Truncation | None) -> None:
-        self.order.session.note(outcome, self.order.url, self._response.length + len(self._response.head))
-        if isinstance(outcome, Kept):
-            self._delivery.kept(outcome)
-            self._tell(outcome)
-            self._end_delivery(truncated)
-        else:
-            self._delivery.refuse(503, 0, "not-kept", f"ghostfleet could not keep {self.order.url}: {outcome.reason}\n")
-        self._over()
-
-    def _tell(self, outcome: Kept) -> None:
-        facts, order = self._facts, self.order
-        if facts is not None and outcome.capture is not None and order.policy.context.collection not in facts.told:
-            self._services.provenance.tell(facts, order.session, order.policy.context, outcome.capture)
-
-    def _end_delivery(self, truncated: Truncation | None) -> None:
-        if truncated is None:
-            self._delivery.let_go()
-        else:
+    def _end_switched(self, reason: Truncation | None) -> None:
+        if self.stage is Stage.UPGRADED and self._switched is not None:
+            self._enter(Stage.KEEPING)
+            self._line.hang_up()
             self._delivery.cut()
+            self._switched.end(reason, self._over)
 
-    def _fail(
-        self,
-        code: int,
-        word: str,
-        status: int,
-        detail: str = "",
-        *,
-        refused: Refused | None = None,
-        logged: int | None = None,
-        annotations: tuple[str, ...] = (),
-    ) -> None:
-        """Nothing to keep: a line in the crawl log, under the code `logged` if given, and an answer that says why."""
-        if self.stage in (Stage.KEEPING, Stage.OVER):
-            return
-        self._enter(Stage.KEEPING)
-        self._give_up_upstream()
-        self.order.session.note_failure(code)
-        text = f"{refused}\n" if refused else f"ghostfleet could not fetch {self.order.url}: {detail or word}\n"
-        self._delivery.refuse(status, code, word, text, refused.extra if refused else "")
-        self._note(replace(self._exchange(None, None), outcome=logged or code, annotations=annotations or (word,)))
+    def _turn_away(self, refused: Refused) -> None:
+        if self._begins_to_end():
+            self._ending.turned_away(refused, self._over)
 
-    def _note(self, failed: Exchange) -> None:
-        """A line in the crawl log, unless nothing is kept at all."""
-        if self._is_kept:
-            self._services.recorder.submit(failed, lambda _: self._over())
-        else:
-            self._over()
+    def _fail(self, failure: Failure) -> None:
+        if self._begins_to_end():
+            self._ending.failed(failure, self._over)
 
     def _unreadable(self, why: str, word: str = "bad-response") -> None:
-        """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
+        if self._begins_to_end():
+            self._ending.unreadable(self._incoming.unread, why, word, self._over)
+
+    def _begins_to_end(self) -> bool:
+        """Whether nobody has ended it before."""
         if self.stage in (Stage.KEEPING, Stage.OVER):
-            return
+            return False
         self._enter(Stage.KEEPING)
-        self._give_up_upstream()
-        self.order.session.note_failure(crawl_log.LOST)
-        raw = self._incoming.unread
-        text = f"ghostfleet could not understand {self.order.url}: {why}; {len(raw)} bytes came\n"
-        self._delivery.refuse(502, crawl_log.LOST, word, text)
-        failed = replace(self._all_of_it(None, None), outcome=crawl_log.LOST, annotations=(word,))
-        if raw:
-            self._response.add(raw)
-            self._response.add_payload(raw)
-            failed = self._with_messages(failed, form="metadata")
-        self._note(self._as_wished(failed, None))
+        self._line.hang_up()
+        return True
 
-    def _exchange(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
-        return self._as_wished(self._all_of_it(head, truncated), head)
+    def _over(self) -> None:
+        if self.stage is not Stage.OVER:
+            self._report_slow()
+            self.stage = Stage.OVER
+            self._transcript.close()
+            self._services.active.discard(self)
+            self._services.orphans.discard(self)
+            if self._leave is not None:
+                self._leave.give_back()
+            self.order.session.ended()
 
-    def _as_wished(self, exchange: Exchange, head: ResponseHead | None) -> Exchange:
-        order, redaction = self.order, self.order.session.spec.redaction
-        if not order.policy.wishes.filters and redaction is NOTHING_REDACTED:
-            return exchange
-        content_type = (head.get(b"content-type") if head else None) or b""
-        return as_recorded(exchange, order.policy.wishes, redaction, content_type)
-
-    def _all_of_it(self, head: ResponseHead | None, truncated: Truncation | None) -> Exchange:
-        order = self.order
-        exchange = Exchange(
-            id=self.id,
-            context=order.policy.context,
-            method=order.head.method,
-            url=order.url,
-            started=self.started,
-            duration_ms=int((self._services.loop.time() - self._began) * 1000),
-            outcome=head.status if head else 0,
-            origin=self._origin,
-            truncated=truncated,
-            annotations=(f"framing:{self._incoming.doubt.replace(' ', '_')}",) if self._incoming.doubt else (),
-        )
-        if head is None:
-            return exchange
-        coding = head.get(b"content-encoding")
-        if head is NO_HEAD:
-            protocols = ("http/0.9", *self._origin.protocols[1:])
-            return self._with_messages(
-                exchange,
-                context=replace(order.policy.context, dedup=False),
-                form="resource",
-                mime="text/html",
-                origin=replace(self._origin, protocols=protocols),
-            )
-        return self._with_messages(
-            exchange,
-            mime=head.mime,
-            incompressible=is_incompressible(head.mime, coding.decode("latin-1") if coding else None),
-        )
-
-    def _with_messages(self, exchange: Exchange, **facts: Any) -> Exchange:
-        return replace(
-            exchange,
-            request=self._request.message(),
-            response=self._response.message(),
-            digests=self._response.digests(),
-            fields=(("WARC-Proxy-Host", self.order.destination.egress.name),) if self.order.destination.egress else (),
-            request_digests=self._request.digests() if self._request.length else None,
-            **facts,
-        )
+    # -- its time -------------------------------------------------------------------------------------------------
 
     def _enter(self, stage: Stage) -> None:
         if self._watch is not None:
@@ -567,75 +400,14 @@ class Fetch:
                 longer_than=self._settings.slow_seconds,
             )
 
-    def _over(self) -> None:
-        if self.stage is not Stage.OVER:
-            self._report_slow()
-            self.stage = Stage.OVER
-            self._request.close()
-            self._response.close()
-            self._services.active.discard(self)
-            self._services.orphans.discard(self)
-            self._give_back_leave()
-            self.order.session.ended()
 
-    # -- switched protocols ---------------------------------------------------------------------------------------
-
-    def _switch(self, head: ResponseHead, rest: bytes) -> None:
-        """The handshake is kept as an exchange of its own; then bytes pass both ways as they come."""
-        self._enter(Stage.UPGRADED)
-        if not self._is_kept:
-            self.order.session.note_relayed(len(head.raw))
-            self._delivery.switch(head)
-            self._delivery.pass_on(rest)
-            return
-        self.order.session.began()
-        handshake = self._exchange(head, None)
-        handshake = replace(handshake, fields=(*handshake.fields, RESOURCE_TYPE))
-        self._socket = SocketLog(
-            handshake.url,
-            handshake.context,
-            self.order.session,
-            agreed_deflate(head.get(b"sec-websocket-extensions")),
-            self._settings,
-            self._services.recorder,
-            self._services.spool_folder,
-        )
-        self._services.recorder.submit(handshake, self._handshake_kept)
-        self._delivery.switch(head)
-        self._delivery.pass_on(rest)
-        self._write_down(rest, by_client=False)
-
-    def _handshake_kept(self, outcome: Kept | Lost) -> None:
-        assert self._socket is not None
-        self.order.session.note(outcome, self.order.url, len(self._response.head))
-        self.order.session.ended()
-        if isinstance(outcome, Kept) and outcome.capture is not None:
-            self._socket.handshake_kept(outcome.capture.record_id)
-            return
-        self._socket.give_up()
-        if isinstance(outcome, Lost):  # otherwise it was not to be archived, and goes on
-            self._end_upgrade(None)
-
-    def _write_down(self, data: bytes, *, by_client: bool) -> None:
-        """For the record, behind the relaying: what is said is never held up."""
-        if self._socket is None or self.stage is not Stage.UPGRADED:
-            return
-        try:
-            (self._socket.sent if by_client else self._socket.received)(data)
-        except OSError as error:
-            log.error("%s: the spool failed: %s", self.order.url, error)
-            self._end_upgrade("unspecified")
-
-    def _end_upgrade(self, reason: Truncation | None) -> None:
-        if self.stage is not Stage.UPGRADED:
-            return
-        self._enter(Stage.KEEPING)
-        self._give_up_upstream()
-        self._delivery.cut()
-        if self._socket is None:
-            self._over()
-        else:
-            self._socket.end(reason, self._over)
+def _delivery(order: Order, client: Client, started: int, via: bytes) -> Delivery:
+    if order.part is not None:
+        return SliceDelivery(client, order.head, order.part, via)
+    if not order.policy.wishes.accept:
+        return Delivery(client, order.head, via)
+    with_record = CAPTURE_RECORD in order.policy.wishes.accept
+    return Telling(client, order.head, started, with_record=with_record, via=via)
 
 
 def _least(limit: int, so_far: int, more: int) -> int:

@@ -31,7 +31,6 @@ from proxy.control import start_control
 from proxy.desk import Desk
 from proxy.diskwatch import DiskWatch
 from proxy.egress import Routes
-from proxy.fetch import Services
 from proxy.gate import Gate, Session, SessionSpec
 from proxy.heads import via_line
 from proxy.keep import Keeper
@@ -44,6 +43,7 @@ from proxy.rates import Rates
 from proxy.recorder import Recorder
 from proxy.refusal import Refused
 from proxy.replayer import Replayer
+from proxy.services import Services
 from proxy.upstream import Pool
 
 log = logging.getLogger(__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import uuid
 from collections.abc import Mapping
 from typing import Final
 
@@ -11,13 +10,14 @@ from archive.capture import Body, Context, now_micros
 from archive.record import ResourceKind
 from proxy import heads
 from proxy.delivery import Client
-from proxy.fetch import Services
 from proxy.gate import Session
 from proxy.http1 import BodyReader, Framing, RequestHead
 from proxy.keep import Kept, Lost
+from proxy.leave import Leave
 from proxy.plan import Derived
 from proxy.policy import Policy
 from proxy.refusal import Refused, meta_line
+from proxy.services import Services
 from proxy.spool import Spool
 from proxy.telling import capture_meta
 
@@ -69,8 +69,7 @@ class WriteRecord:
         self._head = head
         self._url = url
         self._policy = policy
-        self._holds = ""
-        """The token of our reservations under the limits."""
+        self._leave: Leave | None = None
         self._session = session
         self._client: Client | None = client
         self._services = services
@@ -99,9 +98,7 @@ class WriteRecord:
         if self._reader.done and self._policy.refusal is not None:
             self._turn_away(self._policy.refusal)
         elif self._reader.done and self._policy.limits:
-            task = self._services.loop.create_task(self._ask_leave())
-            self._services.tasks.add(task)
-            task.add_done_callback(self._services.tasks.discard)
+            self._services.run(self._ask_leave())
         elif self._reader.done:
             self._submit()
         return taken
@@ -126,9 +123,8 @@ class WriteRecord:
 
     async def _ask_leave(self) -> None:
         """Limits count records as they count responses."""
-        self._holds = uuid.uuid4().hex
-        collection = self._policy.context.collection
-        refused = await self._services.admission.ask(collection, self._policy.limits, self._holds)
+        self._leave = Leave(self._services.admission, self._policy)
+        refused = await self._leave.ask()
         if refused is None:
             self._submit()
         else:
@@ -153,9 +149,8 @@ class WriteRecord:
 
     def _over(self) -> None:
         self._spool.close()
-        if self._holds:
-            policy = self._policy
-            self._services.admission.release(policy.context.collection, policy.limits, self._holds)
+        if self._leave is not None:
+            self._leave.give_back()
         self._session.ended()
 
     def _text(self, name: bytes) -> str | None:

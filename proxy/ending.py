@@ -1,0 +1,92 @@
+"""How an exchange ends: what passed goes to the recorder, and the client gets the rest of it, or a word why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from archive import crawl_log
+from archive.capture import Exchange, Truncation
+from proxy.delivery import Delivery
+from proxy.failures import Failure
+from proxy.http1 import ResponseHead
+from proxy.keep import Kept, Lost
+from proxy.line import Line
+from proxy.order import Order
+from proxy.refusal import Refused
+from proxy.services import Services
+from proxy.transcript import Transcript
+
+
+class Ending:
+    """Of one exchange: one of its methods is called, once; `over` is called when nothing more will happen."""
+
+    __slots__ = ("_delivery", "_line", "_order", "_services", "_transcript")
+
+    def __init__(self, order: Order, transcript: Transcript, line: Line, delivery: Delivery, services: Services):
+        self._order = order
+        self._transcript = transcript
+        self._line = line
+        self._delivery = delivery
+        self._services = services
+
+    def whole(self, head: ResponseHead, truncated: Truncation | None, doubt: str, over: Callable[[], None]) -> None:
+        """A response came, all of it unless it is `truncated`."""
+        if not self._transcript.keeps:
+            self._deliver(truncated)
+            self._order.session.note_relayed(self._transcript.received)
+            over()
+            return
+        if self._services.settings.deliver == "at_once":
+            self._deliver(truncated)
+        exchange = self._transcript.exchange(head, self._line.origin, truncated, doubt)
+        self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, truncated, over))
+
+    def failed(self, failure: Failure, over: Callable[[], None]) -> None:
+        """Nothing to keep: a line in the crawl log, and an answer that says why."""
+        text = f"ghostfleet could not fetch {self._order.url}: {failure.detail or failure.word}\n"
+        self._refuse(failure, text, "", over)
+
+    def turned_away(self, refused: Refused, over: Callable[[], None]) -> None:
+        """It was not to be fetched."""
+        self._refuse(Failure(refused.code, refused.word, refused.status), f"{refused}\n", refused.extra, over)
+
+    def unreadable(self, raw: bytes, why: str, word: str, over: Callable[[], None]) -> None:
+        """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
+        self._order.session.note_failure(crawl_log.LOST)
+        text = f"ghostfleet could not understand {self._order.url}: {why}; {len(raw)} bytes came\n"
+        self._delivery.refuse(502, crawl_log.LOST, word, text)
+        self._note(self._transcript.unreadable(self._line.origin, raw, word), over)
+
+    def _refuse(self, failure: Failure, text: str, extra: str, over: Callable[[], None]) -> None:
+        self._order.session.note_failure(failure.code)
+        self._delivery.refuse(failure.status, failure.code, failure.word, text, extra)
+        self._note(self._transcript.failure(self._line.origin, failure.logged, failure.annotations), over)
+
+    def _note(self, failed: Exchange, over: Callable[[], None]) -> None:
+        """A line in the crawl log, unless nothing is kept at all."""
+        if self._transcript.keeps:
+            self._services.recorder.submit(failed, lambda _: over())
+        else:
+            over()
+
+    def _answered(self, outcome: Kept | Lost, truncated: Truncation | None, over: Callable[[], None]) -> None:
+        url = self._order.url
+        self._order.session.note(outcome, url, self._transcript.received)
+        if isinstance(outcome, Kept):
+            self._delivery.kept(outcome)
+            self._tell(outcome)
+            self._deliver(truncated)
+        else:
+            self._delivery.refuse(503, 0, "not-kept", f"ghostfleet could not keep {url}: {outcome.reason}\n")
+        over()
+
+    def _tell(self, outcome: Kept) -> None:
+        facts, session, context = self._line.facts, self._order.session, self._order.policy.context
+        if facts is not None and outcome.capture is not None and context.collection not in facts.told:
+            self._services.provenance.tell(facts, session, context, outcome.capture)
+
+    def _deliver(self, truncated: Truncation | None) -> None:
+        if truncated is None:
+            self._delivery.let_go()
+        else:
+            self._delivery.cut()

@@ -1,0 +1,90 @@
+"""The connection of one exchange to its origin: taken from those kept or opened, given back or dropped."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from archive.capture import Message, Origin
+from proxy.order import Order
+from proxy.upstream import Facts, Pool, Upstream, UpstreamUser
+
+IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+"""Methods that may be sent again when a kept connection turned out to be dead."""
+
+
+class Line:
+    """Nobody is at its other end before `ask` and after `hang_up`: then what is said goes nowhere."""
+
+    __slots__ = ("_destination", "_may_repeat", "_pool", "_upstream", "facts", "is_kept_one", "origin")
+
+    def __init__(self, order: Order, pool: Pool) -> None:
+        self._destination = order.destination
+        self._may_repeat = order.head.method in IDEMPOTENT
+        self._pool = pool
+        self._upstream: Upstream | None = None
+        self.origin = Origin()
+        """Whom we spoke to last."""
+        self.facts: Facts | None = None
+        self.is_kept_one = False
+        """Whether the connection had been used before, and so may turn out to be dead."""
+
+    @property
+    def is_open(self) -> bool:
+        return self._upstream is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the origin takes nothing more for now."""
+        return self._upstream is not None and self._upstream.is_full
+
+    def kept(self) -> Upstream | None:
+        """A connection kept from an earlier exchange; None when there is none that may be used."""
+        return self._pool.idle(self._destination) if self._may_repeat else None
+
+    async def opened(self) -> Upstream:
+        """A new connection. Raises OSError."""
+        return await self._pool.connect(self._destination)
+
+    def put_back(self, upstream: Upstream) -> None:
+        """A connection that is not needed after all."""
+        self._pool.give_back(self._destination, upstream)
+
+    def ask(self, upstream: Upstream, user: UpstreamUser, request: Message) -> None:
+        """Send what there is of the request; from now on `user` gets what the origin says."""
+        upstream.user = user
+        self._upstream, self.origin, self.facts = upstream, upstream.origin, upstream.facts
+        pieces, egress = request.chunks(), self._destination.egress
+        if egress is not None and egress.forwards(tls=self._destination.tls):
+            upstream.write(egress.forwarded(next(pieces), self._destination.authority))
+        for piece in pieces:
+            upstream.write(piece)
+
+    def write(self, data: bytes) -> None:
+        """More for the origin."""
+        if self._upstream is not None:
+            self._upstream.write(data)
+
+    def pause(self) -> None:
+        """Let the origin wait."""
+        if self._upstream is not None:
+            self._upstream.pause()
+
+    def resume(self) -> None:
+        """Listen to the origin again."""
+        if self._upstream is not None:
+            self._upstream.resume()
+
+    def answered(self) -> None:
+        """The origin has given its answer."""
+        if self._upstream is not None:
+            self._upstream.answered()
+
+    def hang_up(self, *, reusable: bool = False) -> None:
+        """Nothing more is to be said or heard; `reusable` when the connection stands exactly between two messages."""
+        upstream, self._upstream = self._upstream, None
+        if upstream is None:
+            return
+        if reusable:
+            self._pool.give_back(self._destination, upstream)
+        else:
+            self._pool.drop(self._destination, upstream)

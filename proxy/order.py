@@ -1,0 +1,27 @@
+"""What a client asks for, judged and ready to be fetched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from proxy.byterange import ByteRange
+from proxy.gate import Session
+from proxy.http1 import Framing, RequestHead
+from proxy.policy import Policy
+from proxy.upstream import Destination
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One request: its head as the client sent it, and what the origin is to get."""
+
+    session: Session
+    head: RequestHead
+    url: str
+    destination: Destination
+    origin_head: bytes
+    framing: Framing
+    length: int
+    policy: Policy
+    part: ByteRange | None = None
+    """What the client gets of the whole; None for all of it."""
