@@ -11,7 +11,8 @@ The path of one exchange through this room:
 5. `recorder` hands whole exchanges to its thread; `keep` asks dedup, writes, syncs and announces them in batches.
 6. `transcript` says what is to be kept, `ending` hands it on; only when it is kept, `delivery` lets the last bytes go.
 
-Behind a 101 `switched` passes bytes both ways; `socketlog` writes down what is said over WebSockets (`frames` reads it); `slices` sends a part of what is kept whole.
+Behind a 101 `switched` passes bytes both ways; `socketlog` writes down what is said over WebSockets (`frames` reads
+it). `slices` sends a part of what is kept whole.
 In replay, `replayer` and `memento` stand where `fetch` does, and no connection to an origin is opened;
 `patch` tries them first and `fetch` after a miss.
 `control` is the port where sessions are made; `meta` is what the proxy says of itself.

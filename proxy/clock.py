@@ -1,0 +1,85 @@
+"""The clock of a recording process: one task holds all deadlines and watches the disk, instead of timers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Mapping
+from typing import Final
+
+from archive.settings import Settings
+from proxy.connection import ClientConnection
+from proxy.diskwatch import DiskWatch
+from proxy.parts import Parts
+from proxy.rates import Rates
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS: Final = 0.25
+_DISK_EVERY: Final = 4
+_CLIENT_IDLE_SECONDS: Final = 300.0
+
+
+class Clock:
+    """Ticks four times a second while it is started."""
+
+    def __init__(
+        self, settings: Settings, parts: Parts, connections: Mapping[str, ClientConnection], rates: Rates
+    ) -> None:
+        self._keep_alive_seconds = settings.proxy.keep_alive_seconds
+        self._parts = parts
+        self._connections = connections
+        self._rates = rates
+        self._disk = DiskWatch(settings.home, settings.archive.min_free_bytes)
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Look at the disk at once, then tick."""
+        self._check_disk()
+        self._task = loop.create_task(self._run(loop))
+        self._task.add_done_callback(_stopped)
+
+    def stop(self) -> None:
+        """Tick no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        count, services, counts = 0, self._parts.services, self._parts.keeper.counts
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            now = loop.time()
+            for fetch in list(services.active):
+                fetch.tick(now)
+            self._close_idle_clients(now)
+            services.pool.close_idle(now - self._keep_alive_seconds)
+            self._rates.sample(counts["exchanges"], counts["warc_bytes"])
+            count += 1
+            if count % _DISK_EVERY == 0:
+                self._check_disk()
+
+    def _close_idle_clients(self, now: float) -> None:
+        for connection in list(self._connections.values()):
+            if connection.awaits_client and now - connection.last_heard > _CLIENT_IDLE_SECONDS:
+                connection.close()
+
+    def _check_disk(self) -> None:
+        gate, recorder = self._parts.gate, self._parts.recorder
+        trouble = self._disk.trouble(recorder.last_failure)
+        if not trouble and not recorder.is_alive:
+            trouble = "the writer has stopped; restart this process"
+        if trouble and trouble != gate.closed_because:
+            log.error("accepting nothing new: %s", trouble)
+        elif gate.closed_because and not trouble:
+            log.warning("accepting again")
+            recorder.last_failure = ""
+        gate.closed_because = trouble
+
+
+def _stopped(ticker: asyncio.Task[None]) -> None:
+    """Without its clock a process would hold no deadline and no disk watch: it ends, and another takes its place."""
+    if not ticker.cancelled() and (error := ticker.exception()) is not None:
+        log.critical("the clock stopped, this process ends: %r", error)
+        os.kill(os.getpid(), signal.SIGTERM)

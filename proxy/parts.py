@@ -1,0 +1,83 @@
+"""What one recording process is made of: built here once, closed here in the order that loses nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Self
+
+from archive.settings import Settings
+from dedupdb.captures import Captures
+from dedupdb.claims import Claims
+from dedupdb.quotas import Quotas
+from proxy.admission import Admission
+from proxy.egress import Routes
+from proxy.gate import Gate
+from proxy.heads import via_line
+from proxy.keep import Keeper
+from proxy.memento import Archive
+from proxy.opener import Opener, resolver_of
+from proxy.provenance import Provenance
+from proxy.recorder import Recorder
+from proxy.replayer import Replayer
+from proxy.services import Services
+from proxy.upstream import Pool
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The working parts of a process, none of which knows of listeners or signals."""
+
+    gate: Gate
+    claims: Claims
+    keeper: Keeper
+    recorder: Recorder
+    captures: Captures
+    replayer: Replayer
+    opener: Opener
+    services: Services
+
+    @classmethod
+    def assemble(cls, settings: Settings, index: int, redis_url: str, loop: asyncio.AbstractEventLoop) -> Self:
+        """The parts of the `index`-th process. Raises SettingsError for certificate files that can't be used."""
+        seconds = settings.redis.timeout_seconds
+        opener = Opener(settings.proxy, resolver_of(settings.proxy))
+        gate = Gate(settings.proxy)
+        claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
+        keeper = Keeper(_for_keeping(settings), claims, process=str(index))
+        recorder = Recorder(settings, keeper, loop)
+        captures = Captures(settings.database_url)
+        quotas = Quotas(redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=seconds)
+        services = Services(
+            settings=settings.proxy,
+            loop=loop,
+            gate=gate,
+            pool=Pool(settings.proxy, opener),
+            recorder=recorder,
+            provenance=Provenance(recorder),
+            routes=Routes(settings.proxy.egress),
+            spool_folder=settings.home / "spool",
+            active=set(),
+            orphans=set(),
+            tasks=set(),
+            admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
+            via=via_line(settings.proxy.via),
+        )
+        return cls(
+            gate, claims, keeper, recorder, captures, Replayer(Archive(settings, captures), loop), opener, services
+        )
+
+    def close(self) -> None:
+        """Let go of everything; the recorder has stopped before."""
+        self.services.pool.close_idle(float("inf"))
+        self.replayer.stop()
+        self.services.admission.stop()
+        self.claims.close()
+        self.captures.close()
+
+
+def _for_keeping(settings: Settings) -> Settings:
+    """With `deliver = "written"`, files are written and left to the operating system to bring to the disk."""
+    if settings.proxy.deliver != "written":
+        return settings
+    return settings.model_copy(update={"archive": settings.archive.model_copy(update={"fsync": False})})
