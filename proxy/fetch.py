@@ -17,7 +17,8 @@ from typing import Any, Final
 
 from archive import crawl_log
 from archive.capture import Exchange, Origin, Truncation, now_micros
-from archive.record import is_incompressible
+from archive.digest import Algorithm
+from archive.incompressible import is_incompressible
 from archive.sections import ProxySettings
 from proxy.admission import Admission
 from proxy.byterange import ByteRange
@@ -80,6 +81,7 @@ class Services:
     provenance: Provenance
     routes: Routes
     spool_folder: Path
+    digest: Algorithm
     active: set[Fetch]
     orphans: set[Fetch]
     """Those that go on without their client."""
@@ -121,9 +123,10 @@ class Fetch:
         self._facts: Facts | None = None
         self._socket: SocketLog | None = None
         self._reused = False
-        self._request = Spool(settings.spool_bytes, services.spool_folder)
+        self._request = Spool(settings.spool_bytes, services.spool_folder, services.digest)
         self._request_reader = BodyReader(order.framing, order.length, self._request.add_payload, strict=True)
-        self._response = (Spool if self._is_kept else Passing)(settings.spool_bytes, services.spool_folder)
+        spool = Spool if self._is_kept else Passing
+        self._response = spool(settings.spool_bytes, services.spool_folder, services.digest)
         self._incoming = Incoming(
             order.head.method,
             self._response,

@@ -136,6 +136,7 @@ class Process:
             provenance=Provenance(self.recorder),
             routes=Routes(settings.proxy.egress),
             spool_folder=settings.home / "spool",
+            digest=settings.archive.digest,
             active=set(),
             orphans=set(),
             tasks=set(),
