@@ -36,7 +36,8 @@ class Hasher(Protocol):
 def _blake3() -> Hasher:
     from blake3 import blake3  # only who asks for it pays for loading it
 
-    return blake3()
+    made: Hasher = blake3()
+    return made
 
 
 NEW_HASHER: Final[Mapping[Algorithm, Callable[[], Hasher]]] = {
