@@ -14,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, BinaryIO, Final, Literal
 
+from archive.digest import DEFAULT_ALGORITHM, Algorithm
+
 type Micros = int
 type Truncation = Literal["length", "time", "disconnect", "unspecified"]
 type ResponseForm = Literal["response", "resource", "metadata"]
@@ -76,14 +78,16 @@ class Message:
 class Digests:
     """Raw digests taken while the bytes passed.
 
-    `block_sha1` covers the whole block; the payload digests cover the body with the transfer coding removed
-    and the content coding kept (WARC/1.1 section 5.9). SHA-256 with the length decides dedup; SHA-1 is the label.
+    `block` covers the whole block; the payload digests cover the body with the transfer coding removed and the
+    content coding kept (WARC/1.1 section 5.9). SHA-256 with the length decides dedup, whatever the records name.
     """
 
-    block_sha1: bytes
-    payload_sha1: bytes
+    block: bytes
+    payload: bytes
     payload_sha256: bytes
     payload_length: int
+    algorithm: Algorithm = DEFAULT_ALGORITHM
+    """Of `block` and `payload`, which the records name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,7 @@ class Capture:
     """Where one record was kept: a line of the index.
 
     `offset` and `length` are of the compressed member in `filename` (a bare name, final, without `.open`).
-    `digest` is base32 SHA-1 as in `WARC-Payload-Digest` without its "sha1:" label. `kind` "revisit" has `refers_to`.
+    `digest` is the payload's as in `WARC-Payload-Digest`, SHA-1 without its label. `kind` "revisit" has `refers_to`.
     """
 
     collection: str

@@ -18,7 +18,6 @@ the collection, so that the capture index and the dedup store can be rebuilt fro
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,9 +27,11 @@ from typing import Any, Final
 
 from archive import url as urls
 from archive.capture import Capture, Original, RecordKind, Truncation, iso_date, parse_date, timestamp14
+from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, as_indexed, hasher, index_text
+from archive.digest import parse as parse_digest
 from archive.message import media_type, parse_fields
 from archive.reader import StoredRecord, bare_id, records
-from archive.record import UNKNOWN_MIME, base32
+from archive.record import UNKNOWN_MIME
 from archive.source import OPEN_SUFFIX
 
 SUFFIX: Final = ".cdxj"
@@ -183,12 +184,13 @@ def _original(said: dict[str, Any]) -> Original | None:
 
 def _stored(record: StoredRecord, collection: str) -> Capture:
     head = record.http if record.is_http else None
-    sha1, sha256, length = hashlib.sha1(usedforsecurity=False), hashlib.sha256(), 0
+    said = record.fields.get("WARC-Payload-Digest") or ""
+    algorithm = parse_digest(said or record.fields.get("WARC-Block-Digest") or "")[0] or DEFAULT_ALGORITHM
+    taken, sha256, length = hasher(algorithm), NEW_HASHER["sha256"](), 0
     for piece in record.payload():
-        sha1.update(piece)
+        taken.update(piece)
         sha256.update(piece)
         length += len(piece)
-    said = record.fields.get("WARC-Payload-Digest") or ""
     is_revisit = record.kind == "revisit"
     mime = head.mime if head else media_type(record.fields.get("Content-Type"))
     return Capture(
@@ -198,7 +200,7 @@ def _stored(record: StoredRecord, collection: str) -> Capture:
         url=record.url,
         mime=mime or UNKNOWN_MIME,
         status=head.status if head else None,
-        digest=said.removeprefix("sha1:") if said.startswith("sha1:") else base32(sha1.digest()),
+        digest=as_indexed(said) or index_text(algorithm, taken.digest()),
         kind=_KINDS[record.kind],
         filename=record.path.name.removesuffix(OPEN_SUFFIX),
         offset=record.offset,
@@ -208,7 +210,7 @@ def _stored(record: StoredRecord, collection: str) -> Capture:
         page_id=record.fields.get("WARC-Page-ID"),
         refers_to=_refers_to(record),
         payload_length=int(record.fields.get("WARC-Payload-Length") or 0) if is_revisit else length,
-        sha256=None if is_revisit else sha256.hexdigest(),
+        sha256=None if is_revisit else sha256.digest().hex(),
         truncated=None if is_revisit else _TRUNCATIONS.get(record.fields.get("WARC-Truncated") or ""),
     )
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from archive import digest as digests
 from archive.capture import Micros, parse_date
-from archive.findings import Measured, block_findings, field_findings, length_findings, same_digest
+from archive.findings import Measured, block_findings, field_findings, length_findings
 from archive.reader import StoredRecord, bare_id, next_record
 from archive.source import PATTERNS, Source, WarcError
 
@@ -218,7 +219,7 @@ def _mismatches(revisit: _Seen, original: _Seen) -> Iterator[str]:
         yield f"{where} was cut short"
     if original.date > revisit.date:
         yield f"{where} is later than its revisit"
-    if "identical-payload" in revisit.profile and not same_digest(revisit.digest, original.digest):
+    if "identical-payload" in revisit.profile and not digests.same(revisit.digest, original.digest):
         yield f"{where} has payload digest {original.digest or 'none'}, the revisit {revisit.digest or 'none'}"
     if revisit.refers_to_url and revisit.refers_to_url != original.url:
         yield f"{where} is of {original.url}, not of {revisit.refers_to_url}"

@@ -1,8 +1,8 @@
 """crawl.log: one line per URL that was tried or decided, in Heritrix's columns and with its status codes.
 
 Columns, parted by spaces, "-" for what is not known: time of the line (ISO, milliseconds), code, bytes of the body,
-URL, hop path, referring URL, media type, #thread, start (17 digits) + duration in ms, `sha1:` of the payload, source
-tag (the seed), annotations parted by commas, JSON with `contentSize`, `warcFilename`, `warcFileOffset`.
+URL, hop path, referring URL, media type, #thread, start (17 digits) + duration in ms, labelled digest of the payload,
+source tag (the seed), annotations parted by commas, JSON with `contentSize`, `warcFilename`, `warcFileOffset`.
 
 Codes above zero are HTTP's own. Those below are Heritrix's, with Veidemann's additions for what Heritrix can't tell.
 """
@@ -18,8 +18,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from archive.capture import Capture, Exchange, Micros, compact_json, iso_date, parse_date
+from archive.digest import labelled
 from archive.openfile import write_all
-from archive.record import base32
 
 UNTRIED: Final = 0
 DNS_LOOKUP: Final = -1
@@ -74,7 +74,7 @@ class LogLine:
     started: Micros | None = None
     duration_ms: int = 0
     digest: str = ""
-    """`sha1:` and base32."""
+    """Labelled, such as `sha1:` and base32."""
     source: str = ""
     annotations: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -123,7 +123,7 @@ def line(
         thread=thread,
         started=exchange.started,
         duration_ms=exchange.duration_ms,
-        digest=f"sha1:{base32(exchange.digests.payload_sha1)}" if exchange.digests else "",
+        digest=labelled(exchange.digests.algorithm, exchange.digests.payload) if exchange.digests else "",
         source=context.source or "",
         annotations=tuple(exchange.annotations if annotations is None else annotations),
         extra=extra,

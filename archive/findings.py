@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterator
-from typing import Final, Protocol
+from typing import Final
 
 from archive.capture import IDENTICAL_PAYLOAD, SERVER_NOT_MODIFIED, parse_date
+from archive.digest import Hasher, hasher, labelled, parse
 from archive.message import Dechunker
 from archive.reader import StoredRecord
 
@@ -27,16 +26,6 @@ _RECORD_ID: Final = re.compile(r"<[a-zA-Z][a-zA-Z0-9+.-]*:[^<>\s]+>")
 _STATUS_LINE: Final = re.compile(rb"HTTP/\d(\.\d)? [1-9]\d\d( [^\r\n]*)?")
 _REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP/\d(\.\d)?")
 _FIELD_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00\r\n]*")
-
-
-class Hasher(Protocol):
-    """The part of hashlib's objects used here."""
-
-    def update(self, data: bytes, /) -> None:
-        """Takes more bytes."""
-
-    def digest(self) -> bytes:
-        """The digest of what was taken."""
 
 
 class Measured:
@@ -106,12 +95,6 @@ def length_findings(record: StoredRecord, measured: Measured) -> Iterator[str]:
         yield f"the body has {measured.payload_length} of {announced} bytes and there is no WARC-Truncated"
 
 
-def same_digest(said: str, other: str) -> bool:
-    """Whether two labelled digests name the same bytes; False too when their algorithms differ."""
-    algorithm, value = _labelled(said)
-    return (algorithm, value) == _labelled(other) and value is not None
-
-
 def _date_findings(name: str, said: str) -> Iterator[str]:
     try:
         parse_date(said)
@@ -133,30 +116,16 @@ def _head_findings(record: StoredRecord) -> Iterator[str]:
             return
 
 
-def _digest_findings(name: str, said: str | None, hasher: Hasher | None) -> Iterator[str]:
+def _digest_findings(name: str, said: str | None, taken: Hasher | None) -> Iterator[str]:
     if said is None:
         return
-    algorithm, value = _labelled(said)
-    if hasher is None or value is None:
+    algorithm, value = parse(said)
+    if taken is None or value is None:
         yield f"{name} {said!r} can't be checked: its algorithm or form is unknown"
-    elif hasher.digest() != value:
-        yield f"{name} is {said}, but the bytes give {algorithm}:{base64.b32encode(hasher.digest()).decode()}"
+    elif taken.digest() != value:
+        yield f"{name} is {said}, but the bytes give {labelled(algorithm, taken.digest())}"
 
 
 def _hasher(said: str | None) -> Hasher | None:
-    algorithm = _labelled(said)[0] if said else ""
-    return hashlib.new(algorithm, usedforsecurity=False) if algorithm in hashlib.algorithms_guaranteed else None
-
-
-def _labelled(said: str) -> tuple[str, bytes | None]:
-    """Algorithm and raw value of `sha1:BASE32` or `sha-256:hex`; the value is None when it can't be read."""
-    label, _, text = said.partition(":")
-    algorithm = label.strip().lower().replace("-", "")
-    if algorithm not in hashlib.algorithms_guaranteed or algorithm.startswith("shake"):
-        return "", None
-    size = hashlib.new(algorithm, usedforsecurity=False).digest_size
-    try:
-        value = bytes.fromhex(text) if len(text) == 2 * size else base64.b32decode(text + "=" * (-len(text) % 8))
-    except ValueError:
-        return algorithm, None
-    return algorithm, value if len(value) == size else None
+    algorithm = parse(said)[0] if said else ""
+    return hasher(algorithm) if algorithm else None

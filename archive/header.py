@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from archive.capture import Micros, iso_date
+from archive.capture import Context, Micros, Origin, iso_date
 
 _TOKEN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~")
 _OWN_FIELDS: Final = frozenset(
@@ -40,10 +40,10 @@ _OWN_FIELDS: Final = frozenset(
 def whole_header(
     kind: str, record_id: str, fields: str, block_digest: str, content_type: str, block_length: int
 ) -> bytes:
-    """The header from its version to its empty line; `fields` are ready lines, the digest is base32 SHA-1."""
+    """The header from its version to its empty line; `fields` are ready lines, the digest is labelled."""
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n{fields}"
-        f"WARC-Block-Digest: sha1:{block_digest}\r\n"
+        f"WARC-Block-Digest: {block_digest}\r\n"
         f"Content-Type: {content_type}\r\nContent-Length: {block_length}\r\n\r\n"
     ).encode()
 
@@ -58,6 +58,25 @@ def target_fields(url: str, date: Micros, warcinfo_id: str) -> str:
     if " " in url:
         raise ValueError(f"WARC-Target-URI {url!r} holds a space; percent-encode it")
     return f"WARC-Date: {iso_date(date)}\r\nWARC-Target-URI: {url}\r\nWARC-Warcinfo-ID: <urn:uuid:{warcinfo_id}>\r\n"
+
+
+def origin_fields(origin: Origin) -> str:
+    """Where the bytes came from, and what TLS agreed on. Raises ValueError for a value that would break the header."""
+    check_values(origin.ip or "", origin.cipher_suite or "", origin.certificate_error or "", *origin.protocols)
+    text = f"WARC-IP-Address: {origin.ip}\r\n" if origin.ip else ""
+    for protocol in origin.protocols:
+        text += f"WARC-Protocol: {protocol}\r\n"
+    if origin.cipher_suite:
+        text += f"WARC-Cipher-Suite: {origin.cipher_suite}\r\n"
+    if origin.certificate_error:
+        text += f"WARC-TLS-Verification: {origin.certificate_error}\r\n"
+    return text
+
+
+def job_fields(context: Context) -> str:
+    """On whose behalf; its values are checked by the caller, with its own."""
+    page = f"WARC-Page-ID: {context.page_id}\r\n" if context.page_id else ""
+    return f"{page}WARC-Job-ID: {context.job}\r\n" if context.job else page
 
 
 def extra_fields(fields: Sequence[tuple[str, str]]) -> str:

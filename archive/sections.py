@@ -6,6 +6,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from archive.digest import Algorithm
 from archive.warcname import DEFAULT_TEMPLATE, checked_template
 
 type Deliver = Literal["durable", "written", "at_once"]
@@ -35,6 +36,10 @@ class ArchiveSettings(Section):
     compression: Compression = Field("gzip", description="gzip, or zstd: .warc.zst, smaller and read by fewer tools")
     zstd_level: int = Field(3, ge=1, le=19, description="zstd's level: 1 fastest, 19 smallest")
     gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
+    digest: Algorithm = Field(
+        "sha1",
+        description="digest that records name: sha1, sha256, blake3 (known to few other tools); dedup keeps apart",
+    )
     fsync: bool = Field(True, description="make every batch durable; false only where losing the last seconds is fine")
     min_free_bytes: int = Field(200_000_000, ge=0, description="below this much free disk, new requests get 503")
     operator: str = Field("", description="who runs this archive, for warcinfo")

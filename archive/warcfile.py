@@ -29,10 +29,11 @@ from archive.capture import Capture, now_micros
 from archive.gzipmember import packed, packed_stream, stored_stream
 from archive.openfile import OpenFile
 from archive.reader import read_record
-from archive.record import RECORD_END, Record, new_id, warcinfo_record
+from archive.record import RECORD_END, Record, new_id
 from archive.repair import Repaired, repair
 from archive.sections import NAME_PATTERN
 from archive.settings import Settings
+from archive.warcinfo import warcinfo_record
 from archive.warcname import warc_name
 from archive.zstdframe import FrameWriter
 

@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, fun
 
 from archive import url as urls
 from archive.capture import Capture, Micros, RecordKind
+from archive.digest import algorithm_of
 from dedupdb.query import KeyRange, Query
 from dedupdb.schema import (
     CAPTURES,
@@ -155,7 +156,7 @@ class Captures:
         return to_capture(row) if row else None
 
     def originals(self, collection: str) -> Iterator[Capture]:
-        """Of all complete responses with status 2xx but 206, the earliest one of each payload.
+        """Of all complete responses with status 2xx but 206, the earliest one of each payload and digest algorithm.
 
         Those are what a revisit may refer to; ordered by SHA-256.
         """
@@ -170,10 +171,13 @@ class Captures:
             return query.order_by(*order).limit(size)
 
         last: tuple[bytes, int] | None = None
+        algorithms = set[str]()
         for row in paged(self._engine, page):
-            payload = (row.sha256, row.payload_length)
+            payload, algorithm = (row.sha256, row.payload_length), algorithm_of(row.digest)
             if payload != last:
-                last = payload
+                last, algorithms = payload, set()
+            if algorithm not in algorithms:
+                algorithms.add(algorithm)
                 yield to_capture(row)
 
     def collections(self) -> list[str]:

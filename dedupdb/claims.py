@@ -1,6 +1,8 @@
 """Have we these bytes? The answer for the whole fleet at once, kept in Redis (or Valkey, or Kvrocks).
 
-Bytes are the same when SHA-256 and length agree, within one collection and one bucket of it. A writer asks with
+Bytes are the same when SHA-256 and length agree, within one collection and one bucket of it, and among records whose
+digests are of one algorithm: a revisit names its original's digest, which nobody can compare with one of another
+algorithm. A writer asks with
 `claim` before it keeps a payload and answers with `settle` after; in between, nobody else is granted those bytes, and
 if the writer dies its claim expires. An original becomes known only after it is durable, and is never replaced.
 
@@ -10,6 +12,7 @@ Keys, all of one collection in one hash slot:
   Redis can keep it as one packed list (`hash-max-listpack-value 1024`, `hash-max-listpack-entries 512`; in Redis 6
   `ziplist`). Field: the other 30 bytes, then the length, big-endian without leading zeros. Value: see `packing`.
 - `gf:{collection}:c:<bucket>:<32 bytes><length>` a live claim: its writer's 16 random bytes; expires.
+- In both, NUL and the algorithm's name follow the bucket's unless it is SHA-1.
 - `gf:{collection}:t:<job>` counters of a job, by name; and under `NUL writer` each writer's last serial, so that an
   increment sent twice counts once.
 - `gf:captures` the stream of new captures, see `stream`.
@@ -27,6 +30,7 @@ from itertools import batched
 from typing import Any, Final
 
 from archive.capture import Capture, Original
+from archive.digest import DEFAULT_ALGORITHM
 from dedupdb.packing import pack_length, pack_original, unpack_original
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
 from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entry
@@ -45,17 +49,23 @@ _BATCH: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Bytes that a writer is about to keep. `sha256` is raw; payloads in different buckets never meet."""
+    """Bytes that a writer is about to keep. `sha256` is raw, `algorithm` that of the digest which the record will name.
+
+    Payloads in different buckets, or with different algorithms, never meet.
+    """
 
     collection: str
     sha256: bytes
     length: int
     bucket: str = ""
+    algorithm: str = DEFAULT_ALGORITHM
 
     @property
     def keys(self) -> tuple[bytes, bytes]:
         """The hash that may know the original, and the key of a claim."""
         head, bucket = f"gf:{{{self.collection}}}:".encode(), self.bucket.encode()
+        if self.algorithm != DEFAULT_ALGORITHM:
+            bucket += b"\0" + self.algorithm.encode()
         return (
             b"%so:%s:%s" % (head, bucket, self.sha256[:2]),
             b"%sc:%s:%s%s" % (head, bucket, self.sha256, pack_length(self.length)),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from archive.capture import Capture, Original
+from archive.digest import algorithm_of
 from dedupdb.captures import Captures, CapturesError, Position
 from dedupdb.claims import Claims, Want
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
@@ -178,7 +179,12 @@ def _captures_in(entries: Sequence[tuple[bytes, dict[bytes, bytes]]]) -> Iterato
 
 
 def _known(capture: Capture) -> tuple[Want, Original]:
-    want = Want(capture.collection, bytes.fromhex(capture.sha256 or ""), capture.payload_length)
+    want = Want(
+        capture.collection,
+        bytes.fromhex(capture.sha256 or ""),
+        capture.payload_length,
+        algorithm=algorithm_of(capture.digest),
+    )
     return want, Original(capture.record_id, capture.url, capture.date)
 
 

@@ -48,7 +48,7 @@ CAPTURES: Final = Table(
     Column("url", Text, nullable=False),
     Column("mime", Text, nullable=False),
     Column("status", Integer),
-    Column("digest", Text, comment="SHA-1 of the payload, base32"),
+    Column("digest", Text, comment="of the payload, labelled; SHA-1 without its label, base32"),
     Column("kind", Text, nullable=False),
     Column("filename", Text, nullable=False),
     Column("offset", BigInteger, nullable=False),

@@ -70,7 +70,7 @@ class Fetch:
         self.stage = Stage.CONNECTING
         self._services = services
         self._settings = settings
-        self._transcript = Transcript(order, settings, services.spool_folder, services.loop.time)
+        self._transcript = Transcript(order, settings, services.spool_folder, services.digest, services.loop.time)
         self.id = self._transcript.id
         self.started = self._transcript.started
         self._delivery = _delivery(order, client, self.started, services.via)

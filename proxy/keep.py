@@ -151,16 +151,19 @@ class Keeper:
             or digests.payload_length < dedup.min_bytes
         ):
             return None
-        return Want(exchange.context.collection, digests.payload_sha256, digests.payload_length)
+        return Want(
+            exchange.context.collection, digests.payload_sha256, digests.payload_length, algorithm=digests.algorithm
+        )
 
     def _append(self, plans: Sequence[Plan]) -> dict[WarcWriter, list[Plan]]:
         touched: dict[WarcWriter, list[Plan]] = defaultdict(list)
+        digest = self._settings.archive.digest
         for plan in plans:
             if plan.later or not plan.is_kept_whole:
                 continue
             try:
                 writer = self._writer(plan.item.context.collection, plan.item.context.prefix)
-                plan.capture = writer.append(plan.records(writer.warcinfo_id))[0]
+                plan.capture = writer.append(plan.records(writer.warcinfo_id, digest))[0]
                 touched[writer].append(plan)
             except KeepError as error:  # it took the writer's whole batch so far with it
                 for lost in [*touched[writer], plan]:

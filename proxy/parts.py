@@ -57,6 +57,7 @@ class Parts:
             provenance=Provenance(recorder),
             routes=Routes(settings.proxy.egress),
             spool_folder=settings.home / "spool",
+            digest=settings.archive.digest,
             active=set(),
             orphans=set(),
             tasks=set(),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from archive import crawl_log, record
 from archive.capture import Body, Capture, Context, Exchange, Micros, Origin, Original, Truncation
+from archive.derived import ResourceKind, resource_record
+from archive.digest import Algorithm
 from dedupdb.claims import Want
 
 
@@ -15,7 +17,7 @@ class Derived:
     """A record made from a page rather than fetched: a screenshot, a final DOM, a note."""
 
     context: Context
-    kind: record.ResourceKind
+    kind: ResourceKind
     url: str
     content_type: str
     body: Body
@@ -52,12 +54,12 @@ class Plan:
         capture = self.capture
         return Original(capture.record_id, capture.url, capture.date) if capture else None
 
-    def records(self, warcinfo_id: str) -> Sequence[record.Record]:
-        """The record set to write. Raises ValueError for what can't be written."""
+    def records(self, warcinfo_id: str, algorithm: Algorithm) -> Sequence[record.Record]:
+        """The record set to write; `algorithm` is for digests not taken yet. Raises ValueError for what can't be."""
         item = self.item
         if isinstance(item, Exchange):
             return record.exchange_records(item, warcinfo_id=warcinfo_id, original=self.original)
-        made = record.resource_record(
+        made = resource_record(
             item.kind,
             item.url,
             item.content_type,
@@ -69,6 +71,7 @@ class Plan:
             origin=item.origin,
             fields=item.fields,
             truncated=item.truncated,
+            algorithm=algorithm,
         )
         return (made,)
 

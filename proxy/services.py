@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from archive.capture import Micros
+from archive.digest import Algorithm
 from archive.sections import ProxySettings
 from proxy.admission import Admission
 from proxy.egress import Routes
@@ -46,6 +47,7 @@ class Services:
     provenance: Provenance
     routes: Routes
     spool_folder: Path
+    digest: Algorithm
     active: set[Ongoing]
     orphans: set[Ongoing]
     """Those that go on without their client."""

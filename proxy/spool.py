@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from pathlib import Path
 from typing import BinaryIO
 
 from archive.capture import Body, Digests, Message
+from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm
 
 
 class Spool:
@@ -19,24 +19,28 @@ class Spool:
         "_folder",
         "_limit",
         "_parts",
+        "_sha256",
+        "algorithm",
         "block",
         "head",
         "length",
         "payload",
-        "payload256",
         "payload_length",
     )
 
-    def __init__(self, limit: int, folder: Path) -> None:
+    def __init__(self, limit: int, folder: Path, algorithm: Algorithm = DEFAULT_ALGORITHM) -> None:
+        """`algorithm` is that of the digests which the records name."""
         self._limit = limit
         self._folder = folder
         self._parts: list[bytes] = []
         self._file: BinaryIO | None = None
         self.head = b""
         self.length = 0
-        self.block = hashlib.sha1(usedforsecurity=False)
-        self.payload = hashlib.sha1(usedforsecurity=False)
-        self.payload256 = hashlib.sha256()
+        new = NEW_HASHER[algorithm]
+        self.algorithm = algorithm
+        self.block = new()
+        self.payload = new()
+        self._sha256 = None if algorithm == "sha256" else NEW_HASHER["sha256"]()
         self.payload_length = 0
 
     def start(self, head: bytes) -> None:
@@ -59,7 +63,8 @@ class Spool:
         """The next bytes of the body with its transfer coding removed."""
         self.payload_length += len(data)
         self.payload.update(data)
-        self.payload256.update(data)
+        if self._sha256 is not None:
+            self._sha256.update(data)
 
     def message(self) -> Message:
         """What has been collected so far. Its body stays readable until `close`."""
@@ -69,7 +74,9 @@ class Spool:
 
     def digests(self) -> Digests:
         """Digests of what has been collected so far."""
-        return Digests(self.block.digest(), self.payload.digest(), self.payload256.digest(), self.payload_length)
+        payload = self.payload.digest()
+        sha256 = payload if self._sha256 is None else self._sha256.digest()
+        return Digests(self.block.digest(), payload, sha256, self.payload_length, self.algorithm)
 
     def close(self) -> None:
         """Let go of the bytes."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from archive import crawl_log
 from archive.capture import Exchange, Origin, ResponseForm, Truncation, now_micros
-from archive.record import is_incompressible
+from archive.digest import Algorithm
+from archive.incompressible import is_incompressible
 from archive.sections import ProxySettings
 from proxy.http1 import NO_HEAD, ResponseHead
 from proxy.order import Order
@@ -26,15 +27,17 @@ class Transcript:
 
     __slots__ = ("_clock", "_order", "began", "id", "keeps", "request", "response", "started")
 
-    def __init__(self, order: Order, settings: ProxySettings, folder: Path, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, order: Order, settings: ProxySettings, folder: Path, digest: Algorithm, clock: Callable[[], float]
+    ) -> None:
         self.id = uuid.uuid4().hex
         self.started = now_micros()
         self.began = clock()
         self.keeps = order.session.keeps
         """Whether what passes goes into a WARC; a session that changes its mode meanwhile changes that for others."""
-        self.request = Spool(settings.spool_bytes, folder)
+        self.request = Spool(settings.spool_bytes, folder, digest)
         self.request.start(order.origin_head)
-        self.response = (Spool if self.keeps else Passing)(settings.spool_bytes, folder)
+        self.response = (Spool if self.keeps else Passing)(settings.spool_bytes, folder, digest)
         self._order = order
         self._clock = clock
 

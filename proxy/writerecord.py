@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from archive.capture import Body, Context, now_micros
-from archive.record import ResourceKind
+from archive.derived import ResourceKind
 from proxy import heads
 from proxy.delivery import Client
 from proxy.gate import Session

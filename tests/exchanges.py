@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from typing import Any
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Origin, Original
-from archive.message import dechunk, parse_head
-from archive.record import exchange_records
+from archive.digest import Algorithm
+from archive.message import Fields, dechunk, parse_head
+from archive.record import Record, exchange_records
 from archive.warcfile import WarcWriter
 
 DATE = 1_795_248_900_000_123
@@ -33,16 +35,33 @@ def request(path: str = "/", method: str = "GET", body: bytes = b"", *fields: st
     return message(f"{method} {path} HTTP/1.1", "Host: example.org", "User-Agent: tests", *length, *fields, body=body)
 
 
-def digests(answer: Message) -> Digests:
+def digests(answer: Message, algorithm: Algorithm = "sha1") -> Digests:
     """What the proxy would have measured."""
     chunks = answer.body.chunks()
     payload = b"".join(dechunk(chunks) if parse_head(answer.head).is_chunked else chunks)
-    return Digests(
-        hashlib.sha1(b"".join(answer.chunks())).digest(),
-        hashlib.sha1(payload).digest(),
-        hashlib.sha256(payload).digest(),
-        len(payload),
-    )
+    block = digest(b"".join(answer.chunks()), algorithm)
+    return Digests(block, digest(payload, algorithm), hashlib.sha256(payload).digest(), len(payload), algorithm)
+
+
+def digest(data: bytes, algorithm: Algorithm) -> bytes:
+    """Raw, by the libraries themselves."""
+    if algorithm == "blake3":
+        from blake3 import blake3
+
+        return blake3(data).digest()
+    return hashlib.new(algorithm, data).digest()
+
+
+def sha1(data: bytes) -> str:
+    """As a record names it."""
+    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
+
+
+def fields(record: Record) -> Fields:
+    """Of the record's own header."""
+    assert record.header.startswith(b"WARC/1.1\r\n")
+    assert record.header.endswith(b"\r\n\r\n")
+    return parse_head(record.header).fields
 
 
 def exchange(path: str = "/", answer: Message | None = None, **changed: Any) -> Exchange:

@@ -27,7 +27,8 @@ def url(name: str) -> str:
 
 def want(item: Exchange) -> Want:
     assert item.digests
-    return Want(item.context.collection, item.digests.payload_sha256, item.digests.payload_length)
+    taken = item.digests
+    return Want(item.context.collection, taken.payload_sha256, taken.payload_length, algorithm=taken.algorithm)
 
 
 def captures(outcomes: Sequence[Outcome]) -> list[Capture]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from exchanges import DATE, exchange, keep, message, request, response
+from exchanges import DATE, digest, exchange, keep, message, request, response
 from oracles import write_with_warcio
 
 from archive.capture import Original
@@ -97,6 +99,33 @@ def test_fault_in_a_response_is_found(warc: Path, old: bytes, new: bytes, expect
 
     rewrite(warc, change)
     assert any(re.search(expected, text) for text in messages(warc)), messages(warc)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        lambda data: b"SHA-256:" + hashlib.sha256(data).hexdigest().upper().encode(),
+        lambda data: b"sha256:" + base64.b32encode(hashlib.sha256(data).digest()),
+        lambda data: b"md5:" + hashlib.md5(data).hexdigest().encode(),
+        lambda data: b"sha512:" + hashlib.sha512(data).hexdigest().encode(),
+        lambda data: b"sha1:" + hashlib.sha1(data).hexdigest().encode(),
+        lambda data: b"blake3:" + digest(data, "blake3").hex().encode(),
+    ],
+    ids=["SHA-256", "sha256 in base32", "md5", "sha512", "sha1 in base16", "blake3"],
+)
+def test_digests_of_other_algorithms_are_verified(warc: Path, named: Callable[[bytes], bytes]) -> None:
+    def change(found: list[bytes]) -> list[bytes]:
+        head, _, block = found[1].removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+        head = re.sub(rb"(Block-Digest: )\S+", rb"\g<1>" + named(block), head)
+        head = re.sub(rb"(Payload-Digest: )\S+", rb"\g<1>" + named(block.partition(b"\r\n\r\n")[2]), head)
+        found[1] = head + b"\r\n\r\n" + block + b"\r\n\r\n"
+        return found
+
+    rewrite(warc, change)
+    assert [text for text in messages(warc) if "the revisit" not in text] == []
+
+    rewrite(warc, lambda found: [part.replace(b"Welcome", b"Welcame") for part in found])
+    assert sum("but the bytes give" in text for text in messages(warc)) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,39 +1,20 @@
-"""archive/record.py: every field of every kind of record."""
+"""archive/record.py: every field of an exchange's records."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import io
 from dataclasses import replace
 
 import pytest
-from exchanges import DATE, HTML, exchange, message, request, response
+from exchanges import DATE, HTML, digest, digests, exchange, fields, message, request, response, sha1
 
-from archive.capture import Body, Context, Digests, Exchange, Origin, Original
-from archive.message import Fields, parse_head
-from archive.record import (
-    Record,
-    exchange_records,
-    is_incompressible,
-    new_id,
-    resource_record,
-    warcinfo_record,
-)
-from archive.settings import Settings, load
+from archive.capture import Context, Digests, Exchange, Origin, Original
+from archive.digest import Algorithm
+from archive.record import Record, exchange_records, new_id
 
 INFO = "6f1a7c1e-0000-4000-8000-000000000001"
 ORIGINAL = Original("6f1a7c1e-0000-4000-8000-000000000002", "http://example.org/first", DATE - 7)
-
-
-def fields(record: Record) -> Fields:
-    assert record.header.startswith(b"WARC/1.1\r\n")
-    assert record.header.endswith(b"\r\n\r\n")
-    return parse_head(record.header).fields
-
-
-def sha1(data: bytes) -> str:
-    return "sha1:" + base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
 def pair(exchanged: Exchange, original: Original | None = None) -> tuple[Record, Record]:
@@ -194,100 +175,6 @@ def test_response_without_type_is_unknown_in_the_index() -> None:
     assert line.mime == "unk"
 
 
-def test_resource_ties_to_the_response_of_its_page() -> None:
-    context = Context("news", job="daily", page_id="page-1")
-    text = Body((b"Wel", b"come"), None, 7)
-    record = resource_record(
-        "resource", "urn:text:http://example.org/", "text/plain; charset=utf-8", text,
-        date=DATE, context=context, warcinfo_id=INFO, concurrent_to=ORIGINAL.record_id,
-    )  # fmt: skip
-    said = fields(record)
-    assert said.get("WARC-Type") == "resource"
-    assert said.get("Content-Type") == "text/plain; charset=utf-8"
-    assert said.get("WARC-Concurrent-To") == f"<urn:uuid:{ORIGINAL.record_id}>"
-    assert said.get("WARC-Block-Digest") == said.get("WARC-Payload-Digest") == sha1(b"Welcome")
-    assert said.get("WARC-Page-ID") == "page-1"
-    assert record.line is not None
-    assert (record.line.key, record.line.mime) == ("urn:text:http://example.org/", "text/plain")
-
-
-def test_metadata_has_no_payload() -> None:
-    body = Body((b"a: b\r\n",), None, 6)
-    record = resource_record(
-        "metadata", "http://example.org/", "application/warc-fields", body,
-        date=DATE, context=Context("news"), warcinfo_id=INFO,
-    )  # fmt: skip
-    assert fields(record).get("WARC-Payload-Digest") is None
-    assert record.line is not None
-    assert record.line.kind == "metadata"
-
-
-def test_resource_of_a_spooled_body_is_read_from_its_file() -> None:
-    spool = io.BytesIO(b"picture" * 1000)
-    record = resource_record(
-        "resource", "urn:view:http://example.org/", "image/png", Body((), spool, 7000),
-        date=DATE, context=Context("news"), warcinfo_id=INFO,
-    )  # fmt: skip
-    assert fields(record).get("WARC-Block-Digest") == sha1(b"picture" * 1000)
-    assert record.packed
-
-
-def test_warcinfo_says_who_wrote_the_file() -> None:
-    settings = load({"archive.operator": "A Library"}, environment={})
-    record = warcinfo_record(
-        "a.warc.gz", settings, "news", record_id=INFO, date=DATE, hostname="host", software="ghostfleet/1"
-    )
-    said = fields(record)
-    assert (said.get("WARC-Type"), said.get("WARC-Filename")) == ("warcinfo", "a.warc.gz")
-    assert said.get("WARC-Warcinfo-ID") is None
-    assert said.get("Content-Type") == "application/warc-fields"
-    block = parse_head(b"\r\n" + b"".join(record.chunks())).fields
-    assert block.get("software") == "ghostfleet/1"
-    assert block.get("format") == "WARC File Format 1.1"
-    assert block.get(
-        "conformsTo",
-    ).startswith("http://iipc.github.io/warc-specifications/")  # type: ignore[union-attr]
-    assert block.get("hostname") == "host"
-    assert block.get("operator") == "A Library"
-    assert block.get("isPartOf") == "news"
-    assert block.get("robots") == "obey"
-    assert "ghostfleet" in (block.get("http-header-user-agent") or "")
-
-
-def test_operator_with_a_line_end_is_refused() -> None:
-    with pytest.raises(ValueError, match="control characters"):
-        warcinfo_record(
-            "a.warc.gz", load({"archive.operator": "A\r\nB"}, environment={}), "news",
-            record_id=INFO, date=DATE, hostname="host", software="x",
-        )  # fmt: skip
-
-
-def test_empty_operator_is_left_out(settings: Settings) -> None:
-    record = warcinfo_record("a", settings, "news", record_id=INFO, date=DATE, hostname="host", software="x")
-    assert b"operator" not in b"".join(record.chunks())
-
-
-@pytest.mark.parametrize(
-    ("mime", "coding", "expected"),
-    [
-        ("text/html", None, False),
-        ("text/html", "gzip", True),
-        ("text/html", "identity", False),
-        ("text/html", "identity, BR", True),
-        ("image/jpeg", None, True),
-        ("image/svg+xml", None, False),
-        ("font/woff2", None, True),
-        ("application/zip", None, True),
-        ("application/json", None, False),
-        ("video/mp4", None, True),
-        (None, None, False),
-        (None, "zstd", True),
-    ],
-)
-def test_what_is_compressed_already(mime: str | None, coding: str | None, expected: bool) -> None:
-    assert is_incompressible(mime, coding) is expected
-
-
 def test_ids_are_random_uuids_of_version_four() -> None:
     import uuid
 
@@ -316,12 +203,24 @@ def test_digests_of_a_request_taken_while_it_passed_are_believed() -> None:
     assert fields(second).get("WARC-Payload-Digest") == "sha1:" + base64.b32encode(b"p" * 20).decode()
 
 
-def test_a_resource_that_was_cut_says_so() -> None:
-    record = resource_record(
-        "resource", "http://example.org/", "text/plain", Body((b"x",), None, 1), date=DATE, context=Context("news"),
-        warcinfo_id=INFO, truncated="length",
-    )  # fmt: skip
+@pytest.mark.parametrize("algorithm", ["sha1", "sha256", "blake3"])
+def test_every_digest_of_an_exchange_is_of_the_algorithm_asked_for(algorithm: Algorithm) -> None:
+    upload, answer = request("/form", "POST", b"name=value"), response()
+    made = exchange("/form", answer, request=upload, digests=digests(answer, algorithm))
 
-    assert fields(record).get("WARC-Truncated") == "length"
-    assert record.line is not None
-    assert record.line.truncated == "length"
+    first, second = pair(made)
+    revisit, _ = pair(made, ORIGINAL)
+
+    def named(data: bytes) -> str:
+        raw = digest(data, algorithm)
+        return f"{algorithm}:{base64.b32encode(raw).decode() if algorithm == 'sha1' else raw.hex()}"
+
+    for record in (first, second, revisit):
+        assert fields(record).get("WARC-Block-Digest") == named(b"".join(record.chunks()))
+    assert [fields(each).get("WARC-Payload-Digest") for each in (first, second, revisit)] == [
+        named(HTML),
+        named(b"name=value"),
+        named(HTML),
+    ]
+    assert first.line is not None
+    assert first.line.digest == named(HTML).removeprefix("sha1:"), "SHA-1 alone has no label in an index"

@@ -140,6 +140,16 @@ def test_originals_are_the_earliest_complete_success_of_each_payload(captures: C
     assert list(captures.originals("news")) == [short, first, other]
 
 
+def test_each_digest_algorithm_has_originals_of_its_own(captures: Captures) -> None:
+    payload = "11" * 32
+    found = [
+        capture("http://example.org/", f"2026010{day}", offset=day, sha256=payload, digest=digest)
+        for day, digest in enumerate(["SHA1", f"sha256:{payload}", "SHA1", f"sha256:{payload}", "blake3:0"], 1)
+    ]
+    captures.add(found)
+    assert list(captures.originals("news")) == [found[0], found[1], found[4]]
+
+
 def test_originals_are_told_over_many_pages(captures: Captures) -> None:
     captures.add(capture(offset=number, sha256=f"{number % 700:064x}") for number in range(2100))
     assert [int(each.sha256 or "", 16) for each in captures.originals("news")] == list(range(700))

@@ -97,8 +97,10 @@ def test_a_commit_replaces_neither_a_known_original_nor_anothers_live_claim(writ
         Want("news", hashlib.sha256(b"a").digest(), 1, "pictures"),
         Want("news", hashlib.sha256(b"a").digest(), 2),
         Want("news", hashlib.sha256(b"b").digest(), 1),
+        Want("news", hashlib.sha256(b"a").digest(), 1, algorithm="sha256"),
+        Want("news", hashlib.sha256(b"a").digest(), 1, algorithm="blake3"),
     ],
-    ids=["collection", "bucket", "length", "digest"],
+    ids=["collection", "bucket", "length", "digest", "algorithm", "another algorithm"],
 )
 def test_bytes_differ_by_collection_bucket_length_and_digest(writers: tuple[Claims, Claims], twin: Want) -> None:
     writers[0].settle([(want(b"a"), ORIGINAL)], [], [], {})

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -276,6 +277,18 @@ def test_the_dedup_store_rebuilt_from_disk_gives_the_same_answers(
     assert claims.claim([want(each) for each in responses]) == live == [as_original(each) for each in responses]
 
 
+def test_the_rebuilt_store_keeps_the_algorithms_apart(indexer: Indexer, claims: Claims, captures: Captures) -> None:
+    payload = hashlib.sha256(b"page").digest()
+    old = capture(sha256=payload.hex(), payload_length=4)
+    new = replace(old, date=old.date + 1, offset=1, digest=f"sha256:{payload.hex()}")
+    captures.add([old, new])
+
+    assert indexer.rebuild_dedup("news", claims) == 2
+
+    third = Want("news", payload, 4, algorithm="blake3")
+    assert claims.claim([want(old), want(new), third]) == [as_original(old), as_original(new), Verdict.GRANTED]
+
+
 def test_a_rebuilt_dedup_store_forgets_what_is_not_in_the_index(
     indexer: Indexer, claims: Claims, captures: Captures
 ) -> None:
@@ -336,4 +349,5 @@ def place(found: Capture) -> tuple[str, int]:
 
 
 def want(found: Capture) -> Want:
-    return Want(found.collection, bytes.fromhex(found.sha256 or ""), found.payload_length)
+    algorithm = (found.digest or "").partition(":")[0] if ":" in (found.digest or "") else "sha1"
+    return Want(found.collection, bytes.fromhex(found.sha256 or ""), found.payload_length, algorithm=algorithm)

@@ -62,8 +62,8 @@ def test_hashes_block_and_payload(tmp_path: Path) -> None:
 
     digests = spool.digests()
 
-    assert digests.block_sha1 == hashlib.sha1(HEAD + b"5\r\nhello\r\n0\r\n\r\n").digest()
-    assert digests.payload_sha1 == hashlib.sha1(b"hello").digest()
+    assert digests.block == hashlib.sha1(HEAD + b"5\r\nhello\r\n0\r\n\r\n").digest()
+    assert digests.payload == hashlib.sha1(b"hello").digest()
     assert digests.payload_sha256 == hashlib.sha256(b"hello").digest()
     assert digests.payload_length == 5
 

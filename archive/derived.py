@@ -1,0 +1,64 @@
+"""The bytes of records that hold what was made from a page, or told about it: screenshots, notes, DNS answers. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from archive import url as urls
+from archive.capture import Body, Capture, Context, Message, Micros, Origin, Truncation
+from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, labelled
+from archive.header import check_values, extra_fields, field, job_fields, origin_fields, target_fields, whole_header
+from archive.incompressible import is_incompressible
+from archive.message import media_type
+from archive.record import UNKNOWN_MIME, Record, new_id
+
+type ResourceKind = Literal["resource", "metadata", "conversion", "response"]
+"""`response` is for protocols other than HTTP: DNS answers, which the standard (section 6.4.4) would also have as
+resource, but which Heritrix, and so nearly every archive there is, keeps as response."""
+
+
+def resource_record(
+    kind: ResourceKind,
+    url: str,
+    content_type: str,
+    body: Body,
+    *,
+    date: Micros,
+    context: Context,
+    warcinfo_id: str,
+    concurrent_to: str | None = None,
+    origin: Origin | None = None,
+    fields: Sequence[tuple[str, str]] = (),
+    truncated: Truncation | None = None,
+    algorithm: Algorithm = DEFAULT_ALGORITHM,
+) -> Record:
+    """A resource, metadata or conversion record made by us, such as a screenshot; `concurrent_to` is a bare UUID.
+
+    `origin` is where its content came from, when it was not made here.
+    Raises ValueError for a value that would break the header.
+    """
+    record_id = new_id()
+    taken, sha256 = NEW_HASHER[algorithm](), NEW_HASHER["sha256"]()
+    for chunk in body.chunks():
+        taken.update(chunk)
+        sha256.update(chunk)
+    digest = labelled(algorithm, taken.digest())
+    check_values(url, content_type, context.page_id or "", context.job or "", concurrent_to or "")
+    header = target_fields(url, date, warcinfo_id) + (origin_fields(origin) if origin else "")
+    header += job_fields(context) + extra_fields(tuple(fields))
+    if concurrent_to:
+        header += field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>")
+    if truncated:
+        header += field("WARC-Truncated", truncated)
+    if kind != "metadata":
+        header += field("WARC-Payload-Digest", digest)
+    mime = media_type(content_type) or UNKNOWN_MIME
+    line = Capture(
+        collection=context.collection, key=urls.key(url), date=date, url=url, mime=mime, status=None,
+        digest=digest.removeprefix("sha1:"), kind=kind, filename="", offset=-1, length=0, record_id=record_id,
+        job=context.job, page_id=context.page_id,
+        payload_length=body.length, sha256=sha256.digest().hex(), truncated=truncated,
+    )  # fmt: skip
+    whole = whole_header(kind, record_id, header, digest, content_type, body.length)
+    return Record(kind, record_id, warcinfo_id, whole, Message(b"", body), is_incompressible(mime, None), line)
