@@ -26,6 +26,8 @@ IDENTICAL_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-pa
 SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
 """Revisit profile of WARC/1.1 section 6.7.3."""
 
+OWN_BUCKET: Final = ("",)
+"""The dedup buckets of what names none: the collection's own, which has no name."""
 _READ_SIZE: Final = 1 << 18
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
@@ -126,6 +128,13 @@ class Context:
     stats: tuple[str, ...] = ()
     """Named buckets that count this exchange."""
 
+    @property
+    def filled_buckets(self) -> tuple[str, ...]:
+        """The dedup buckets in which it may become an original."""
+        if not self.dedup:
+            return ()
+        return tuple(name for name, mode in self.buckets if mode == "rw") if self.buckets else OWN_BUCKET
+
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
@@ -157,6 +166,8 @@ class Exchange:
     form: ResponseForm = "response"
     """The record that holds what came: a `response`; a `resource` when it came without a head (HTTP/0.9); `metadata`
     when it can't be understood, so that no reader takes the bytes for a response."""
+    unchanged: Original | None = None
+    """The capture that is still what the origin would send, as it said with this 304; None in all other cases."""
     fields: tuple[tuple[str, str], ...] = ()
     """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
 
@@ -198,6 +209,8 @@ class Capture:
     sha256: str | None = None
     """Hex SHA-256 of the payload; lets the dedup store be rebuilt from disk."""
     truncated: Truncation | None = None
+    buckets: tuple[str, ...] = OWN_BUCKET
+    """Dedup buckets that know this response as an original; none when it was not to be one."""
 
     @property
     def timestamp(self) -> str:

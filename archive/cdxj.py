@@ -13,6 +13,7 @@ the collection, so that the capture index and the dedup store can be rebuilt fro
 | size, sha256 | always; not on revisits | length and hex SHA-256 of the payload: what dedup decides by |
 | payload_mime | revisits | the payload's media type, since `mime` is then `warc/revisit` |
 | refers_to, refers_to_url, refers_to_date | revisits | the original |
+| buckets | not the collection's own | dedup buckets that know it as an original |
 | truncated | cut short | WARC-Truncated's reason |
 """
 
@@ -26,12 +27,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from archive import url as urls
-from archive.capture import Capture, Original, RecordKind, Truncation, iso_date, parse_date, timestamp14
+from archive.capture import OWN_BUCKET, Capture, Original, RecordKind, Truncation, iso_date, parse_date, timestamp14
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, as_indexed, hasher, index_text
 from archive.digest import parse as parse_digest
 from archive.message import media_type, parse_fields
 from archive.reader import StoredRecord, bare_id, records
-from archive.record import UNKNOWN_MIME
+from archive.record import UNKNOWN_MIME, parse_buckets
 from archive.source import OPEN_SUFFIX
 
 SUFFIX: Final = ".cdxj"
@@ -83,6 +84,7 @@ def line(capture: Capture) -> str:
         ("page", capture.page_id),
         ("sha256", capture.sha256),
         ("truncated", capture.truncated),
+        ("buckets", None if capture.buckets == OWN_BUCKET else capture.buckets),
     ):
         if value is not None:
             said[name] = value
@@ -173,6 +175,7 @@ def _capture(key: str, timestamp: str, said: dict[str, Any], collection: str, fi
         payload_length=int(said.get("size", 0)),
         sha256=said.get("sha256"),
         truncated=said.get("truncated"),
+        buckets=tuple(said.get("buckets", OWN_BUCKET)),
     )
 
 
@@ -200,7 +203,7 @@ def _stored(record: StoredRecord, collection: str) -> Capture:
         url=record.url,
         mime=mime or UNKNOWN_MIME,
         status=head.status if head else None,
-        digest=as_indexed(said) or index_text(algorithm, taken.digest()),
+        digest=None if is_revisit and not said else as_indexed(said) or index_text(algorithm, taken.digest()),
         kind=_KINDS[record.kind],
         filename=record.path.name.removesuffix(OPEN_SUFFIX),
         offset=record.offset,
@@ -212,6 +215,7 @@ def _stored(record: StoredRecord, collection: str) -> Capture:
         payload_length=int(record.fields.get("WARC-Payload-Length") or 0) if is_revisit else length,
         sha256=None if is_revisit else sha256.digest().hex(),
         truncated=None if is_revisit else _TRUNCATIONS.get(record.fields.get("WARC-Truncated") or ""),
+        buckets=parse_buckets(record.fields.get("WARC-Dedup-Buckets")),
     )
 
 

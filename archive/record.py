@@ -8,6 +8,8 @@ Besides the standard's fields these are written, all of them ignored by readers 
 * `WARC-Job-ID`: the job on whose behalf it was made; lets the index be rebuilt from the file alone.
 * `WARC-TLS-Verification`: why the origin's certificate was not trusted; absent when it was.
 * `WARC-Proxy-Host`: the proxy by which the origin was reached; WARC-IP-Address is then not known.
+* `WARC-Dedup-Buckets`: the dedup buckets that a response fills, parted by spaces and percent-escaped; empty when it
+  fills none, absent when it is the collection's own.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
 """
 
@@ -17,10 +19,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from os import urandom
 from typing import Final
+from urllib.parse import quote, unquote
 
 from archive import url as urls
 from archive.capture import (
     IDENTICAL_PAYLOAD,
+    OWN_BUCKET,
+    SERVER_NOT_MODIFIED,
     Capture,
     Digests,
     Exchange,
@@ -64,7 +69,7 @@ class Record:
 
 
 def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original | None = None) -> tuple[Record, ...]:
-    """Response, or revisit of `original`, then the request if there was one.
+    """Response, or revisit of `original` or of what is `unchanged`, then the request if there was one.
 
     Raises ValueError for an exchange without response or digests, for a truncated one that is to be a revisit,
     and for a value that would break the header.
@@ -75,7 +80,9 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     response_id, request_id = new_id(), new_id()
     shared = _shared_fields(exchange, warcinfo_id)
     tie = field("WARC-Concurrent-To", f"<urn:uuid:{request_id}>") if exchange.request else ""
-    if original is None:
+    if exchange.unchanged is not None:
+        first = _not_modified(exchange, response, digests, warcinfo_id, response_id, shared + tie)
+    elif original is None:
         first = _response(exchange, response, digests, warcinfo_id, response_id, shared + tie)
     else:
         first = _revisit(exchange, response, digests, warcinfo_id, response_id, shared + tie, original)
@@ -101,6 +108,16 @@ def digest_of(chunks: Iterable[bytes], algorithm: Algorithm) -> str:
     return labelled(algorithm, taken.digest())
 
 
+def bucket_list(names: Iterable[str]) -> str:
+    """Names of dedup buckets as one field's value."""
+    return " ".join(quote(name, safe="") for name in names)
+
+
+def parse_buckets(value: str | None) -> tuple[str, ...]:
+    """The names in a field that `bucket_list` wrote; the collection's own bucket when there is no such field."""
+    return OWN_BUCKET if value is None else tuple(map(unquote, value.split()))
+
+
 def _response(
     exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, fields: str
 ) -> Record:
@@ -109,6 +126,8 @@ def _response(
         fields += field("WARC-Payload-Digest", payload)
     if exchange.truncated:
         fields += field("WARC-Truncated", exchange.truncated)
+    if (buckets := exchange.context.filled_buckets) is not OWN_BUCKET and exchange.form == "response":
+        fields += field("WARC-Dedup-Buckets", bucket_list(buckets))
     content_type = "application/http;msgtype=response"
     if exchange.form != "response":
         content_type = exchange.mime or "application/octet-stream"
@@ -130,21 +149,41 @@ def _revisit(
     """WARC/1.1 section 6.7.2: the head as it came this time, and where the same payload is kept."""
     if exchange.truncated:
         raise ValueError(f"exchange {exchange.id} of {exchange.url!r} was cut short: it can't be a revisit")
-    check_values(original.url, original.record_id)
     payload, block = labelled(digests.algorithm, digests.payload), Message(response.head)
+    fields += _reference(IDENTICAL_PAYLOAD, original)
     fields += (
-        f"WARC-Profile: {IDENTICAL_PAYLOAD}\r\n"
-        f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
-        f"WARC-Refers-To-Target-URI: {original.url}\r\n"
-        f"WARC-Refers-To-Date: {iso_date(original.date)}\r\n"
-        f"WARC-Payload-Digest: {payload}\r\n"
-        f"WARC-Payload-Length: {digests.payload_length}\r\n"
-        "WARC-Truncated: length\r\n"
+        f"WARC-Payload-Digest: {payload}\r\nWARC-Payload-Length: {digests.payload_length}\r\nWARC-Truncated: length\r\n"
     )
     digest = digest_of((response.head,), digests.algorithm)
     header = whole_header("revisit", record_id, fields, digest, "application/http;msgtype=response", block.length)
     return Record(
         "revisit", record_id, warcinfo_id, header, block, False, _line(exchange, digests, record_id, payload, original)
+    )
+
+
+def _not_modified(
+    exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, fields: str
+) -> Record:
+    """WARC/1.1 section 6.7.3: the 304 as it came, whole, and the capture whose validators the request named.
+
+    The payload is that capture's and was not seen this time: so no digest of it is given.
+    """
+    original = exchange.unchanged
+    assert original is not None
+    fields += _reference(SERVER_NOT_MODIFIED, original)
+    digest = labelled(digests.algorithm, digests.block)
+    header = whole_header("revisit", record_id, fields, digest, "application/http;msgtype=response", block.length)
+    line = _line(exchange, digests, record_id, None, original)
+    return Record("revisit", record_id, warcinfo_id, header, block, False, line)
+
+
+def _reference(profile: str, original: Original) -> str:
+    check_values(original.url, original.record_id)
+    return (
+        f"WARC-Profile: {profile}\r\n"
+        f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
+        f"WARC-Refers-To-Target-URI: {original.url}\r\n"
+        f"WARC-Refers-To-Date: {iso_date(original.date)}\r\n"
     )
 
 
@@ -170,16 +209,19 @@ def _request_digests(request: Message, taken: Digests | None, algorithm: Algorit
     return block, digest_of(dechunk(chunks) if parse_head(request.head).is_chunked else chunks, algorithm)
 
 
-def _line(exchange: Exchange, digests: Digests, record_id: str, payload: str, original: Original | None) -> Capture:
+def _line(
+    exchange: Exchange, digests: Digests, record_id: str, payload: str | None, original: Original | None
+) -> Capture:
     context = exchange.context
     return Capture(
         collection=context.collection, key=urls.key(exchange.url), date=exchange.started, url=exchange.url,
         mime=exchange.mime or UNKNOWN_MIME, status=exchange.outcome if exchange.form == "response" else None,
-        digest=payload.removeprefix("sha1:"), kind=exchange.form if original is None else "revisit",
+        digest=payload and payload.removeprefix("sha1:"), kind=exchange.form if original is None else "revisit",
         filename="", offset=-1, length=0, record_id=record_id, method=exchange.method, job=context.job,
         page_id=context.page_id, refers_to=original,
         payload_length=digests.payload_length, sha256=None if original else digests.payload_sha256.hex(),
         truncated=exchange.truncated,
+        buckets=context.filled_buckets if original is None and exchange.form == "response" else OWN_BUCKET,
     )  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, fun
 
 from archive import url as urls
 from archive.capture import Capture, Micros, RecordKind
-from archive.digest import algorithm_of
 from dedupdb.query import KeyRange, Query
 from dedupdb.schema import (
     CAPTURES,
@@ -38,6 +37,7 @@ SEARCH_SECONDS: Final = 30.0
 _BATCH: Final = 1000
 _FEW: Final = 100
 _C: Final = CAPTURES.c
+_COMPLETE: Final = (_C.kind == "response", _C.truncated.is_(None), _C.status.is_not(None))
 
 
 class SearchTimeout(Exception):
@@ -155,30 +155,26 @@ class Captures:
             row = connection.execute(query).first()
         return to_capture(row) if row else None
 
-    def originals(self, collection: str) -> Iterator[Capture]:
-        """Of all complete responses with status 2xx but 206, the earliest one of each payload and digest algorithm.
-
-        Those are what a revisit may refer to; ordered by SHA-256.
-        """
-        complete = and_(_C.kind == "response", _C.status.between(200, 299), _C.status != 206, _C.truncated.is_(None))
+    def complete(self, collection: str) -> Iterator[Capture]:
+        """All complete responses whose payload is known, ordered by SHA-256, length and date."""
         order = (_C.sha256, _C.payload_length, _C.date, _C.id)
 
         def page(after: Row[Any] | None, size: int) -> Select[Any]:
             begin: ColumnElement[bool] = _C.sha256.is_not(None)
             if after is not None:
                 begin = tuple_(*order) > tuple_(*(getattr(after, column.name) for column in order))
-            query = select(CAPTURES).where(_C.collection == collection, begin, complete)
+            query = select(CAPTURES).where(_C.collection == collection, begin, *_COMPLETE)
             return query.order_by(*order).limit(size)
 
-        last: tuple[bytes, int] | None = None
-        algorithms = set[str]()
-        for row in paged(self._engine, page):
-            payload, algorithm = (row.sha256, row.payload_length), algorithm_of(row.digest)
-            if payload != last:
-                last, algorithms = payload, set()
-            if algorithm not in algorithms:
-                algorithms.add(algorithm)
-                yield to_capture(row)
+        return map(to_capture, paged(self._engine, page))
+
+    def with_payloads(self, collection: str, payloads: Iterable[bytes]) -> Iterator[Capture]:
+        """The complete responses with any of those payloads, named by raw SHA-256, earliest first."""
+        for batch in batched(payloads, _FEW):
+            query = select(CAPTURES).where(_C.collection == collection, _C.sha256.in_(batch), *_COMPLETE)
+            with reading(self._engine) as connection:
+                rows = connection.execute(query.order_by(_C.date, _C.id)).all()
+            yield from map(to_capture, rows)
 
     def collections(self) -> list[str]:
         """Names of the collections that have captures, sorted."""

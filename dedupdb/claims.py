@@ -1,10 +1,10 @@
 """Have we these bytes? The answer for the whole fleet at once, kept in Redis (or Valkey, or Kvrocks).
 
-Bytes are the same when SHA-256 and length agree, within one collection and one bucket of it, and among records whose
-digests are of one algorithm: a revisit names its original's digest, which nobody can compare with one of another
-algorithm. A writer asks with
-`claim` before it keeps a payload and answers with `settle` after; in between, nobody else is granted those bytes, and
-if the writer dies its claim expires. An original becomes known only after it is durable, and is never replaced.
+Bytes are the same when SHA-256 and length agree, within one collection and one bucket of it, where dedup is set so
+within one URL, and among records whose digests are of one algorithm: a revisit names its original's digest, which
+nobody can compare with one of another algorithm. A writer asks with `claim` before it keeps a payload and answers with
+`settle` after; in between, nobody else is granted those bytes, and if the writer dies its claim expires. An original
+becomes known only after it is durable, and is never replaced.
 
 Keys, all of one collection in one hash slot:
 
@@ -20,13 +20,14 @@ Keys, all of one collection in one hash slot:
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import batched
+from itertools import batched, chain
 from typing import Any, Final
 
 from archive.capture import Capture, Original
@@ -41,6 +42,7 @@ type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
 """Increments by (collection, job), then by the counter's name."""
 
 _CLAIM: Final = Script.load("claim.lua")
+_CLAIM_IN: Final = Script.load("claim_in.lua")
 _COMMIT: Final = Script.load("commit.lua")
 _RELEASE: Final = Script.load("release.lua")
 _TALLY: Final = Script.load("tally.lua")
@@ -57,24 +59,55 @@ class Want:
     collection: str
     sha256: bytes
     length: int
-    bucket: str = ""
+    filled: tuple[str, ...] = ("",)
+    """Buckets where an original may be, and that will know this one; the empty name is the collection's own."""
+    searched: tuple[str, ...] = ()
+    """Buckets where an original may be as well."""
+    border: str = ""
+    """The URL, or its key, within which alone bytes are the same; empty when they are everywhere."""
     algorithm: str = DEFAULT_ALGORITHM
 
     @property
-    def keys(self) -> tuple[bytes, bytes]:
-        """The hash that may know the original, and the key of a claim."""
-        head, bucket = f"gf:{{{self.collection}}}:".encode(), self.bucket.encode()
-        if self.algorithm != DEFAULT_ALGORITHM:
-            bucket += b"\0" + self.algorithm.encode()
-        return (
-            b"%so:%s:%s" % (head, bucket, self.sha256[:2]),
-            b"%sc:%s:%s%s" % (head, bucket, self.sha256, pack_length(self.length)),
-        )
+    def is_plain(self) -> bool:
+        """Whether there is one bucket and it is filled."""
+        return len(self.filled) == 1 and not self.searched
+
+    @property
+    def name(self) -> bytes:
+        """What tells these bytes from others: 32 bytes."""
+        if not self.border:
+            return self.sha256
+        return hashlib.sha256(self.sha256 + self.border.encode("utf-8", "surrogatepass")).digest()
+
+    @property
+    def places(self) -> list[tuple[bytes, bytes]]:
+        """For every bucket to fill, the hash that may know the original, and the key of a claim."""
+        name = self.name
+        head, tail = f"gf:{{{self.collection}}}:".encode(), name + pack_length(self.length)
+        return [
+            (b"%so:%s:%s" % (head, bucket, name[:2]), b"%sc:%s:%s" % (head, bucket, tail))
+            for bucket in map(self._bucket, self.filled)
+        ]
+
+    @property
+    def shelves(self) -> list[bytes]:
+        """The hashes that are only searched."""
+        head, name = f"gf:{{{self.collection}}}:".encode(), self.name
+        return [b"%so:%s:%s" % (head, self._bucket(bucket), name[:2]) for bucket in self.searched]
+
+    def _bucket(self, name: str) -> bytes:
+        return name.encode() if self.algorithm == DEFAULT_ALGORITHM else f"{name}\0{self.algorithm}".encode()
 
     @property
     def field(self) -> bytes:
         """The bytes' name within the hash."""
-        return self.sha256[2:] + pack_length(self.length)
+        return self.name[2:] + pack_length(self.length)
+
+    def meets(self, other: Want) -> bool:
+        """Whether a claim on one is a claim on the other: the same bytes, and a bucket that both fill."""
+        return replace(self, filled=(), searched=()) == replace(other, filled=(), searched=()) and not set(
+            self.filled
+        ).isdisjoint(other.filled)
 
 
 class Verdict(Enum):
@@ -101,7 +134,7 @@ class Claims:
         The second of two equal wants gets HELD, for the first one's claim is alive; so does a want whose claim this
         very writer holds already. Raises DedupUnavailable: then keep everything whole.
         """
-        groups = _by_collection(wants)
+        groups = _by_script(wants)
         answers: list[Original | Verdict] = [Verdict.HELD] * len(wants)
         replies = self._link.run([self._claim_command([wants[place] for place in group]) for group in groups])
         for group, reply in zip(groups, replies, strict=True):
@@ -162,23 +195,33 @@ class Claims:
         self.close()
 
     def _claim_command(self, wants: Sequence[Want]) -> Command:
-        keys = [key for want in wants for key in want.keys]
-        return _CLAIM.command(keys, [self._writer, self._claim_ms, *(want.field for want in wants)])
+        if wants[0].is_plain:
+            keys = [key for want in wants for place in want.places for key in place]
+            return _CLAIM.command(keys, [self._writer, self._claim_ms, *(want.field for want in wants)])
+        keys = [key for want in wants for key in (*chain.from_iterable(want.places), *want.shelves)]
+        facts = [part for want in wants for part in (want.field, len(want.filled), len(want.searched))]
+        return _CLAIM_IN.command(keys, [self._writer, self._claim_ms, *facts])
 
     def _commits(self, kept: Sequence[tuple[Want, Original]]) -> list[Command]:
         commands = []
         for group in _by_collection([want for want, _ in kept]):
-            pairs = [kept[place] for place in group]
-            keys = [key for want, _ in pairs for key in want.keys]
-            facts = [part for want, original in pairs for part in (want.field, pack_original(original))]
-            commands.append(_COMMIT.command(keys, [self._writer, *facts]))
+            keys: list[bytes] = []
+            facts: list[bytes] = []
+            for want, original in (kept[place] for place in group):
+                places, packed = want.places, (want.field, pack_original(original))
+                keys += chain.from_iterable(places)
+                facts += packed * len(places)
+            if keys:
+                commands.append(_COMMIT.command(keys, [self._writer, *facts]))
         return commands
 
     def _releases(self, released: Sequence[Want]) -> list[Command]:
-        return [
-            _RELEASE.command([released[place].keys[1] for place in group], [self._writer])
-            for group in _by_collection(released)
-        ]
+        commands = []
+        for group in _by_collection(released):
+            claims = [claim for place in group for _, claim in released[place].places]
+            if claims:
+                commands.append(_RELEASE.command(claims, [self._writer]))
+        return commands
 
 
 class _Ledger:
@@ -224,6 +267,14 @@ def _announce(capture: Capture) -> Command:
 
 def _tally_key(collection: str, job: str) -> str:
     return f"gf:{{{collection}}}:t:{job}"
+
+
+def _by_script(wants: Sequence[Want]) -> list[list[int]]:
+    """Places of the wants that one run of one script can answer."""
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for place, want in enumerate(wants):
+        groups.setdefault((want.collection, want.is_plain), []).append(place)
+    return list(groups.values())
 
 
 def _by_collection(wants: Sequence[Want]) -> list[list[int]]:

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from archive.capture import Capture, Original
-from archive.digest import algorithm_of
+from archive.capture import Capture
 from dedupdb.captures import Captures, CapturesError, Position
-from dedupdb.claims import Claims, Want
+from dedupdb.claims import Claims
+from dedupdb.eligible import Eligible
+from dedupdb.originals import Originals
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
 from dedupdb.sidecars import Sidecars
 from dedupdb.stream import STREAM, from_entry
@@ -111,13 +112,13 @@ class Indexer:
         logger.info("collection %s: index rebuilt, %d captures before and %d now", collection, before, now)
         return now
 
-    def rebuild_dedup(self, collection: str, claims: Claims) -> int:
-        """Fill the dedup store again from the collection's index. How many payloads it knows.
+    def rebuild_dedup(self, collection: str, claims: Claims, eligible: Eligible) -> int:
+        """Fill the dedup store again from the collection's index, all its buckets. How many originals it knows.
 
-        The original of each is its earliest complete response, as a revisit needs it. Raises DedupUnavailable.
+        Those are, by the rules given, the earliest of each payload and bucket. Raises DedupUnavailable.
         """
         claims.forget(collection)
-        return claims.restore(_known(capture) for capture in self._captures.originals(collection))
+        return claims.restore(Originals(self._captures, eligible).of(collection))
 
     def close(self) -> None:
         """Close the connections to Redis."""
@@ -176,16 +177,6 @@ def _captures_in(entries: Sequence[tuple[bytes, dict[bytes, bytes]]]) -> Iterato
             yield acceptable(from_entry(entry))
         except ValueError as error:
             logger.warning("stream entry %s is left out: %s", number.decode(), error)
-
-
-def _known(capture: Capture) -> tuple[Want, Original]:
-    want = Want(
-        capture.collection,
-        bytes.fromhex(capture.sha256 or ""),
-        capture.payload_length,
-        algorithm=algorithm_of(capture.digest),
-    )
-    return want, Original(capture.record_id, capture.url, capture.date)
 
 
 def _number(entry_id: str) -> tuple[int, ...]:

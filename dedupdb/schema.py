@@ -6,6 +6,7 @@ says how far each source was read, and is written in the same transaction as the
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -25,13 +26,14 @@ from sqlalchemy import (
     UniqueConstraint,
     create_engine,
     event,
+    inspect,
     text,
 )
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from archive.capture import Capture, Original
+from archive.capture import OWN_BUCKET, Capture, Original, compact_json
 
 METADATA: Final = MetaData()
 # Keys sort by bytes, as CDX files do; that is SQLite's own order, and PostgreSQL's only in the "C" collation.
@@ -63,6 +65,7 @@ CAPTURES: Final = Table(
     Column("payload_length", BigInteger, nullable=False),
     Column("sha256", LargeBinary, comment="SHA-256 of the payload, 32 raw bytes"),
     Column("truncated", Text),
+    Column("buckets", Text, comment="dedup buckets that it fills, as JSON; null is the collection's own"),
     UniqueConstraint("collection", "filename", "offset", name="captures_place"),
     Index("captures_key", "collection", "key", "date"),
     Index("captures_sha256", "collection", "sha256", "payload_length", "date"),
@@ -159,6 +162,7 @@ def to_row(capture: Capture) -> dict[str, Any]:
     row["refers_to_url"] = original.url if original else None
     row["refers_to_date"] = original.date if original else None
     row["sha256"] = bytes.fromhex(capture.sha256) if capture.sha256 else None
+    row["buckets"] = None if capture.buckets == OWN_BUCKET else compact_json(capture.buckets)
     return row
 
 
@@ -167,6 +171,8 @@ def to_capture(row: Row[Any]) -> Capture:
     facts = {name: getattr(row, name) for name in _SAME_NAMES}
     if row.refers_to_url is not None:
         facts["refers_to"] = Original(row.refers_to_id, row.refers_to_url, row.refers_to_date)
+    if row.buckets is not None:
+        facts["buckets"] = tuple(json.loads(row.buckets))
     return Capture(**facts, sha256=row.sha256.hex() if row.sha256 else None)
 
 
@@ -174,8 +180,18 @@ def _create_tables(connection: Connection) -> None:
     _one_at_a_time(connection)
     for table in METADATA.sorted_tables:
         connection.execute(CreateTable(table, if_not_exists=True))
+        _add_new_columns(connection, table)
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
             connection.execute(CreateIndex(index, if_not_exists=True))
+
+
+def _add_new_columns(connection: Connection, table: Table) -> None:
+    """A table made by an older release gets the columns that came since; all of them may be null."""
+    known = {column["name"] for column in inspect(connection).get_columns(table.name)}
+    for column in table.columns:
+        if column.name not in known:
+            kind = column.type.compile(connection.dialect)
+            connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}"))
 
 
 def _one_at_a_time(connection: Connection) -> None:

@@ -43,6 +43,8 @@ def from_entry(entry: Mapping[bytes, bytes]) -> Capture:
             raise ValueError("facts are missing")
         if facts.get("refers_to") is not None:
             facts["refers_to"] = Original(*facts["refers_to"])
+        if "buckets" in facts:
+            facts["buckets"] = tuple(facts["buckets"])
         return Capture(**facts)
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"stream {STREAM}: {str(entry)[:200]} is no capture: {error}") from error

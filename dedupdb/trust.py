@@ -37,6 +37,7 @@ def _check_texts(capture: Capture) -> None:
     said |= {name: value for name in _OPTIONAL_TEXTS if (value := getattr(capture, name)) is not None}
     if original := capture.refers_to:
         said |= {"refers_to": original.record_id, "refers_to_url": original.url}
+    said |= {f"buckets {number}": name for number, name in enumerate(capture.buckets)}
     for name, value in said.items():
         if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
             raise ValueError(f"{name} {str(value)[:80]!r} is no text")

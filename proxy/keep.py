@@ -18,6 +18,7 @@ from archive.capture import Capture, Exchange, Original
 from archive.settings import Settings
 from archive.warcfile import KeepError, WarcWriter
 from dedupdb.claims import DedupUnavailable, Verdict, Want
+from dedupdb.eligible import Eligible
 from proxy.plan import Derived, Plan
 from proxy.tallies import Tallies, tallies_of
 
@@ -67,6 +68,8 @@ class Keeper:
     def __init__(self, settings: Settings, dedup: Dedup | None, *, process: str = "0") -> None:
         self._settings = settings
         self._dedup = dedup
+        self._eligible = Eligible(settings.dedup)
+        self._asks = dedup is not None and settings.dedup.enabled
         self._process = process
         self._writers: dict[tuple[str, str | None], WarcWriter] = {}
         self._logs: dict[str, crawl_log.CrawlLog] = {}
@@ -131,28 +134,30 @@ class Keeper:
         for position, plan in enumerate(plans):
             answer = known.get(plan.want) if plan.want else None
             if isinstance(answer, Original):
-                plan.original, plan.later = answer, False
+                plan.refer_to(answer, in_blackout=self._eligible.in_blackout)
             elif answer is Verdict.GRANTED:
                 plan.granted = not plan.later
             elif answer is Verdict.HELD:
-                plan.later = plan.later or patient(position)
+                plan.later = plan.later or patient(position) or _is_ours(plan.want, known)
 
     def _want(self, exchange: Exchange) -> Want | None:
-        digests, dedup = exchange.digests, self._settings.dedup
+        digests, context = exchange.digests, exchange.context
         if (
-            not dedup.enabled
-            or self._dedup is None
-            or not exchange.context.dedup
-            or not exchange.context.archived
+            not self._asks
             or digests is None
             or exchange.truncated is not None
-            or not 200 <= exchange.outcome < 300
-            or exchange.outcome == 206
-            or digests.payload_length < dedup.min_bytes
+            or not self._eligible.takes(exchange.outcome, exchange.mime, digests.payload_length)
+            or not context.dedup
+            or not context.archived
         ):
             return None
-        return Want(
-            exchange.context.collection, digests.payload_sha256, digests.payload_length, algorithm=digests.algorithm
+        return self._eligible.want(
+            context.collection,
+            exchange.url,
+            digests.payload_sha256,
+            digests.payload_length,
+            context.buckets,
+            algorithm=digests.algorithm,
         )
 
     def _append(self, plans: Sequence[Plan]) -> dict[WarcWriter, list[Plan]]:
@@ -221,6 +226,13 @@ class Keeper:
         if plan.failure:
             return Lost(plan.failure)
         self.counts["exchanges"] += not (isinstance(plan.item, Derived) and plan.item.is_ours)
-        self.counts["revisits"] += plan.original is not None
+        self.counts["revisits"] += plan.original is not None and plan.capture is not None
         self.counts["warc_bytes"] += plan.capture.length if plan.capture else 0
-        return Kept(plan.capture, plan.original is not None)
+        return Kept(plan.capture, plan.original is not None and plan.capture is not None)
+
+
+def _is_ours(want: Want | None, answers: Mapping[Want, Original | Verdict]) -> bool:
+    """Whether what holds these bytes is this very batch: a want that fills one of the same buckets."""
+    return want is not None and any(
+        answer is Verdict.GRANTED and want.meets(granted) for granted, answer in answers.items()
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from archive import crawl_log, record
@@ -42,11 +42,23 @@ class Plan:
     later: bool = False
     capture: Capture | None = None
     failure: str = ""
+    in_blackout: bool = False
+    """Whether it comes so soon after its original that nothing is written."""
+
+    def refer_to(self, original: Original, *, in_blackout: Callable[[str, Micros, Original], bool]) -> None:
+        """It is a copy of that original."""
+        self.original, self.later = original, False
+        if isinstance(self.item, Exchange):
+            self.in_blackout = in_blackout(self.item.url, self.item.started, original)
 
     @property
     def is_kept_whole(self) -> bool:
         """Whether there is something to write."""
-        return self.item.context.archived and (isinstance(self.item, Derived) or self.item.response is not None)
+        return (
+            self.item.context.archived
+            and not self.in_blackout
+            and (isinstance(self.item, Derived) or self.item.response is not None)
+        )
 
     @property
     def original_to_be(self) -> Original | None:
@@ -84,7 +96,8 @@ class Plan:
         response = self.item.response
         if response is None or self.failure or self.item.outcome < 0:
             return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}
-        kind = "unkept" if not self.item.context.archived else "duplicate" if self.original else "novel"
+        is_kept = self.item.context.archived and not self.in_blackout
+        kind = "unkept" if not is_kept else "duplicate" if self.original else "novel"
         return {
             f"{kind}_urls": 1,
             f"{kind}_bytes": response.length,
@@ -97,6 +110,8 @@ class Plan:
         annotations = list(exchange.annotations)
         if self.original is not None:
             annotations.append("duplicate:digest")
+        if self.in_blackout:
+            annotations.append("blackout")
         if exchange.truncated:
             annotations.append(f"truncated:{exchange.truncated}")
         if self.failure:

@@ -124,10 +124,11 @@ def reindex(home: Path | None, settings_file: Path | None, collections: tuple[st
     """Rebuild the capture index and the dedup store of collections from their WARC files and sidecars."""
     from dedupdb.captures import Captures
     from dedupdb.claims import Claims
+    from dedupdb.eligible import Eligible
     from dedupdb.indexer import Indexer
 
     settings = load_settings(home, settings_file)
-    names = _collections(settings, collections)
+    names, eligible = _collections(settings, collections), Eligible(settings.dedup)
     with (
         _redis(settings) as redis_url,
         Captures(settings.database_url) as captures,
@@ -135,7 +136,7 @@ def reindex(home: Path | None, settings_file: Path | None, collections: tuple[st
         Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=60) as claims,
     ):
         for name in names:
-            indexed, payloads = indexer.reindex(name), indexer.rebuild_dedup(name, claims)
+            indexed, payloads = indexer.reindex(name), indexer.rebuild_dedup(name, claims, eligible)
             facts = {"collection": name, "captures": indexed, "payloads": payloads}
             text = f"{name}: {indexed} captures in the index, {payloads} payloads known to dedup"
             click.echo(json.dumps(facts) if as_json else text)

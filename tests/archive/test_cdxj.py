@@ -36,6 +36,7 @@ FACTS = st.fixed_dictionaries(
         "payload_length": st.integers(0, 1 << 50),
         "sha256": st.none() | TEXT,
         "truncated": st.sampled_from([None, "length", "time", "disconnect", "unspecified"]),
+        "buckets": st.just(("",)) | st.lists(TEXT, max_size=3).map(tuple),
     }
 )
 

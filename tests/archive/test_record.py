@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from exchanges import DATE, HTML, digest, digests, exchange, fields, message, request, response, sha1
 
-from archive.capture import Context, Digests, Exchange, Origin, Original
+from archive.capture import Context, Digests, Exchange, Origin, Original, iso_date
 from archive.digest import Algorithm
-from archive.record import Record, exchange_records, new_id
+from archive.record import Record, exchange_records, new_id, parse_buckets
 
 INFO = "6f1a7c1e-0000-4000-8000-000000000001"
 ORIGINAL = Original("6f1a7c1e-0000-4000-8000-000000000002", "http://example.org/first", DATE - 7)
@@ -224,3 +225,39 @@ def test_every_digest_of_an_exchange_is_of_the_algorithm_asked_for(algorithm: Al
     ]
     assert first.line is not None
     assert first.line.digest == named(HTML).removeprefix("sha1:"), "SHA-1 alone has no label in an index"
+
+
+@pytest.mark.parametrize(
+    ("facts", "field", "buckets"),
+    [
+        ({}, None, ("",)),
+        ({"buckets": (("a", "rw"), ("seeds", "ro"), ("ä b:c", "rw"))}, "a %C3%A4%20b%3Ac", ("a", "ä b:c")),
+        ({"buckets": (("seeds", "ro"),)}, "", ()),
+        ({"dedup": False}, "", ()),
+    ],
+)
+def test_a_response_says_which_buckets_it_fills(
+    facts: dict[str, Any], field: str | None, buckets: tuple[str, ...]
+) -> None:
+    answer, _ = pair(exchange(context=Context("news", **facts)))
+    said = fields(answer).get("WARC-Dedup-Buckets")
+    assert said == field
+    assert answer.line is not None
+    assert answer.line.buckets == buckets == parse_buckets(said)
+
+
+def test_a_304_of_a_conditional_request_is_a_revisit_of_what_it_is_about() -> None:
+    said = message("HTTP/1.1 304 Not Modified", 'ETag: "x"')
+    revisit, asked = pair(exchange(answer=said, unchanged=ORIGINAL, mime=None))
+    header = fields(revisit)
+    assert header.get("WARC-Type") == "revisit"
+    assert header.get("WARC-Profile") == "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+    assert header.get("WARC-Refers-To") == f"<urn:uuid:{ORIGINAL.record_id}>"
+    assert header.get("WARC-Refers-To-Target-URI") == ORIGINAL.url
+    assert header.get("WARC-Refers-To-Date") == iso_date(ORIGINAL.date)
+    assert header.get("WARC-Payload-Digest") is header.get("WARC-Truncated") is None
+    assert b"".join(revisit.chunks()) == said.head
+    assert revisit.line is not None
+    assert (revisit.line.kind, revisit.line.status, revisit.line.digest) == ("revisit", 304, None)
+    assert revisit.line.refers_to == ORIGINAL
+    assert fields(asked).get("WARC-Concurrent-To") == f"<urn:uuid:{revisit.record_id}>"

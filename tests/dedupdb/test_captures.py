@@ -114,47 +114,6 @@ def test_only_responses_and_revisits_are_near_unless_other_kinds_are_asked_for(c
     ]
 
 
-def test_originals_are_the_earliest_complete_success_of_each_payload(captures: Captures) -> None:
-    places = iter(range(100))
-
-    def kept(url: str, date: str, **changed: Any) -> Capture:
-        return capture(url, date, offset=next(places), **changed)
-
-    one, two = "11" * 32, "22" * 32
-    first = kept("http://example.org/first", "20260105", sha256=one)
-    short = kept("http://example.org/short", "20260105", sha256=one, payload_length=4)
-    other = kept("http://example.org/other", "20260103", sha256=two, status=203)
-    captures.add(
-        [
-            kept("http://example.org/later", "20260106", sha256=one),
-            kept("http://example.org/cut", "20260101", sha256=one, truncated="time"),
-            kept("http://example.org/error", "20260101", sha256=one, status=404),
-            kept("http://example.org/part", "20260101", sha256=one, status=206),
-            kept("http://example.org/again", "20260101", sha256=one, kind="revisit", refers_to=ORIGINAL),
-            kept("http://example.org/dom", "20260101", sha256=one, kind="resource"),
-            kept("http://example.org/unknown", "20260101", sha256=None),
-            kept("http://example.org/elsewhere", "20260101", sha256=one, collection="sports"),
-            *(first, short, other),
-        ]
-    )
-    assert list(captures.originals("news")) == [short, first, other]
-
-
-def test_each_digest_algorithm_has_originals_of_its_own(captures: Captures) -> None:
-    payload = "11" * 32
-    found = [
-        capture("http://example.org/", f"2026010{day}", offset=day, sha256=payload, digest=digest)
-        for day, digest in enumerate(["SHA1", f"sha256:{payload}", "SHA1", f"sha256:{payload}", "blake3:0"], 1)
-    ]
-    captures.add(found)
-    assert list(captures.originals("news")) == [found[0], found[1], found[4]]
-
-
-def test_originals_are_told_over_many_pages(captures: Captures) -> None:
-    captures.add(capture(offset=number, sha256=f"{number % 700:064x}") for number in range(2100))
-    assert [int(each.sha256 or "", 16) for each in captures.originals("news")] == list(range(700))
-
-
 def test_pruning_drops_what_is_not_at_the_offsets(captures: Captures) -> None:
     captures.add(capture(offset=offset) for offset in range(5))
     captures.add([capture(offset=7, filename="other.warc.gz")])

@@ -40,7 +40,7 @@ def writer(server: RedisServer, *, claim_seconds: float = 60, timeout_seconds: f
 
 
 def want(body: bytes, collection: str = "news", bucket: str = "") -> Want:
-    return Want(collection, hashlib.sha256(body).digest(), len(body), bucket)
+    return Want(collection, hashlib.sha256(body).digest(), len(body), (bucket,))
 
 
 def test_unknown_bytes_are_granted_to_the_first_and_held_for_the_second(writers: tuple[Claims, Claims]) -> None:
@@ -94,13 +94,14 @@ def test_a_commit_replaces_neither_a_known_original_nor_anothers_live_claim(writ
     "twin",
     [
         Want("sports", hashlib.sha256(b"a").digest(), 1),
-        Want("news", hashlib.sha256(b"a").digest(), 1, "pictures"),
+        Want("news", hashlib.sha256(b"a").digest(), 1, ("pictures",)),
+        Want("news", hashlib.sha256(b"a").digest(), 1, border="http://example.org/"),
         Want("news", hashlib.sha256(b"a").digest(), 2),
         Want("news", hashlib.sha256(b"b").digest(), 1),
         Want("news", hashlib.sha256(b"a").digest(), 1, algorithm="sha256"),
         Want("news", hashlib.sha256(b"a").digest(), 1, algorithm="blake3"),
     ],
-    ids=["collection", "bucket", "length", "digest", "algorithm", "another algorithm"],
+    ids=["collection", "bucket", "border", "length", "digest", "algorithm", "another algorithm"],
 )
 def test_bytes_differ_by_collection_bucket_length_and_digest(writers: tuple[Claims, Claims], twin: Want) -> None:
     writers[0].settle([(want(b"a"), ORIGINAL)], [], [], {})
@@ -241,7 +242,7 @@ def test_a_read_only_replica_is_unavailable(server: RedisServer) -> None:
 
 def test_wrong_type_of_one_key_fails_the_call_and_not_the_process(server: RedisServer) -> None:
     with server.client() as client, writer(server) as claims:
-        client.set(want(b"a").keys[0], "x")
+        client.set(want(b"a").places[0][0], "x")
         with pytest.raises(DedupUnavailable, match="WRONGTYPE"):
             claims.claim([want(b"a")])
 

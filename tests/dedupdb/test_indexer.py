@@ -21,11 +21,13 @@ from waiting import until
 
 from archive import cdxj
 from archive.capture import Capture, Original
+from archive.sections import DedupSettings
 from archive.settings import Settings
 from archive.warcfile import WarcWriter
 from dedupdb import query as queries
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims, Verdict, Want
+from dedupdb.eligible import Eligible
 from dedupdb.indexer import Indexer
 from dedupdb.redis_link import DedupUnavailable
 from dedupdb.stream import FIELD, STREAM
@@ -273,7 +275,7 @@ def test_the_dedup_store_rebuilt_from_disk_gives_the_same_answers(
     with server.client() as client:
         client.flushall()
     indexer.reconcile()
-    assert indexer.rebuild_dedup("news", claims) == len(responses)
+    assert indexer.rebuild_dedup("news", claims, Eligible(DedupSettings())) == len(responses)
     assert claims.claim([want(each) for each in responses]) == live == [as_original(each) for each in responses]
 
 
@@ -296,7 +298,7 @@ def test_a_rebuilt_dedup_store_forgets_what_is_not_in_the_index(
     gone = Want("news", hashlib.sha256(b"gone").digest(), 4)
     other = Want("sports", hashlib.sha256(b"gone").digest(), 4)
     claims.settle([(one, as_original(capture())) for one in (gone, other)], [], [], {})
-    assert indexer.rebuild_dedup("news", claims) == 1
+    assert indexer.rebuild_dedup("news", claims, Eligible(DedupSettings())) == 1
     cut = Want("news", hashlib.sha256(b"http://example.org/cut").digest(), 5)
     assert claims.claim([gone, cut, other]) == [Verdict.GRANTED, Verdict.GRANTED, as_original(capture())]
 
@@ -304,7 +306,7 @@ def test_a_rebuilt_dedup_store_forgets_what_is_not_in_the_index(
 def test_rebuilding_without_redis_says_so(server: RedisServer, indexer: Indexer, claims: Claims) -> None:
     server.kill()
     with pytest.raises(DedupUnavailable, match="Redis at"):
-        indexer.rebuild_dedup("news", claims)
+        indexer.rebuild_dedup("news", claims, Eligible(DedupSettings()))
 
 
 @pytest.mark.parametrize("folder", ["no collections", "no indexes", "odd name", "a file"])

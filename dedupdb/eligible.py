@@ -1,0 +1,111 @@
+"""Which payloads are deduplicated, and within which borders: the settings of `[dedup]` as one decision. Pure.
+
+The proxy asks of every response, and whoever rebuilds the dedup store asks the same of every row of the index, so
+that both have the same originals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from archive import url as urls
+from archive.capture import OWN_BUCKET, Capture, Micros, Original
+from archive.digest import DEFAULT_ALGORITHM, algorithm_of
+from archive.record import UNKNOWN_MIME
+from archive.sections import DedupSettings, read_statuses
+from dedupdb.claims import Want
+
+_NEVER: Final = 1 << 63
+"""A length that no payload has."""
+_TEXTS: Final = frozenset(
+    {
+        "application/ecmascript",
+        "application/javascript",
+        "application/json",
+        "application/x-javascript",
+        "application/xml",
+        "image/svg+xml",
+    }
+)
+
+
+class Eligible:
+    """The rules of one archive. Safe to share between threads."""
+
+    def __init__(self, settings: DedupSettings) -> None:
+        self.enabled = settings.enabled
+        self._settings = settings
+        self._statuses = read_statuses(settings.statuses)
+        self._filter = re.compile(settings.mime_filter) if settings.mime_filter else None
+        self._keeps_matching = settings.mime_filter_mode == "blacklist"
+        is_plain = not (settings.min_text_bytes or settings.min_binary_bytes or settings.mime_filter)
+        self._least = settings.min_bytes if is_plain else None
+        self._least_of = lru_cache(maxsize=1024)(self._least_for)
+        self._blackout = round(settings.blackout_seconds * 1_000_000)
+        self._by_url = settings.match != "digest"
+        self._by_key = settings.match == "equivalent"
+        self._own = () if settings.only_with_bucket else OWN_BUCKET
+
+    def takes(self, status: int | None, mime: str | None, length: int) -> bool:
+        """Whether a complete payload of that media type (without parameters, None for none) is deduplicated."""
+        least = self._least if self._least is not None else self._least_of(mime or "")
+        return length >= least and status in self._statuses
+
+    def want(
+        self,
+        collection: str,
+        url: str,
+        sha256: bytes,
+        length: int,
+        buckets: Sequence[tuple[str, str]] = (),
+        *,
+        algorithm: str = DEFAULT_ALGORITHM,
+    ) -> Want | None:
+        """The want for such a payload; None when its buckets (name, and `rw` or `ro`) leave nothing to search.
+
+        Without buckets it is the collection's own.
+        """
+        border = "" if not self._by_url else urls.key(url) if self._by_key else url
+        if not buckets:
+            return Want(collection, sha256, length, self._own, (), border, algorithm) if self._own else None
+        filled = tuple(name for name, mode in buckets if mode == "rw")
+        searched = tuple(name for name, mode in buckets if mode != "rw")
+        return Want(collection, sha256, length, filled, searched, border, algorithm)
+
+    def original(self, capture: Capture) -> tuple[Want, Original] | None:
+        """What a row of the index makes known: the payload and the buckets it fills; None when nothing."""
+        if capture.kind != "response" or capture.truncated is not None or capture.sha256 is None:
+            return None
+        mime = None if capture.mime == UNKNOWN_MIME else capture.mime
+        if not self.takes(capture.status, mime, capture.payload_length):
+            return None
+        buckets = [(name, "rw") for name in capture.buckets if name or self._own]
+        if not buckets:
+            return None
+        want = self.want(
+            capture.collection,
+            capture.url,
+            bytes.fromhex(capture.sha256),
+            capture.payload_length,
+            buckets,
+            algorithm=algorithm_of(capture.digest),
+        )
+        return (want, Original(capture.record_id, capture.url, capture.date)) if want else None
+
+    def in_blackout(self, url: str, date: Micros, original: Original) -> bool:
+        """Whether this copy comes so soon after its original, of the same URL, that it is not worth a record."""
+        return self._blackout > 0 and url == original.url and date - original.date <= self._blackout
+
+    def _least_for(self, mime: str) -> int:
+        if self._filter is not None and (self._filter.fullmatch(mime) is not None) is self._keeps_matching:
+            return _NEVER
+        settings = self._settings
+        return max(settings.min_bytes, settings.min_text_bytes if is_text(mime) else settings.min_binary_bytes)
+
+
+def is_text(mime: str) -> bool:
+    """Whether a media type, in lower case and without parameters, is text as `dedup.min_text_bytes` has it."""
+    return mime.startswith("text/") or mime.endswith(("+xml", "+json")) or mime in _TEXTS
