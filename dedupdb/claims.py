@@ -15,6 +15,7 @@ Keys, all of one collection in one hash slot:
 - In both, NUL and the algorithm's name follow the bucket's unless it is SHA-1.
 - `gf:{collection}:t:<job>` counters of a job, by name; and under `NUL writer` each writer's last serial, so that an
   increment sent twice counts once.
+- `gf:{collection}:whole` the mark of a store that has lost nothing, see `wholeness`.
 - `gf:captures` the stream of new captures, see `stream`.
 """
 
@@ -36,7 +37,7 @@ from dedupdb.packing import pack_length, pack_original, unpack_original
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
 from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entry
 
-__all__ = ["Claims", "DedupUnavailable", "Verdict", "Want"]
+__all__ = ["Claims", "DedupUnavailable", "Tallies", "Verdict", "Want", "mark_key"]
 
 type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
 """Increments by (collection, job), then by the counter's name."""
@@ -123,7 +124,8 @@ class Claims:
     """One writer's view of what the fleet has. Safe to share between threads; every call is one round trip."""
 
     def __init__(self, redis_url: str, *, claim_seconds: float, timeout_seconds: float) -> None:
-        self._link = RedisLink(redis_url, timeout_seconds=timeout_seconds)
+        self.link = RedisLink(redis_url, timeout_seconds=timeout_seconds)
+        """For further questions about the same store."""
         self._writer = secrets.token_bytes(16)
         self._claim_ms = max(1, round(claim_seconds * 1000))
         self._ledger = _Ledger(self._writer)
@@ -136,7 +138,7 @@ class Claims:
         """
         groups = _by_script(wants)
         answers: list[Original | Verdict] = [Verdict.HELD] * len(wants)
-        replies = self._link.run([self._claim_command([wants[place] for place in group]) for group in groups])
+        replies = self.link.run([self._claim_command([wants[place] for place in group]) for group in groups])
         for group, reply in zip(groups, replies, strict=True):
             for place, answer in zip(group, reply, strict=True):
                 answers[place] = _answer(answer)
@@ -161,32 +163,33 @@ class Claims:
         ]
         with self._ledger.lock:
             self._ledger.add(tallies)
-            self._link.run([*commands, *self._ledger.due()])
+            self.link.run([*commands, *self._ledger.due()])
             self._ledger.settled()
             # Only after an outage is there more: what was added while others were in doubt.
-            self._link.run(self._ledger.due())
+            self.link.run(self._ledger.due())
             self._ledger.settled()
 
     def restore(self, known: Iterable[tuple[Want, Original]]) -> int:
         """Make originals known again, after a loss; the first of equal ones wins. How many were not known."""
         restored = 0
         for batch in batched(known, _BATCH):
-            restored += sum(self._link.run(self._commits(batch), patient=True))
+            restored += sum(self.link.run(self._commits(batch), patient=True))
         return restored
 
     def forget(self, collection: str) -> int:
         """Forget a collection's originals; counters and live claims stay. How many hashes were dropped."""
-        return self._link.drop_matching(f"gf:{{{collection}}}:o:*".encode())
+        self.link.run([Command("DEL", (mark_key(collection),))], patient=True)
+        return self.link.drop_matching(f"gf:{{{collection}}}:o:*".encode())
 
     def tally(self, collection: str, job: str) -> dict[str, int]:
         """A job's counters so far. Raises DedupUnavailable."""
-        (reply,) = self._link.run([Command("HGETALL", (_tally_key(collection, job),))])
+        (reply,) = self.link.run([Command("HGETALL", (_tally_key(collection, job),))])
         pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True)
         return {name.decode(): int(count) for name, count in pairs if not name.startswith(b"\0")}
 
     def close(self) -> None:
         """Let the connections go; claims still held expire."""
-        self._link.close()
+        self.link.close()
 
     def __enter__(self) -> Claims:
         return self
@@ -267,6 +270,11 @@ def _announce(capture: Capture) -> Command:
 
 def _tally_key(collection: str, job: str) -> str:
     return f"gf:{{{collection}}}:t:{job}"
+
+
+def mark_key(collection: str) -> str:
+    """The key of the mark that a collection's originals are all known."""
+    return f"gf:{{{collection}}}:whole"
 
 
 def _by_script(wants: Sequence[Want]) -> list[list[int]]:

@@ -23,6 +23,7 @@ from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
 from dedupdb.sidecars import Sidecars
 from dedupdb.stream import STREAM, from_entry
 from dedupdb.trust import acceptable
+from dedupdb.wholeness import declare_whole
 
 logger = logging.getLogger(__name__)
 
@@ -118,7 +119,9 @@ class Indexer:
         Those are, by the rules given, the earliest of each payload and bucket. Raises DedupUnavailable.
         """
         claims.forget(collection)
-        return claims.restore(Originals(self._captures, eligible).of(collection))
+        restored = claims.restore(Originals(self._captures, eligible).of(collection))
+        declare_whole(claims.link, collection)
+        return restored
 
     def close(self) -> None:
         """Close the connections to Redis."""

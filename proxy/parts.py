@@ -10,6 +10,7 @@ from archive.settings import Settings
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
 from dedupdb.quotas import Quotas
+from dedupdb.recall import Recall
 from proxy.admission import Admission
 from proxy.egress import Routes
 from proxy.gate import Gate
@@ -30,6 +31,7 @@ class Parts:
 
     gate: Gate
     claims: Claims
+    recall: Recall
     keeper: Keeper
     recorder: Recorder
     captures: Captures
@@ -44,9 +46,10 @@ class Parts:
         opener = Opener(settings.proxy, resolver_of(settings.proxy))
         gate = Gate(settings.proxy)
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
-        keeper = Keeper(_for_keeping(settings), claims, process=str(index))
-        recorder = Recorder(settings, keeper, loop)
         captures = Captures(settings.database_url)
+        recall = Recall(claims, captures, settings.dedup)
+        keeper = Keeper(_for_keeping(settings), recall, process=str(index))
+        recorder = Recorder(settings, keeper, loop)
         quotas = Quotas(redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=seconds)
         services = Services(
             settings=settings.proxy,
@@ -64,9 +67,8 @@ class Parts:
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
             via=via_line(settings.proxy.via),
         )
-        return cls(
-            gate, claims, keeper, recorder, captures, Replayer(Archive(settings, captures), loop), opener, services
-        )
+        replayer = Replayer(Archive(settings, captures), loop)
+        return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services)
 
     def close(self) -> None:
         """Let go of everything; the recorder has stopped before."""

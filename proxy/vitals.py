@@ -38,6 +38,8 @@ class Vitals:
                 "revisits": counts["revisits"],
                 "lost": counts["lost"],
                 "dedup_unavailable": counts["dedup_unavailable"],
+                "dedup_in_doubt": parts.recall.in_doubt,
+                "recalled": parts.recall.recalled,
                 "log_lines_lost": counts["log_lines_lost"],
                 "dead_hosts": len(parts.opener.dead),
                 **{name: gate.counts[name] for name in ("refused", "unauthorized", "control_refused")},
