@@ -285,7 +285,7 @@ def test_the_rebuilt_store_keeps_the_algorithms_apart(indexer: Indexer, claims: 
     new = replace(old, date=old.date + 1, offset=1, digest=f"sha256:{payload.hex()}")
     captures.add([old, new])
 
-    assert indexer.rebuild_dedup("news", claims) == 2
+    assert indexer.rebuild_dedup("news", claims, Eligible(DedupSettings())) == 2
 
     third = Want("news", payload, 4, algorithm="blake3")
     assert claims.claim([want(old), want(new), third]) == [as_original(old), as_original(new), Verdict.GRANTED]
