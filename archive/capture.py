@@ -185,7 +185,8 @@ class Original:
 class Capture:
     """Where one record was kept: a line of the index.
 
-    `offset` and `length` are of the compressed member in `filename` (a bare name, final, without `.open`).
+    `offset` and `length` are of the compressed member in `filename` (its final name, without `.open`, as
+    seen from the collection's archive folder: with `/` when it lies in a subfolder).
     `digest` is the payload's as in `WARC-Payload-Digest`, SHA-1 without its label. `kind` "revisit" has `refers_to`.
     """
 

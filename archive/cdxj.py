@@ -35,7 +35,6 @@ from archive.reader import StoredRecord, bare_id, records
 from archive.record import UNKNOWN_MIME, parse_buckets
 from archive.source import OPEN_SUFFIX
 
-SUFFIX: Final = ".cdxj"
 _KINDS: Final[Mapping[str, RecordKind]] = {
     "response": "response",
     "revisit": "revisit",
@@ -117,11 +116,13 @@ def read(path: Path, collection: str) -> Iterator[Capture]:
                     raise ValueError(f"{path}:{number}: {error}") from error
 
 
-def captures_of(path: Path, collection: str | None = None) -> Iterator[Capture]:
+def captures_of(path: Path, collection: str | None = None, filename: str | None = None) -> Iterator[Capture]:
     """The captures of a WARC, told from the file alone, in its order: what its sidecar must say.
 
-    Without `collection`, the warcinfo's `isPartOf` names it. Raises WarcError at the first damage.
+    Without `collection`, the warcinfo's `isPartOf` names it. `filename` is needed for a file in a subfolder.
+    Raises WarcError at the first damage.
     """
+    filename = filename or path.name.removesuffix(OPEN_SUFFIX)
     waiting: Capture | None = None
     request: StoredRecord | None = None
     for record in records(path):
@@ -134,7 +135,7 @@ def captures_of(path: Path, collection: str | None = None) -> Iterator[Capture]:
         elif record.kind in _KINDS:
             if waiting:
                 yield waiting
-            waiting = _stored(record, collection or "")
+            waiting = _stored(record, collection or "", filename)
             if request and waiting.record_id in request.concurrent_to:
                 waiting = replace(waiting, method=request.http.method)
     if waiting:
@@ -185,7 +186,7 @@ def _original(said: dict[str, Any]) -> Original | None:
     return Original(said.get("refers_to", ""), said["refers_to_url"], parse_date(said["refers_to_date"]))
 
 
-def _stored(record: StoredRecord, collection: str) -> Capture:
+def _stored(record: StoredRecord, collection: str, filename: str) -> Capture:
     head = record.http if record.is_http else None
     said = record.fields.get("WARC-Payload-Digest") or ""
     algorithm = parse_digest(said or record.fields.get("WARC-Block-Digest") or "")[0] or DEFAULT_ALGORITHM
@@ -205,7 +206,7 @@ def _stored(record: StoredRecord, collection: str) -> Capture:
         status=head.status if head else None,
         digest=None if is_revisit and not said else as_indexed(said) or index_text(algorithm, taken.digest()),
         kind=_KINDS[record.kind],
-        filename=record.path.name.removesuffix(OPEN_SUFFIX),
+        filename=filename,
         offset=record.offset,
         length=record.finish() - record.offset,
         record_id=record.record_id,

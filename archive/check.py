@@ -16,7 +16,7 @@ from archive import digest as digests
 from archive.capture import Micros, parse_date
 from archive.findings import Measured, block_findings, field_findings, length_findings
 from archive.reader import StoredRecord, bare_id, next_record
-from archive.source import PATTERNS, Source, WarcError
+from archive.source import Source, WarcError, warc_files
 
 _ANSWERS: Final = ("response", "revisit")
 
@@ -75,7 +75,7 @@ def check(path: Path) -> Iterator[Problem]:
     Of a single file, revisits of originals that are not in it are let pass. Raises FileNotFoundError.
     """
     is_folder = path.is_dir()
-    files = sorted(found for pattern in PATTERNS for found in path.rglob(pattern)) if is_folder else [path]
+    files = warc_files(path) if is_folder else [path]
     seen = _FileSet()
     for file in files:
         yield from _check_file(file, seen)

@@ -15,7 +15,7 @@ from typing import Final
 
 from archive import cdxj
 from archive.capture import Capture
-from archive.source import OPEN_SUFFIX
+from archive.place import Place
 
 _WRITE_SIZE: Final = 1 << 20
 
@@ -26,12 +26,12 @@ class OpenFile:
     Every method raises OSError; what to do then is the caller's: `roll_back`, or `abandon`.
     """
 
-    def __init__(self, archive: Path, indexes: Path, name: str) -> None:
-        """Creates NAME.open and takes its lock. Raises FileExistsError when the name is taken."""
-        self.name = name
-        self.path = archive / (name + OPEN_SUFFIX)
-        self.final = archive / name
-        self.sidecar = indexes / (name + cdxj.SUFFIX)
+    def __init__(self, place: Place) -> None:
+        """Creates the file, and the folders it lies in, and takes its lock. Raises FileExistsError for a name taken."""
+        self.name = place.name
+        self.path = place.growing
+        self.final = place.warc
+        self.sidecar = place.sidecar
         self.size = 0
         self.durable = 0
         self._lines_durable = 0
@@ -39,6 +39,8 @@ class OpenFile:
         self._waiting_bytes = 0
         self._is_named = False
         self._is_doubtful = False
+        make_folder(self.path.parent)
+        make_folder(self.sidecar.parent)
         self._fd = create_locked(self.path)
         try:
             self._lines_fd = os.open(self.sidecar, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
@@ -149,6 +151,14 @@ def rename_new(old: Path, new: Path) -> None:
     if new.exists():
         raise FileExistsError(f"{new} exists already")
     old.rename(new)
+
+
+def make_folder(folder: Path) -> None:
+    """Sees to it that there is this folder, and that its name and those of the folders it is in are durable."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

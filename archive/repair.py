@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from archive import cdxj
-from archive.openfile import rename_new, sync_folder
+from archive.openfile import make_folder, rename_new, sync_folder
+from archive.place import Place, closed, growing
 from archive.reader import next_record
 from archive.settings import Settings
-from archive.source import OPEN_SUFFIX, Source, WarcError, warc_files
+from archive.source import Source, WarcError
 
 log = logging.getLogger(__name__)
 
@@ -76,15 +77,14 @@ def repair(settings: Settings, collection: str) -> list[Repaired]:
 
     A file that can't be repaired is reported as FAILED, and the others are still looked after.
     """
-    archive, indexes = settings.archive_dir(collection), settings.index_dir(collection)
-    found: list[Repaired] = []
-    for path in sorted(archive.glob(f"*{OPEN_SUFFIX}")):
-        with _locked(path) as file:
+    folder, found = settings.collection(collection), list[Repaired]()
+    for place in growing(folder):
+        with _locked(place.growing) as file:
             if file is not None:
-                found.append(_tried(path, partial(_close, path, file, collection, indexes)))
-    for path in warc_files(archive):
-        if not (indexes / (path.name + cdxj.SUFFIX)).exists():
-            found.append(_tried(path, partial(_index, path, collection, indexes)))
+                found.append(_tried(place, partial(_close, place, file, collection)))
+    for place in closed(folder):
+        if not place.sidecar.exists():
+            found.append(_tried(place, partial(_index, place, collection)))
     for each in found:
         log.log(logging.ERROR if each.outcome is Outcome.FAILED else logging.WARNING, "repair: %s", each)
     return found
@@ -113,55 +113,54 @@ def whole_part(path: Path) -> WholePart:
     return WholePart(length, records, captures, "the last response lacks its request" if awaited else "")
 
 
-def _tried(path: Path, step: Callable[[], Repaired]) -> Repaired:
+def _tried(place: Place, step: Callable[[], Repaired]) -> Repaired:
     try:
         return step()
     except (OSError, ValueError) as error:
-        return Repaired(path.name.removesuffix(OPEN_SUFFIX), Outcome.FAILED, reason=str(error))
+        return Repaired(place.name, Outcome.FAILED, reason=str(error))
 
 
-def _close(path: Path, file: BinaryIO, collection: str, indexes: Path) -> Repaired:
-    final = path.with_name(path.name.removesuffix(OPEN_SUFFIX))
-    sidecar = indexes / (final.name + cdxj.SUFFIX)
+def _close(place: Place, file: BinaryIO, collection: str) -> Repaired:
+    path = place.growing
     whole, size = whole_part(path), os.fstat(file.fileno()).st_size
     cut = size - whole.length
-    tail = _quarantine(file, whole.length, path.parent.parent / "quarantine", final.name) if cut else None
+    tail = _quarantine(file, whole.length, place.tail) if cut else None
     if not whole.captures:
-        sidecar.unlink(missing_ok=True)
+        place.sidecar.unlink(missing_ok=True)
         path.unlink()
         sync_folder(path.parent)
-        return Repaired(final.name, Outcome.REMOVED, whole.records, cut, tail, whole.reason)
+        return Repaired(place.name, Outcome.REMOVED, whole.records, cut, tail, whole.reason)
     file.truncate(whole.length)
     os.fsync(file.fileno())
-    _write_sidecar(path, sidecar, collection)
-    rename_new(path, final)
+    _write_sidecar(path, place, collection)
+    rename_new(path, place.warc)
     sync_folder(path.parent)
-    return Repaired(final.name, Outcome.CLOSED, whole.records, cut, tail, whole.reason)
+    return Repaired(place.name, Outcome.CLOSED, whole.records, cut, tail, whole.reason)
 
 
-def _index(path: Path, collection: str, indexes: Path) -> Repaired:
-    return Repaired(path.name, Outcome.INDEXED, _write_sidecar(path, indexes / (path.name + cdxj.SUFFIX), collection))
+def _index(place: Place, collection: str) -> Repaired:
+    return Repaired(place.name, Outcome.INDEXED, _write_sidecar(place.warc, place, collection))
 
 
-def _write_sidecar(path: Path, sidecar: Path, collection: str) -> int:
-    lines = [cdxj.line(capture) for capture in cdxj.captures_of(path, collection)]
-    sidecar.parent.mkdir(parents=True, exist_ok=True)
-    cdxj.write_sorted(sidecar, lines)
-    sync_folder(sidecar.parent)
+def _write_sidecar(path: Path, place: Place, collection: str) -> int:
+    lines = [cdxj.line(capture) for capture in cdxj.captures_of(path, collection, place.name)]
+    make_folder(place.sidecar.parent)
+    cdxj.write_sorted(place.sidecar, lines)
+    sync_folder(place.sidecar.parent)
     return len(lines)
 
 
-def _quarantine(file: BinaryIO, start: int, folder: Path, name: str) -> Path:
+def _quarantine(file: BinaryIO, start: int, tail: Path) -> Path:
     """Copies what is to be cut off, durably, before it is cut off."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tail, fresh = folder / f"{name}.tail", folder / f"{name}.tail.new"
+    make_folder(tail.parent)
+    fresh = tail.with_name(tail.name + ".new")
     with fresh.open("wb") as copy:
         file.seek(start)
         shutil.copyfileobj(file, copy, _COPY_SIZE)
         copy.flush()
         os.fsync(copy.fileno())
     fresh.replace(tail)
-    sync_folder(folder)
+    sync_folder(tail.parent)
     return tail
 
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from archive.digest import Algorithm
-from archive.warcname import DEFAULT_TEMPLATE, checked_template
+from archive.warcname import DEFAULT_TEMPLATE, checked_folder, checked_template
 
 type Deliver = Literal["durable", "written", "at_once"]
 type Compression = Literal["gzip", "zstd"]
@@ -40,6 +40,10 @@ class ArchiveSettings(Section):
     warc_name: str = Field(
         DEFAULT_TEMPLATE, description="template of file names; also knows {timestamp14}; needs a time and {random}"
     )
+    warc_folder: str = Field(
+        "",
+        description="template of subfolders, such as {prefix}/{year}/{month}; also day, hour, hostname, process",
+    )
     compression: Compression = Field("gzip", description="gzip, or zstd: .warc.zst, smaller and read by fewer tools")
     zstd_level: int = Field(3, ge=1, le=19, description="zstd's level: 1 fastest, 19 smallest")
     gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
@@ -58,6 +62,11 @@ class ArchiveSettings(Section):
     @classmethod
     def _names_are_unique(cls, template: str) -> str:
         return checked_template(template)
+
+    @field_validator("warc_folder")
+    @classmethod
+    def _folders_stay_inside(cls, template: str) -> str:
+        return checked_folder(template)
 
 
 class StorageSettings(Section):

@@ -14,8 +14,8 @@ from archive.zstdframe import DICTIONARY_MAGIC, FRAME_MAGIC, FrameReader, ZstdEr
 
 OPEN_SUFFIX: Final = ".open"
 """What the name of a WARC ends with while it is being written."""
-PATTERNS: Final = ("*.warc.gz", "*.warc.zst", "*.warc")
-"""What files are called once they are closed."""
+ENDINGS: Final = (".warc.gz", ".warc.zst", ".warc")
+"""What names of files end with once they are closed."""
 READ_SIZE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _MAGIC_SIZE: Final = 4
@@ -178,5 +178,10 @@ def open_either(path: Path) -> BinaryIO:
 
 
 def warc_files(folder: Path) -> list[Path]:
-    """The closed WARC files of a folder, by name."""
-    return sorted(path for pattern in PATTERNS for path in folder.glob(pattern))
+    """The closed WARC files below a folder, in its subfolders too, by name."""
+    return files_below(folder, ENDINGS)
+
+
+def files_below(folder: Path, endings: str | tuple[str, ...]) -> list[Path]:
+    """The files below a folder whose names end so, by name; none when the folder is not there."""
+    return sorted(place / name for place, _, names in folder.walk() for name in names if name.endswith(endings))

@@ -73,14 +73,18 @@ class Storage:
         self._has_folders = _OBJECT_STORES.isdisjoint(self._protocols())
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Names and sizes of the files of a folder, nothing when it is not there. Raises StorageError."""
+        """Names, as seen from there, and sizes of the files below a folder; nothing when it is not there.
+
+        Raises StorageError.
+        """
         path = self._path(folder)
         with self._errors("list", folder):
             try:
-                found = self._fs.ls(path, detail=True)
+                found = self._fs.find(path, detail=True)
             except FileNotFoundError:
                 return {}
-        return {_name(entry["name"]): int(entry["size"]) for entry in found if entry["type"] == "file"}
+        start = len(self._fs._strip_protocol(path)) + 1
+        return {str(entry["name"])[start:]: int(entry["size"]) for entry in found.values() if entry["type"] == "file"}
 
     def put(self, source: Path, name: str, is_over: Callable[[], bool], *, replace: bool = False) -> bool:
         """Sees to it that the storage has this file, verified; False when it had one of that name and size before.
@@ -167,10 +171,6 @@ def without_password(url: str) -> str:
     """The URL without user name and password, for logs."""
     parts = urlsplit(url)
     return url if "@" not in parts.netloc else parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
-def _name(path: Any) -> str:
-    return str(path).rstrip("/").rpartition("/")[2]
 
 
 def _measured(file: BinaryIO, is_over: Callable[[], bool], write: Callable[[bytes], Any] | None = None) -> _Measured:

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from archive.capture import iso_date, now_micros
-from archive.cdxj import SUFFIX
+from archive.place import SIDECAR_SUFFIX, Place, closed
 from archive.settings import Settings
-from archive.source import warc_files
 from archive.storage import Stopped, Storage, StorageConflict, StorageError
 
 log = logging.getLogger(__name__)
@@ -38,19 +37,32 @@ _FAILURES_IN_A_ROW: Final = 3
 class Finished:
     """A closed WARC of the home and its sidecar."""
 
-    collection: str
-    warc: Path
-    sidecar: Path
+    place: Place
+
+    @property
+    def collection(self) -> str:
+        """Which it belongs to."""
+        return self.place.folder.name
+
+    @property
+    def warc(self) -> Path:
+        """The file itself."""
+        return self.place.warc
+
+    @property
+    def sidecar(self) -> Path:
+        """Its index lines."""
+        return self.place.sidecar
 
     @property
     def name(self) -> str:
         """The WARC's name in the storage."""
-        return f"{self.collection}/archive/{self.warc.name}"
+        return f"{self.collection}/archive/{self.place.name}"
 
     @property
     def sidecar_name(self) -> str:
         """The sidecar's name in the storage."""
-        return f"{self.collection}/indexes/{self.sidecar.name}"
+        return f"{self.collection}/indexes/{self.place.name}{SIDECAR_SUFFIX}"
 
 
 @dataclass(slots=True)
@@ -144,7 +156,7 @@ class Uploader:
         """What was handed over before this uploader was started. Raises StorageError."""
         there = self._storage.sizes(f"{collection}/archive")
         mine = [file for file in files if file.collection == collection]
-        self._done |= {file.name for file in mine if there.get(file.warc.name) == file.warc.stat().st_size}
+        self._done |= {file.name for file in mine if there.get(file.place.name) == file.warc.stat().st_size}
         self._listed.add(collection)
 
     def _tried(
@@ -225,7 +237,5 @@ class Uploader:
 
 def finished(home: Path) -> Iterator[Finished]:
     """The closed WARC files of all collections, oldest names first."""
-    for folder in sorted((home / "collections").glob("*/archive")):
-        collection = folder.parent
-        for path in warc_files(folder):
-            yield Finished(collection.name, path, collection / "indexes" / (path.name + SUFFIX))
+    for folder in sorted((home / "collections").glob("*")):
+        yield from map(Finished, closed(folder))

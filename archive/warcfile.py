@@ -28,6 +28,7 @@ from typing import Final
 from archive.capture import Capture, now_micros
 from archive.gzipmember import packed, packed_stream, stored_stream
 from archive.openfile import OpenFile
+from archive.place import Place
 from archive.reader import read_record
 from archive.record import RECORD_END, Record, new_id
 from archive.repair import Repaired, repair
@@ -67,7 +68,7 @@ class WarcWriter:
         self._process = process
         self._serials = count()
         self._archive = settings.archive_dir(collection)
-        self._indexes = settings.index_dir(collection)
+        self._folder = settings.collection(collection)
         self._file: OpenFile | None = None
         self._new_captures: list[Capture] = []
         self._used = time.monotonic()
@@ -166,11 +167,9 @@ class WarcWriter:
             raise alarm
 
     def _open(self) -> OpenFile:
-        self._archive.mkdir(parents=True, exist_ok=True)
-        self._indexes.mkdir(parents=True, exist_ok=True)
         self._file = file = self._create()
         record = warcinfo_record(
-            file.name,
+            file.final.name,
             self._settings,
             self._collection,
             record_id=self._warcinfo_id,
@@ -191,9 +190,10 @@ class WarcWriter:
                 hostname=_hostname(),
                 process=self._process,
                 ending=".warc.zst" if self._zstd else ".warc.gz",
+                folder=self._settings.archive.warc_folder,
             )
             try:
-                return OpenFile(self._archive, self._indexes, name)
+                return OpenFile(Place(self._folder, name))
             except FileExistsError as error:
                 log.warning("another name is needed: %s", error)
         raise FileExistsError(f"{_NAME_TRIES} new names in {self._archive} were all taken")

@@ -19,8 +19,10 @@ from typing import BinaryIO, Final
 
 from archive import cdxj
 from archive.capture import Capture
+from archive.openfile import make_folder
+from archive.place import SIDECAR_SUFFIX, Place, closed, sidecars
 from archive.sections import NAME_PATTERN
-from archive.source import WarcError, warc_files
+from archive.source import WarcError
 from dedupdb.captures import Captures, Position
 from dedupdb.trust import acceptable
 
@@ -64,17 +66,17 @@ class Sidecars:
 
         A damaged file gets none: `ghostfleet check` tells what is the matter with it.
         """
-        folder, written = self._collections / collection, 0
-        for path in warc_files(folder / "archive"):
-            sidecar = folder / "indexes" / (path.name + cdxj.SUFFIX)
-            if sidecar.exists():
+        written = 0
+        for place in closed(self._collections / collection):
+            if place.sidecar.exists():
                 continue
-            sidecar.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(place.sidecar.parent)
             try:
-                cdxj.write_sorted(sidecar, [cdxj.line(capture) for capture in cdxj.captures_of(path, collection)])
+                captures = cdxj.captures_of(place.warc, collection, place.name)
+                cdxj.write_sorted(place.sidecar, [cdxj.line(capture) for capture in captures])
                 written += 1
             except (WarcError, OSError) as error:
-                logger.warning("%s gets no sidecar: %s", path, error)
+                logger.warning("%s gets no sidecar: %s", place.warc, error)
         return written
 
     def reset(self, collection: str) -> int:
@@ -84,49 +86,54 @@ class Sidecars:
     def _reconcile_folder(self, folder: Path) -> int:
         marks = self._captures.positions(source(folder.name, ""))
         added = 0
-        for path in sorted((folder / "indexes").glob(f"*{cdxj.SUFFIX}")):
-            mark = Mark.read(marks.get(source(folder.name, path.name), "0 0 0"))
+        for place in sidecars(folder):
+            mark = Mark.read(marks.get(_source(place), "0 0 0"))
             try:
-                added += self._reconcile_file(folder.name, path, mark)
+                added += self._reconcile_file(place, mark)
             except OSError as error:
-                logger.warning("sidecar %s can't be read now: %s", path, error)
+                logger.warning("sidecar %s can't be read now: %s", place.sidecar, error)
         return added
 
-    def _reconcile_file(self, collection: str, path: Path, mark: Mark) -> int:
-        with path.open("rb") as file:
+    def _reconcile_file(self, place: Place, mark: Mark) -> int:
+        with place.sidecar.open("rb") as file:
             if _continues(file, mark):
-                return self._read_on(collection, path, file, mark)
+                return self._read_on(place, file, mark)
             start = Mark(os.fstat(file.fileno()).st_ino)
-            return (self._read_again if mark.inode else self._read_on)(collection, path, file, start)
+            return (self._read_again if mark.inode else self._read_on)(place, file, start)
 
-    def _read_on(self, collection: str, path: Path, file: BinaryIO, mark: Mark) -> int:
+    def _read_on(self, place: Place, file: BinaryIO, mark: Mark) -> int:
         """Take in all whole lines after the mark."""
         added = 0
         for lines, reached in _chunks(file, mark):
-            captures = _captures_of(lines, collection, path)
-            added += self._captures.add(captures, position=Position(source(collection, path.name), str(reached)))
+            added += self._captures.add(_captures_of(lines, place), position=Position(_source(place), str(reached)))
         return added
 
-    def _read_again(self, collection: str, path: Path, file: BinaryIO, mark: Mark) -> int:
+    def _read_again(self, place: Place, file: BinaryIO, mark: Mark) -> int:
         """Take in a sidecar that is not what it was, and drop captures of its WARC that it no longer has.
 
         Its position comes last: whoever is stopped before finds it to be read again.
         """
-        added, offsets, own = 0, set[int](), path.name.removesuffix(cdxj.SUFFIX)
+        added, offsets, collection = 0, set[int](), place.folder.name
         for lines, reached in _chunks(file, mark):
-            captures = list(_captures_of(lines, collection, path))
-            offsets |= {capture.offset for capture in captures if capture.filename == own}
+            captures = list(_captures_of(lines, place))
+            offsets |= {capture.offset for capture in captures if capture.filename == place.name}
             added += self._captures.add(captures)
             mark = reached
-        if dropped := self._captures.prune(collection, own, offsets):
-            logger.warning("collection %s: %d captures are no longer in %s; dropped", collection, dropped, path)
-        self._captures.add((), position=Position(source(collection, path.name), str(mark)))
+        if dropped := self._captures.prune(collection, place.name, offsets):
+            logger.warning(
+                "collection %s: %d captures are no longer in %s; dropped", collection, dropped, place.sidecar
+            )
+        self._captures.add((), position=Position(_source(place), str(mark)))
         return added
 
 
 def source(collection: str, name: str) -> str:
     """Under which name the position of a sidecar is kept; for no name, the start of all the collection's."""
     return f"sidecar/{collection}/{name}"
+
+
+def _source(place: Place) -> str:
+    return source(place.folder.name, place.name + SIDECAR_SUFFIX)
 
 
 def _continues(file: BinaryIO, mark: Mark) -> bool:
@@ -155,10 +162,10 @@ def _tail_before(file: BinaryIO, offset: int) -> bytes:
     return file.read(offset - file.tell())
 
 
-def _captures_of(lines: bytes, collection: str, path: Path) -> Iterator[Capture]:
+def _captures_of(lines: bytes, place: Place) -> Iterator[Capture]:
     for line in lines.split(b"\n"):
         if line.strip() and not line.startswith((b"!", b"#")):
             try:
-                yield acceptable(cdxj.parse(line.decode(), collection))
+                yield acceptable(cdxj.parse(line.decode(), place.folder.name))
             except (ValueError, OverflowError, RecursionError) as error:
-                logger.warning("sidecar %s: a line is left out: %s", path, error)
+                logger.warning("sidecar %s: a line is left out: %s", place.sidecar, error)

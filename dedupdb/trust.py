@@ -12,7 +12,7 @@ from typing import Final
 from archive.capture import Capture
 from archive.sections import NAME_PATTERN
 
-_BARE_NAME: Final = re.compile(r"[^/\\\0:]+")
+_SAFE_NAME: Final = re.compile(r"(?!\.)[^/\\\0:]+(/(?!\.)[^/\\\0:]+){0,8}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _TEXTS: Final = ("key", "url", "mime", "kind", "filename", "record_id", "method")
 _OPTIONAL_TEXTS: Final = ("digest", "job", "page_id", "sha256", "truncated")
@@ -25,8 +25,8 @@ def acceptable(capture: Capture) -> Capture:
     _check_numbers(capture)
     if not re.fullmatch(NAME_PATTERN, capture.collection):
         raise ValueError(f"collection {capture.collection[:80]!r} is no name; allowed is {NAME_PATTERN}")
-    if not _BARE_NAME.fullmatch(capture.filename) or capture.filename in (".", ".."):
-        raise ValueError(f"filename {capture.filename[:200]!r} is not the bare name of a file in the collection")
+    if not _SAFE_NAME.fullmatch(capture.filename):
+        raise ValueError(f"filename {capture.filename[:200]!r} is not the name of a file in the collection")
     if capture.sha256 is not None and not _SHA256.fullmatch(capture.sha256):
         raise ValueError(f"sha256 {capture.sha256[:80]!r} is not 64 hexadecimal digits")
     return capture

@@ -107,6 +107,24 @@ def test_a_finished_warc_and_its_sidecar_are_copied_byte_for_byte(settings: Sett
     assert list(check(target)) == []
 
 
+def test_subfolders_are_kept_in_the_storage(home: Path, target: Path) -> None:
+    settings = load(
+        {"home": str(home), "storage.url": str(target), "archive.warc_folder": "{prefix}/{year}"}, environment={}
+    )
+    (warc,) = written(settings)
+    place = warc.relative_to(settings.archive_dir("news"))
+    assert len(place.parts) == 3
+
+    assert Uploader(settings).look()
+
+    assert (target / "news/archive" / place).read_bytes() == warc.read_bytes()
+    assert (target / f"news/indexes/{place}.cdxj").exists()
+    assert list(check(target)) == []
+    again = Uploader(settings)
+    assert again.look()
+    assert (again.status.handed_over, again.status.waiting) == (0, 0), "it knows what is there"
+
+
 def test_a_file_still_written_is_not_touched(settings: Settings, target: Path) -> None:
     writer = WarcWriter(settings, "news")
     keep(writer, exchange())

@@ -11,7 +11,7 @@ from exchanges import exchange, keep
 from archive.reader import read_record
 from archive.settings import SettingsError, load
 from archive.warcfile import WarcWriter
-from archive.warcname import DEFAULT_TEMPLATE, FIELDS, checked_template, warc_name
+from archive.warcname import DEFAULT_TEMPLATE, FIELDS, FOLDER_FIELDS, checked_folder, checked_template, warc_name
 
 
 def name(template: str, serial: int = 3) -> str:
@@ -70,6 +70,42 @@ def test_a_template_that_cant_be_is_refused_in_one_line(tmp_path: Path, template
 
     assert says in str(refused.value)
     assert "archive.warc_name" in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_every_field_of_a_folder_is_filled() -> None:
+    folder = checked_folder("/".join(f"{{{field}}}" for field in FOLDER_FIELDS))
+
+    found = warc_name(
+        DEFAULT_TEMPLATE, prefix="news", serial=0, hostname="mole", process="1", ending=".warc.gz", folder=folder
+    )
+
+    year, month, day, hour = re.fullmatch(r"news/(\d{4})/(\d\d)/(\d\d)/(\d\d)/mole/1/news-\S+", found).groups()  # type: ignore[union-attr]
+    assert f"news-{year}{month}{day}{hour}" in found, "folder and name tell the same moment"
+
+
+@pytest.mark.parametrize(
+    ("template", "says"),
+    [
+        ("..", "not at its start"),
+        ("{prefix}/../..", "not at its start"),
+        (".hidden/{year}", "not at its start"),
+        ("/srv/warcs", "none at the start"),
+        ("{year}/", "none at the start"),
+        ("{year}//{month}", "none at the start"),
+        ("C:\\{year}", "letters, digits"),
+        ("{year}/{random}", "{random} is none of {prefix}"),
+        ("{year!r}", "can't be formatted further"),
+        ("{year", "braces"),
+        ("/".join("abcdefghi"), "9 folders"),
+    ],
+)
+def test_a_folder_that_leads_elsewhere_is_refused_in_one_line(tmp_path: Path, template: str, says: str) -> None:
+    with pytest.raises(SettingsError) as refused:
+        load({"home": str(tmp_path), "archive.warc_folder": template}, environment={})
+
+    assert says in str(refused.value)
+    assert "archive.warc_folder" in str(refused.value)
     assert "\n" not in str(refused.value)
 
 

@@ -17,6 +17,7 @@ from dedupdb.trust import acceptable
     [
         {},
         {"kind": "revisit", "refers_to": Original("id", "http://example.org/\u00e4", 5), "sha256": None},
+        {"filename": "daily/2026/11/a.warc.gz"},
         {"status": None, "digest": None, "job": "daily", "offset": 2**62},
         {"filename": "REC-20200101000000-host,name.warc"},
     ],
@@ -34,6 +35,10 @@ def test_an_acceptable_capture_is_handed_on(changed: dict[str, Any]) -> None:
         ("filename", ".."),
         ("filename", "../../etc/passwd"),
         ("filename", "/etc/passwd"),
+        ("filename", "2026/../../a.warc.gz"),
+        ("filename", "2026/./a.warc.gz"),
+        ("filename", "2026//a.warc.gz"),
+        ("filename", "2026/"),
         ("filename", "a\\b.warc.gz"),
         ("filename", "http://example.org/a.warc.gz"),
         ("filename", "a\0.warc.gz"),
