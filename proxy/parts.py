@@ -12,6 +12,7 @@ from dedupdb.claims import Claims
 from dedupdb.quotas import Quotas
 from proxy.admission import Admission
 from proxy.egress import Routes
+from proxy.extensions import Extensions, extensions_of
 from proxy.gate import Gate
 from proxy.heads import via_line
 from proxy.keep import Keeper
@@ -36,16 +37,20 @@ class Parts:
     replayer: Replayer
     opener: Opener
     services: Services
+    extensions: Extensions | None
+    """Users' addons; None when there are none."""
 
     @classmethod
     def assemble(cls, settings: Settings, index: int, redis_url: str, loop: asyncio.AbstractEventLoop) -> Self:
-        """The parts of the `index`-th process. Raises SettingsError for certificate files that can't be used."""
+        """The parts of the `index`-th process. Raises SettingsError for files that can't be used."""
         seconds = settings.redis.timeout_seconds
+        extensions = extensions_of(settings)
         opener = Opener(settings.proxy, resolver_of(settings.proxy))
         gate = Gate(settings.proxy)
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
         keeper = Keeper(_for_keeping(settings), claims, process=str(index))
         recorder = Recorder(settings, keeper, loop)
+        recorder.after_keep = extensions.kept if extensions is not None else None
         captures = Captures(settings.database_url)
         quotas = Quotas(redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=seconds)
         services = Services(
@@ -64,12 +69,13 @@ class Parts:
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
             via=via_line(settings.proxy.via),
         )
-        return cls(
-            gate, claims, keeper, recorder, captures, Replayer(Archive(settings, captures), loop), opener, services
-        )
+        replayer = Replayer(Archive(settings, captures), loop)
+        return cls(gate, claims, keeper, recorder, captures, replayer, opener, services, extensions)
 
     def close(self) -> None:
         """Let go of everything; the recorder has stopped before."""
+        if self.extensions is not None:
+            self.extensions.stop()
         self.services.pool.close_idle(float("inf"))
         self.replayer.stop()
         self.services.admission.stop()
