@@ -245,6 +245,24 @@ class ProxySettings(Section):
     heartbeat_seconds: float = Field(
         5, gt=0, description="how often a process tells Redis that it serves; after three without, it is not listed"
     )
+    addons: tuple[str, ...] = Field(
+        (), description="addons of your own, comma separated: .py files, or entry points of the group ghostfleet.addons"
+    )
+
+    script_folder: str = Field(
+        "", description="folder of the mitmproxy scripts that sessions may name; empty allows none"
+    )
+    scripts: tuple[str, ...] = Field(
+        (), description="mitmproxy scripts, of that folder, for traffic without a session; comma separated"
+    )
+    script_body_bytes: int = Field(
+        16_777_216, ge=1, description="bodies larger than this pass scripts by: they see heads, and content None"
+    )
+
+    @field_validator("addons", "scripts", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return tuple(name.strip() for name in value.split(",") if name.strip()) if isinstance(value, str) else value
 
 
 class FrontierSettings(Section):

@@ -19,6 +19,7 @@ from mitmproxy.proxy.layers.tls import TlsFailedClientHook
 
 from proxy.gate import Gate, Refused, Session
 from proxy.relay import Stream
+from proxy.scripts import ScriptFolder
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class House(Protocol):
 
     options: Options
     addons: AddonManager
+    scripts: ScriptFolder
     gate: Gate
     connections: dict[str, ClientConnection]
     """By the id of mitmproxy's client object."""

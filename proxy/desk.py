@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
-from functools import lru_cache
 from typing import Final
-from urllib.parse import quote
 
-from archive.url import DEFAULT_PORTS, UrlError, ascii_host
 from proxy import heads
 from proxy.delivery import Client
+from proxy.extensions import Extensions
 from proxy.fetch import Fetch
 from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, Framing, RequestHead, request_framing
@@ -21,63 +18,20 @@ from proxy.policy import Policy, policy_of
 from proxy.refusal import Refused
 from proxy.relay import Exchanging, Tunnel
 from proxy.replayer import Replayer
+from proxy.scripted import Asking, Scripted
 from proxy.services import Services
 from proxy.slices import range_from_start, without_range
+from proxy.target import ABSOLUTE, Target, host_and_port, target_of
 from proxy.upstream import Destination
 from proxy.wishes import Meta
 from proxy.writerecord import WriteRecord
 
-_ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]+)([^#]*)", re.IGNORECASE)
-_PORT: Final = re.compile(r"[0-9]{1,5}")
 _CONTROL_METHODS: Final = frozenset(("WARCPROX_WRITE_RECORD", "PUTMETA"))
-_SAFE: Final = "!$&'()*+,;=:@/?%-._~[]|^`{}\"\\<>"
 
 
-class Target:
-    """What a request asks for: its URL, and where and how to ask the origin for it."""
-
-    __slots__ = ("destination", "host", "path", "url")
-
-    def __init__(self, scheme: str, authority: str, path: str) -> None:
-        destination, self.host, prefix = _origin(scheme, authority)
-        self.destination = destination
-        self.path = path if path.startswith("/") else "/" + path
-        self.url = prefix + (self.path if self.path.isascii() else quote(self.path, safe=_SAFE, encoding="latin-1"))
-
-
-@lru_cache(maxsize=8192)
-def _origin(scheme: str, authority: str) -> tuple[Destination, str, str]:
-    name = authority.rpartition("@")[2]
-    host, port = _host_and_port(name, DEFAULT_PORTS[scheme])
-    shown = host if port == DEFAULT_PORTS[scheme] else f"{host}:{port}"
-    return Destination(host, port, scheme == "https"), shown, f"{scheme}://{shown}"
-
-
-def _host_and_port(authority: str, default: int | None) -> tuple[str, int]:
-    head, colon, tail = authority.rpartition(":")
-    host, digits = (head, tail) if colon and not tail.endswith("]") else (authority, "")
-    if digits and not (_PORT.fullmatch(digits) and 0 < int(digits) < 65536):
-        raise BadMessage(f"bad port in {authority[:100]!r}")
-    port = int(digits) if digits else default
-    if port is None:
-        raise BadMessage(f"no port in {authority[:100]!r}")
-    try:
-        return ascii_host(host.strip("[]")), port
-    except UrlError as error:
-        raise BadMessage(str(error)) from error
-
-
-def target_of(head: RequestHead, tunnel: Tunnel | None) -> Target | None:
-    """The request's target, or None when it is for the proxy itself. Raises BadMessage."""
-    asked = head.target.partition("#")[0]
-    absolute = _ABSOLUTE.fullmatch(asked)
-    if tunnel is not None:
-        return Target("https" if tunnel.tls else "http", tunnel.authority, absolute[3] if absolute else asked)
-    if absolute:
-        return Target(absolute[1].lower(), absolute[2], absolute[3])
-    if asked.startswith("/"):
-        return None
-    raise BadMessage(f"the proxy takes http:// and https:// URLs, not {head.target[:100]!r}")
+def _is_upgrade(head: RequestHead) -> bool:
+    """Whether a WebSocket is asked for."""
+    return head.method == "GET" and (head.get(b"upgrade") or b"").lower() == b"websocket"
 
 
 class Desk:
@@ -89,17 +43,19 @@ class Desk:
         services: Services,
         replayer: Replayer,
         endpoints: Endpoints,
+        extensions: Extensions | None = None,
     ) -> None:
         self._gate = gate
         self._services = services
         self._replayer = replayer
         self._endpoints = endpoints
+        self._extensions = extensions
         self._methods = frozenset(services.settings.methods.replace(" ", "").upper().split(",")) - {""}
 
     def connect(self, head: RequestHead, listener: Session | None) -> Tunnel:
         """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
         session, trusted = self._gate.who(head, listener)
-        host, port = _host_and_port(head.target, None)  # RFC 9110 section 9.3.6: there is no default
+        host, port = host_and_port(head.target, None)  # RFC 9110 section 9.3.6: there is no default
         return Tunnel(f"{host}:{port}", session, trusted, tls=True)
 
     def begin(self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client) -> Exchanging:
@@ -116,9 +72,27 @@ class Desk:
         meta = self._gate.meta(head, trusted=trusted)
         if session.spec.mode == "replay":
             return self._replayer.begin(head, framing, length, target.url, session, client)
-        policy = self._policy(head, session, meta, target.url)
+        if session.scripts is not None and not _is_upgrade(head):
+            return self._scripted(head, (framing, length), target, session, meta, client)
+        return self._live(head, (framing, length), target, session, meta, client)
+
+    def _live(
+        self,
+        head: RequestHead,
+        body: tuple[Framing, int],
+        target: Target,
+        session: Session,
+        meta: Meta,
+        client: Client,
+    ) -> Exchanging:
+        """Fetch it, or look into the archive first."""
+        framing, length = body
+        asking, refusal = (session, None) if self._extensions is None else self._judge(session, head, target.url)
+        policy = self._policy(head, asking, meta, target.url)
+        if refusal is not None:
+            policy = replace(policy, refusal=refusal)
         # Of other protocols nothing could be recorded; without the header, origins go on with HTTP.
-        is_upgrade = head.method == "GET" and (head.get(b"upgrade") or b"").lower() == b"websocket"
+        is_upgrade = _is_upgrade(head)
         whole = self._services.settings.whole_ranges and session.keeps and not policy.wishes.accept
         part = range_from_start(head) if whole else None
         asked = head if part is None else without_range(head)
@@ -126,7 +100,7 @@ class Desk:
             session=session,
             head=head,
             url=target.url,
-            destination=self._destination(target.destination, session, upgrade=is_upgrade),
+            destination=self._destination(target.destination, asking, upgrade=is_upgrade),
             origin_head=heads.origin_head(asked, target.path, target.host, upgrade=is_upgrade, via=self._services.via),
             framing=framing,
             length=length,
@@ -148,6 +122,37 @@ class Desk:
         fetch.start()
         return fetch
 
+    def _scripted(
+        self,
+        head: RequestHead,
+        body: tuple[Framing, int],
+        target: Target,
+        session: Session,
+        meta: Meta,
+        client: Client,
+    ) -> Scripted:
+        """Let the session's scripts see it; what they send on is judged by where it goes then."""
+        assert session.scripts is not None
+
+        def fetch(sent: RequestHead, to: Client) -> Exchanging:
+            found = target_of(sent, None)
+            if found is None:
+                raise BadMessage(f"a script asks for {sent.target[:100]!r}")
+            return self._live(sent, request_framing(sent), found, session, meta, to)
+
+        asking = Asking(head, *body, target, session, self._policy(head, session, meta, target.url))
+        scripted = Scripted(asking, session.scripts, client, fetch, self._services)
+        scripted.start()
+        return scripted
+
+    def _judge(self, session: Session, head: RequestHead, url: str) -> tuple[Session, Refused | None]:
+        """The session as users' addons want it for this request, or their refusal of it."""
+        assert self._extensions is not None
+        found = self._extensions.judge(session.id, session.spec, head, url)
+        if isinstance(found, Refused):
+            return session, found
+        return (session if found is session.spec else replace(session, spec=found)), None
+
     def _destination(self, destination: Destination, session: Session, *, upgrade: bool) -> Destination:
         """Where to connect to, and by which egress."""
         egress = self._services.routes.choose(destination.host, destination.port, session.spec.egress)
@@ -168,7 +173,7 @@ class Desk:
             raise Refused(403, f"{head.method} needs a session's password or a trusted listener", "control")
         session.check_keeps()
         self._gate.check_open()
-        target = target_of(head, tunnel) if tunnel or _ABSOLUTE.fullmatch(head.target) else None
+        target = target_of(head, tunnel) if tunnel or ABSOLUTE.fullmatch(head.target) else None
         uri = target.url if target else head.target
         policy = policy_of(session, self._gate.meta(head, trusted=True), uri, None)
         return WriteRecord(head, *framing, uri, policy, session, client, self._services)

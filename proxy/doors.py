@@ -40,7 +40,9 @@ class Doors:
 
     async def open_session(self, spec: SessionSpec, *, listen: bool) -> tuple[Session, str, int]:
         """A new session; with `listen` on a port of its own, else on this process's, chosen by credentials."""
+        scripts = self._house.scripts.load(spec.scripts)
         session = self._house.gate.open(spec)
+        session.scripts = scripts
         if listen:
             try:
                 self._by_session[session.id] = await self._listen_for(session)
@@ -61,6 +63,8 @@ class Doors:
             if connection.listener is session:
                 connection.close()
         self._house.gate.close(session)
+        if session.scripts is not None:
+            session.scripts.close()
 
     async def _listen_for(self, session: Session) -> asyncio.Server:
         taken: OSError | None = None

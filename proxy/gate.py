@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from archive.capture import Context
 from archive.sections import ProxySettings
@@ -21,6 +21,9 @@ from proxy.refusal import Refused
 from proxy.rules import Subject
 from proxy.spec import SessionSpec
 from proxy.wishes import NO_META, NOT_ARCHIVED, NOTHING, Meta, Wishes, parse_meta
+
+if TYPE_CHECKING:
+    from proxy.scripts import Scripts
 
 __all__ = ["NO_META", "Gate", "Meta", "Refused", "Session", "SessionSpec", "context_of", "parse_meta"]
 
@@ -48,6 +51,8 @@ class Session:
     """Record id of the capture of `page_url`: what derived records are concurrent to."""
     given: dict[str, Any] = field(default_factory=dict)
     """The control request that made it, and what has been changed since."""
+    scripts: Scripts | None = None
+    """Those in its path, loaded; None on the fast path."""
 
     @property
     def keeps(self) -> bool:

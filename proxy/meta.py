@@ -145,6 +145,9 @@ class Collector:
             "dedup_unavailable": ("times Redis was not to be had", ours["dedup_unavailable"]),
             "refused": ("requests refused", ours["refused"]),
             "control_refused": ("commands of clients that may give none", ours["control_refused"]),
+            "addon_errors": ("times that addons raised", sum(ours["addon_errors"].values())),
+            "script_errors": ("times that sessions' scripts raised", ours["script_errors"]),
+            "addon_missed": ("records that slow addons were not told of", ours["addon_missed"]),
         }
         families: list[Metric] = [
             GaugeMetricFamily(f"ghostfleet_{name}", text, value=value) for name, (text, value) in gauges.items()

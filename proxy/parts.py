@@ -13,6 +13,7 @@ from dedupdb.quotas import Quotas
 from dedupdb.recall import Recall
 from proxy.admission import Admission
 from proxy.egress import Routes
+from proxy.extensions import Extensions, extensions_of
 from proxy.gate import Gate
 from proxy.heads import via_line
 from proxy.keep import Keeper
@@ -38,11 +39,14 @@ class Parts:
     replayer: Replayer
     opener: Opener
     services: Services
+    extensions: Extensions | None
+    """Users' addons; None when there are none."""
 
     @classmethod
     def assemble(cls, settings: Settings, index: int, redis_url: str, loop: asyncio.AbstractEventLoop) -> Self:
-        """The parts of the `index`-th process. Raises SettingsError for certificate files that can't be used."""
+        """The parts of the `index`-th process. Raises SettingsError for files that can't be used."""
         seconds = settings.redis.timeout_seconds
+        extensions = extensions_of(settings)
         opener = Opener(settings.proxy, resolver_of(settings.proxy))
         gate = Gate(settings.proxy)
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
@@ -50,6 +54,7 @@ class Parts:
         recall = Recall(claims, captures, settings.dedup)
         keeper = Keeper(_for_keeping(settings), recall, process=str(index))
         recorder = Recorder(settings, keeper, loop)
+        recorder.after_keep = extensions.kept if extensions is not None else None
         quotas = Quotas(redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=seconds)
         services = Services(
             settings=settings.proxy,
@@ -68,10 +73,12 @@ class Parts:
             via=via_line(settings.proxy.via),
         )
         replayer = Replayer(Archive(settings, captures), loop)
-        return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services)
+        return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, extensions)
 
     def close(self) -> None:
         """Let go of everything; the recorder has stopped before."""
+        if self.extensions is not None:
+            self.extensions.stop()
         self.services.pool.close_idle(float("inf"))
         self.replayer.stop()
         self.services.admission.stop()

@@ -11,11 +11,11 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from archive.capture import Exchange
+from archive.capture import Capture, Exchange
 from archive.settings import Settings
 from proxy.keep import Keeper, Kept, Later, Lost, Outcome
 from proxy.plan import Derived
@@ -48,6 +48,8 @@ class Recorder:
         self._close_requests: deque[tuple[str, str | None, Callable[[], None]]] = deque()
         self.last_failure = ""
         """Why the last exchange could not be kept; empty when the last one was."""
+        self.after_keep: Callable[[Sequence[Capture]], None] | None = None
+        """Told, on the writer's thread, of what has become durable. Must neither wait nor raise."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     def start(self) -> None:
@@ -141,6 +143,9 @@ class Recorder:
                 log.error("not kept: %s", failure)
             self.last_failure = failure
             self._loop.call_soon_threadsafe(_answer_all, answers)
+            if self.after_keep is not None:
+                kept = (outcome.capture for _, outcome in answers if isinstance(outcome, Kept))
+                self.after_keep([capture for capture in kept if capture is not None])
         return later
 
     def _housekeeping(self) -> None:

@@ -30,6 +30,7 @@ from proxy.meta import Collector, Endpoints, Status
 from proxy.parts import Parts
 from proxy.ports import SessionPorts
 from proxy.rates import Rates
+from proxy.scripts import ScriptFolder
 from proxy.vitals import Vitals
 
 log = logging.getLogger(__name__)
@@ -100,9 +101,11 @@ class Process:
         self.registry.register(Collector(vitals.facts))
         ca_folder = settings.home / "ca"
         endpoints = Endpoints(self.status, self.registry, ensure_ca(ca_folder).read_bytes())
-        desk = Desk(self.gate, parts.services, parts.replayer, endpoints)
+        desk = Desk(self.gate, parts.services, parts.replayer, endpoints, parts.extensions)
         master = start_master(Relay(self.connections, desk, self.max_head_bytes), ca_folder, self.loop)
         self.options, self.addons = master.options, master.addons
+        self.scripts = ScriptFolder(settings.proxy, master, self.gate.counts)
+        self.gate.default.scripts = self.scripts.by_setting(settings.proxy.scripts)
 
     async def start(self) -> None:
         """Serve both ports."""

@@ -24,9 +24,9 @@ _WISHES: Final = {
 }
 """Our names of what a session may wish for, and warcprox's."""
 _REDACTED: Final = ("redact_headers", "redact_fields")
-_FIXED: Final = ("collection", "mode", "listen")
+_FIXED: Final = ("collection", "mode", "listen", "scripts")
 """What a session keeps from its making to its end."""
-_OWN: Final = ("wishes", "redaction")
+_OWN: Final = ("wishes", "redaction", "scripts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,8 @@ class SessionSpec:
     """A note of what the session's client calls itself; told with the session, never sent."""
     wishes: Wishes = NOTHING
     redaction: Redaction = NOTHING_REDACTED
+    scripts: tuple[str, ...] = ()
+    """mitmproxy scripts in its path, by their names in the operator's folder."""
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> SessionSpec:
@@ -63,14 +65,17 @@ class SessionSpec:
             elif name in texts:
                 if value is not None:
                     check_text(f"field {name!r}", value)
-            elif name not in _WISHES and name not in _REDACTED:
-                known = ", ".join((*texts, "listen", *_WISHES, *_REDACTED))
+            elif name not in _WISHES and name not in _REDACTED and name != "scripts":
+                known = ", ".join((*texts, "listen", "scripts", *_WISHES, *_REDACTED))
                 raise Refused(400, f"unknown field {name!r}; known are {known}")
         spec = cls(
             **{name: value for name, value in body.items() if name in texts and value is not None},
             wishes=parse_wishes({theirs: body[ours] for ours, theirs in _WISHES.items() if body.get(ours) is not None}),
             redaction=_redaction(body),
+            scripts=tuple(check_list("field 'scripts'", body.get("scripts"))),
         )
+        for script in spec.scripts:
+            check_text("a name in field 'scripts'", script)
         if spec.mode not in MODES:
             raise Refused(400, f"field 'mode' = {spec.mode!r} must be one of {', '.join(MODES)}")
         if spec.datetime is not None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sized
-from typing import Any
+from typing import Any, Final
 
 from archive.sections import ProxySettings
 from proxy.meta import load
 from proxy.parts import Parts
+
+_GATE_COUNTS: Final = ("refused", "unauthorized", "control_refused", "script_errors")
 
 
 class Vitals:
@@ -42,7 +44,9 @@ class Vitals:
                 "recalled": parts.recall.recalled,
                 "log_lines_lost": counts["log_lines_lost"],
                 "dead_hosts": len(parts.opener.dead),
-                **{name: gate.counts[name] for name in ("refused", "unauthorized", "control_refused")},
+                "addon_errors": dict(parts.extensions.errors) if parts.extensions else {},
+                "addon_missed": parts.extensions.missed if parts.extensions else 0,
+                **{name: gate.counts[name] for name in _GATE_COUNTS},
             },
         }
 

@@ -128,6 +128,7 @@ def test_database_is_in_the_home_unless_named(home: Path) -> None:
 def test_every_setting_can_be_given_through_the_environment(home: Path) -> None:
     for name, default, _ in names():
         section, _, key = name.partition(".")
-        value = ",".join(f"{k}={v}" for k, v in default.items()) if isinstance(default, dict) else str(default)
+        pairs = [f"{k}={v}" for k, v in default.items()] if isinstance(default, dict) else default
+        value = ",".join(pairs) if isinstance(pairs, list | tuple) else str(default)
         settings = load({"home": home}, environment={f"GHOSTFLEET_{section}__{key}".upper(): value})
         assert getattr(getattr(settings, section), key) == default, name

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from archive.sections import ProxySettings
-from proxy.desk import target_of
 from proxy.gate import Gate
 from proxy.http1 import BadMessage, RequestHead
 from proxy.relay import Tunnel
+from proxy.target import target_of
 from proxy.upstream import Destination
 
 HTTP = Destination("example.org", 80, tls=False)

@@ -1,0 +1,190 @@
+"""mitmproxy's messages and ours: what goes on to an origin, what goes back to a client, each in HTTP/1.1."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Final
+
+from mitmproxy import http
+from mitmproxy.proxy.layers.http import _events as parts
+from mitmproxy.proxy.layers.http._base import HttpEvent
+
+from archive.message import media_type
+from proxy import heads
+from proxy.answer import HOP_BY_HOP, AnswerReader
+from proxy.delivery import Client
+from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
+from proxy.refusal import Refused
+from proxy.relay import Exchanging
+from proxy.target import Target
+
+_LINE: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[^\x00\r\n]*")
+
+
+class OriginSide:
+    """The request that goes on, and how its answer is read."""
+
+    exchange: Exchanging
+
+    def __init__(self, head: RequestHead) -> None:
+        self.answer = AnswerReader(head.method)
+        self._framing, self._left = request_framing(head)
+
+    def send(self, event: HttpEvent) -> None:
+        """The next part of the request's body. Raises BadMessage when it is longer, or shorter, than it said."""
+        if isinstance(event, parts.RequestData):
+            self._left -= len(event.data)
+            if self._framing is Framing.CHUNKED:
+                self.exchange.request_data(heads.chunk(event.data))
+            elif self._left < 0:
+                raise BadMessage("a script made the request longer than its Content-Length")
+            else:
+                self.exchange.request_data(event.data)
+        elif isinstance(event, parts.RequestEndOfMessage):
+            if self._framing is Framing.CHUNKED:
+                self.exchange.request_data(heads.LAST_CHUNK)
+            elif self._left > 0:
+                raise BadMessage("a script made the request shorter than its Content-Length")
+
+
+class ClientSide:
+    """The response as scripts made it, in HTTP/1.1 again."""
+
+    def __init__(self, client: Client, asked: RequestHead) -> None:
+        self.client = client
+        self._asked = asked
+        self._framing = Framing.NONE
+        self._left = 0
+        self._has_begun = False
+
+    def begin(self, response: http.Response) -> bool:
+        """Send the head. False when a script left no head that could be sent."""
+        reason = response.data.reason
+        lines = [b"HTTP/1.1 %d %s" % (response.status_code, reason)]
+        is_old, has_body = self._asked.minor == 0, _has_body(self._asked.method, response.status_code)
+        length = _declared_length(response)
+        for name, value in response.headers.fields:
+            if name.lower() in HOP_BY_HOP or (has_body and name.lower() == b"content-length"):
+                continue
+            lines.append(name + b": " + value)
+        if has_body and length is not None:
+            self._framing, self._left = Framing.LENGTH, length
+            lines.append(b"Content-Length: %d" % length)
+        elif has_body:
+            self._framing = Framing.CLOSE if is_old else Framing.CHUNKED
+            lines += [] if is_old else [b"Transfer-Encoding: chunked"]
+        if not self._stays(keep_alive=self._asked.keep_alive):
+            lines.append(b"Connection: close")
+        if b"\r" in reason or b"\n" in reason or not all(_LINE.fullmatch(line) for line in lines[1:]):
+            return False
+        self._has_begun = True
+        self.client.send(b"\r\n".join((*lines, b"", b"")))
+        return True
+
+    def send(self, event: HttpEvent) -> None:
+        """The next piece of the body, or its trailers."""
+        if isinstance(event, parts.ResponseData):
+            if self._framing is Framing.CHUNKED:
+                self.client.send(heads.chunk(event.data))
+            elif self._framing is not Framing.NONE:
+                self._left -= len(event.data)
+                self.client.send(event.data)
+        elif isinstance(event, parts.ResponseTrailers) and self._framing is Framing.CHUNKED:
+            fields = (name + b": " + value for name, value in event.trailers.fields)
+            lines = [line for line in fields if _LINE.fullmatch(line)]
+            self.client.send(b"\r\n".join((b"0", *lines, b"", b"")))
+            self._framing = Framing.NONE
+
+    def end(self, *, keep_alive: bool) -> None:
+        """The response is whole, unless it has another length than it said."""
+        if self._framing is Framing.LENGTH and self._left:
+            self.client.abort()
+            return
+        if self._framing is Framing.CHUNKED:
+            self.client.send(heads.LAST_CHUNK)
+        self.client.finish(keep_alive=self._stays(keep_alive=keep_alive))
+
+    def refuse(self, refused: Refused) -> None:
+        """An answer of ours, or a break when one has begun."""
+        if self._has_begun:
+            self.client.abort()
+        else:
+            self.client.send(heads.refusal(refused.status, refused.word, str(refused), refused.extra))
+            self.client.finish(keep_alive=False)
+
+    def _stays(self, *, keep_alive: bool) -> bool:
+        return keep_alive and self._framing is not Framing.CLOSE
+
+
+def request_flow(head: RequestHead, target: Target) -> http.Request:
+    """The client's request as scripts see it; what it said to the proxy itself is left out."""
+    fields = tuple(
+        (line.partition(b":")[0], value) for name, value, line in head.fields if name not in heads.NEVER_FORWARDED
+    )
+    return http.Request(
+        host=target.destination.name,
+        port=target.destination.port,
+        method=head.method.encode(),
+        scheme=b"https" if target.destination.tls else b"http",
+        authority=b"",
+        path=target.path.encode("latin-1"),
+        http_version=b"HTTP/1.1",
+        headers=fields,
+        content=None,
+        trailers=None,
+        timestamp_start=time.time(),
+        timestamp_end=None,
+    )
+
+
+def response_flow(head: ResponseHead) -> http.Response:
+    """The response as scripts see it, its body still to come."""
+    fields = tuple(
+        (line.partition(b":")[0], value) for name, value, line in head.fields if name and name not in HOP_BY_HOP
+    )
+    now = time.time()
+    return http.Response(b"HTTP/1.1", head.status, head.reason, fields, None, None, now, None)
+
+
+def sent_head(request: http.Request, *, has_body: bool) -> RequestHead:
+    """The request as scripts left it, in absolute form, with a length that is true. Raises BadMessage."""
+    if request.method == "CONNECT":
+        raise BadMessage("CONNECT is for clients")
+    host = f"[{request.host}]" if ":" in request.host else request.host
+    name = host.encode("ascii" if host.isascii() else "idna")
+    target = b"%s://%s:%d%s" % (request.data.scheme, name, request.port, request.data.path)
+    content = None if request.stream else (request.raw_content or b"")
+    is_chunked, has_length = ("transfer-encoding" in request.headers), ("content-length" in request.headers)
+    lines = [b"%s %s HTTP/1.1" % (request.data.method, target)]
+    for name, value in request.headers.fields:
+        lower = name.lower()
+        if lower == b"content-length" and (content is not None or is_chunked):
+            continue
+        if lower == b"transfer-encoding" and not has_body:
+            continue
+        lines.append(name + b": " + value)
+        if b"\n" in lines[-1]:
+            raise BadMessage(f"line break in header {name[:100]!r}")
+    if content is not None and not is_chunked and (content or has_length):
+        lines.append(b"Content-Length: %d" % len(content))
+    elif content is None and not is_chunked and not has_length:
+        lines.append(b"Transfer-Encoding: chunked")
+    return parse_request(b"\r\n".join((*lines, b"", b"")))
+
+
+def _declared_length(response: http.Response) -> int | None:
+    """The body's length where it is known: all of it is here, or it passes unchanged."""
+    if not response.stream:
+        return len(response.raw_content or b"")
+    length = response.headers.get("content-length", "")
+    return int(length) if response.stream is True and length.isascii() and length.isdigit() else None
+
+
+def _has_body(method: str, status: int) -> bool:
+    return method != "HEAD" and status not in (204, 304)
+
+
+def is_endless(response: http.Response) -> bool:
+    """Server-sent events would never be shown to a client that waits for their end."""
+    return media_type(response.headers.get("content-type", "")) == "text/event-stream"
