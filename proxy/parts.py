@@ -22,7 +22,7 @@ from proxy.opener import Opener, resolver_of
 from proxy.provenance import Provenance
 from proxy.recorder import Recorder
 from proxy.replayer import Replayer
-from proxy.services import Services
+from proxy.services import Ongoing, Services
 from proxy.upstream import Pool
 
 
@@ -53,7 +53,8 @@ class Parts:
         captures = Captures(settings.database_url)
         recall = Recall(claims, captures, settings.dedup)
         keeper = Keeper(_for_keeping(settings), recall, process=str(index))
-        recorder = Recorder(settings, keeper, loop)
+        active: set[Ongoing] = set()
+        recorder = Recorder(settings, keeper, loop, lambda: len(active))
         recorder.after_keep = extensions.kept if extensions is not None else None
         quotas = Quotas(redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=seconds)
         services = Services(
@@ -66,7 +67,7 @@ class Parts:
             routes=Routes(settings.proxy.egress),
             spool_folder=settings.home / "spool",
             digest=settings.archive.digest,
-            active=set(),
+            active=active,
             orphans=set(),
             tasks=set(),
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),

@@ -1,5 +1,9 @@
 """The writer thread: takes what has completed, keeps it in batches, tells the event loop what is durable.
 
+A batch costs about a millisecond whatever its size: round trips to Redis, a sync of the disk, the hand-over between
+threads. So under load the first of a batch waits up to `_GATHER_SECONDS` until most of the exchanges under way can be
+kept together; one that is alone under way never waits.
+
 No exception leaves this room unanswered: every exchange handed over gets exactly one answer, kept or lost, because
 a client waits for it, and mitmproxy would log an addon's exception and let the response through unrecorded.
 """
@@ -25,6 +29,10 @@ log = logging.getLogger(__name__)
 _BATCH: Final = 256
 _RETRY_SECONDS: Final = 0.02
 _IDLE_SECONDS: Final = 1.0
+_GATHER_SECONDS: Final = 0.01
+_SHARE: Final = 0.75
+_TIMER_SECONDS: Final = 0.001
+"""What the event loop's clock can tell apart."""
 
 
 @dataclass(slots=True)
@@ -37,13 +45,22 @@ class _Waiting:
 class Recorder:
     """Accepts exchanges on the event loop's thread, answers there as well."""
 
-    def __init__(self, settings: Settings, keeper: Keeper, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        keeper: Keeper,
+        loop: asyncio.AbstractEventLoop,
+        under_way: Callable[[], int] = lambda: 0,
+    ) -> None:
+        """`under_way` counts the exchanges that have not ended, those handed over included."""
         self._settings = settings
+        self._under_way = under_way
         self._keeper = keeper
         self._loop = loop
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Event()
         self._stopping = False
+        self._is_timed = False
         self._in_hand = 0
         self._close_requests: deque[tuple[str, str | None, Callable[[], None]]] = deque()
         self.last_failure = ""
@@ -84,7 +101,11 @@ class Recorder:
             answer(Lost("the writer has stopped"))
             return
         self._queue.append(_Waiting(item, answer, time.monotonic()))
-        self._wake.set()
+        if self._is_worth_it():
+            self._wake.set()
+        elif not self._is_timed:
+            self._is_timed = True
+            self._loop.call_later(_GATHER_SECONDS, self._wake_in_time)
 
     def close_collection(self, collection: str, done: Callable[[], None], *, prefix: str | None = None) -> None:
         """Close that collection's files, or only those of a prefix; `done` is called on the event loop afterwards."""
@@ -97,6 +118,20 @@ class Recorder:
         self._wake.set()
         self._thread.join()
 
+    def _is_worth_it(self) -> bool:
+        """Whether what waits need not wait for more."""
+        return self._stopping or len(self._queue) >= _SHARE * self._under_way()
+
+    def _wake_in_time(self) -> None:
+        """See to it that the first in the queue does not wait longer than it should."""
+        self._is_timed = False
+        left = _GATHER_SECONDS - self.seconds_behind
+        if left < _TIMER_SECONDS:
+            self._wake.set()
+        elif self._queue:
+            self._is_timed = True
+            self._loop.call_later(left, self._wake_in_time)
+
     def _run(self) -> None:
         retry: list[_Waiting] = []
         while True:
@@ -104,7 +139,7 @@ class Recorder:
             self._wake.clear()
             while batch := self._next_batch(retry):
                 retry = self._keep(batch)
-                if retry and not self._queue:
+                if not self._queue or not (len(batch) >= _BATCH or self._is_worth_it()):
                     break
             self._housekeeping()
             if self._stopping and not self._queue and not retry:
