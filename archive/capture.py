@@ -28,6 +28,7 @@ SERVER_NOT_MODIFIED: Final = "http://netpreserve.org/warc/1.1/revisit/server-not
 
 OWN_BUCKET: Final = ("",)
 """The dedup buckets of what names none: the collection's own, which has no name."""
+_encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _READ_SIZE: Final = 1 << 18
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND: Final = timedelta(seconds=1)
@@ -265,4 +266,4 @@ def _whole_seconds(seconds: int) -> str:
 
 def compact_json(value: Any) -> str:
     """JSON on one line without spaces, non-ASCII kept readable."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _encode(value)

@@ -35,7 +35,7 @@ from archive.capture import Capture, Original
 from archive.digest import DEFAULT_ALGORITHM
 from dedupdb.packing import pack_length, pack_original, unpack_original
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
-from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entry
+from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entries
 
 __all__ = ["Claims", "DedupUnavailable", "Tallies", "Verdict", "Want", "mark_key"]
 
@@ -159,7 +159,7 @@ class Claims:
         commands = [
             *self._commits(kept),
             *self._releases(released),
-            *(_announce(capture) for capture in captures),
+            *(_announce(entry) for entry in to_entries(captures)),
         ]
         with self._ledger.lock:
             self._ledger.add(tallies)
@@ -264,8 +264,8 @@ def _answer(reply: Any) -> Original | Verdict:
     return Verdict.GRANTED if reply == 1 else Verdict.HELD
 
 
-def _announce(capture: Capture) -> Command:
-    return Command("XADD", (STREAM, "MAXLEN", "~", MAX_ENTRIES, "*", FIELD, to_entry(capture)))
+def _announce(entry: bytes) -> Command:
+    return Command("XADD", (STREAM, "MAXLEN", "~", MAX_ENTRIES, "*", FIELD, entry))
 
 
 def _tally_key(collection: str, job: str) -> str:

@@ -29,7 +29,8 @@ logger = logging.getLogger(__name__)
 
 _SOURCE: Final = f"stream/{STREAM}"
 _START: Final = "0-0"
-_BATCH: Final = 1000
+_BATCH: Final = 50
+"""Entries read at once; each announces up to 64 captures."""
 _GATHER_SECONDS: Final = 0.2
 """Pause after each look at the stream: under load, a transaction for many captures instead of one for a few."""
 
@@ -177,9 +178,15 @@ class Indexer:
 def _captures_in(entries: Sequence[tuple[bytes, dict[bytes, bytes]]]) -> Iterator[Capture]:
     for number, entry in entries:
         try:
-            yield acceptable(from_entry(entry))
+            announced = from_entry(entry)
         except ValueError as error:
             logger.warning("stream entry %s is left out: %s", number.decode(), error)
+            continue
+        for capture in announced:
+            try:
+                yield acceptable(capture)
+            except ValueError as error:
+                logger.warning("a capture of stream entry %s is left out: %s", number.decode(), error)
 
 
 def _number(entry_id: str) -> tuple[int, ...]:

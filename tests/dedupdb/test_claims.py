@@ -153,7 +153,7 @@ def test_captures_are_announced_as_they_are(server: RedisServer, writers: tuple[
     announced = [capture(offset=0), capture(offset=900, kind="revisit", refers_to=ORIGINAL, job="daily", status=None)]
     writers[0].settle([], [], announced, {})
     with server.client() as client:
-        assert [from_entry(entry) for _, entry in client.xrange(STREAM)] == announced
+        assert [each for _, entry in client.xrange(STREAM) for each in from_entry(entry)] == announced
 
 
 def test_tallies_add_up_over_writers(writers: tuple[Claims, Claims]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from captured import capture
 
 from archive.capture import Original
-from dedupdb.stream import FIELD, from_entry, to_entry
+from dedupdb.stream import FIELD, from_entry, to_entries
 
 
 @pytest.mark.parametrize(
@@ -19,10 +19,24 @@ from dedupdb.stream import FIELD, from_entry, to_entry
 )
 def test_a_capture_survives_the_stream(changed: dict[str, object]) -> None:
     announced = capture(**changed)
-    assert from_entry({FIELD: to_entry(announced)}) == announced
+    assert [from_entry({FIELD: entry}) for entry in to_entries([announced])] == [[announced]]
 
 
-@pytest.mark.parametrize("entry", [{}, {b"c": b"x"}, {b"c": b"{}"}, {b"c": b"[]"}, {b"c": b'{"collection":"a"}'}])
+def test_many_captures_share_an_entry() -> None:
+    announced = [capture(offset=number) for number in range(100)]
+    entries = [from_entry({FIELD: entry}) for entry in to_entries(announced)]
+    assert [len(some) for some in entries] == [64, 36]
+    assert [one for some in entries for one in some] == announced
+
+
+def test_an_entry_with_one_capture_outside_an_array_is_read() -> None:
+    (entry,) = to_entries([capture()])
+    assert from_entry({FIELD: entry[1:-1]}) == [capture()]
+
+
+@pytest.mark.parametrize(
+    "entry", [{}, {b"c": b"x"}, {b"c": b"{}"}, {b"c": b"[]"}, {b"c": b"[5]"}, {b"c": b'{"collection":"a"}'}]
+)
 def test_a_stream_entry_that_is_no_capture_is_refused_in_one_line(entry: dict[bytes, bytes]) -> None:
     with pytest.raises(ValueError, match=r"stream gf:captures: .* is no capture"):
         from_entry(entry)
