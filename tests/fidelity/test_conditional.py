@@ -284,8 +284,10 @@ def test_without_being_asked_for_it_does_nothing_and_earlier_jobs_count(tmp_path
         assert proxy.get(url).status == 200
         assert b"If-" not in site.asked("/job")[1]
     with RunningProxy(tmp_path / "home", {"proxy.processes": 2}) as proxy:
-        session = proxy.control("POST", "/sessions", {"collection": "default", "job": "second", "conditional": True})
-        reply = proxy.get(url, credentials(session))
+        wanted = {"collection": "default", "job": "second", "conditional": True, "listen": True}
+        session = proxy.control("POST", "/sessions", wanted)
+        with proxy.connect((session["host"], session["port"])) as client:
+            reply = client.ask(request("plain", url))
         report = proxy.control("DELETE", f"/sessions/{session['id']}")
 
         assert (reply.status, reply.body) == (200, site.body("/job"))
