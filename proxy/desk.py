@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from proxy import heads
+from proxy.conditional import Conditions
 from proxy.delivery import Client
 from proxy.extensions import Extensions
 from proxy.fetch import Fetch
@@ -43,12 +44,14 @@ class Desk:
         services: Services,
         replayer: Replayer,
         endpoints: Endpoints,
+        conditions: Conditions,
         extensions: Extensions | None = None,
     ) -> None:
         self._gate = gate
         self._services = services
         self._replayer = replayer
         self._endpoints = endpoints
+        self._conditions = conditions
         self._extensions = extensions
         self._methods = frozenset(services.settings.methods.replace(" ", "").upper().split(",")) - {""}
 
@@ -113,6 +116,8 @@ class Desk:
                 lambda missed: self._replayer.begin(head, framing, length, target.url, session, client, missed),
                 lambda: self._fetch(order, client),
             )
+        if self._conditions.wanted(order) and framing is Framing.NONE and not is_upgrade:
+            return self._conditions.begin(order, client, self._fetch)
         return self._fetch(order, client)
 
     def _fetch(self, order: Order, client: Client) -> Fetch:

@@ -39,6 +39,7 @@ from proxy.slow import Stopwatch
 from proxy.switched import Switched
 from proxy.telling import Telling
 from proxy.transcript import Transcript
+from proxy.unchanged import substitute
 from proxy.upstream import Upstream
 from proxy.wishes import CAPTURE_RECORD
 
@@ -404,10 +405,13 @@ class Fetch:
 def _delivery(order: Order, client: Client, started: int, via: bytes) -> Delivery:
     if order.part is not None:
         return SliceDelivery(client, order.head, order.part, via)
-    if not order.policy.wishes.accept:
+    accept = order.policy.wishes.accept
+    if order.earlier is not None and order.earlier.questions:
+        telling = (started, CAPTURE_RECORD in accept) if accept else None
+        return substitute(client, order.head, order.earlier, telling, via)
+    if not accept:
         return Delivery(client, order.head, via)
-    with_record = CAPTURE_RECORD in order.policy.wishes.accept
-    return Telling(client, order.head, started, with_record=with_record, via=via)
+    return Telling(client, order.head, started, with_record=CAPTURE_RECORD in accept, via=via)
 
 
 def _least(limit: int, so_far: int, more: int) -> int:

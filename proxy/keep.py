@@ -74,7 +74,8 @@ class Keeper:
         self._writers: dict[tuple[str, str | None], WarcWriter] = {}
         self._logs: dict[str, crawl_log.CrawlLog] = {}
         self.counts: Counter[str] = Counter()
-        """Totals since the start: exchanges, revisits, lost, dedup_unavailable, warc_bytes."""
+        """Totals since the start: exchanges, revisits and of these not_modified (by the origin's word), lost,
+        dedup_unavailable, warc_bytes."""
 
     def keep(self, items: Sequence[Exchange | Derived], *, patient: Callable[[int], bool]) -> list[Outcome]:
         """One outcome per item, in order, once the whole batch is durable.
@@ -226,9 +227,11 @@ class Keeper:
         if plan.failure:
             return Lost(plan.failure)
         self.counts["exchanges"] += not (isinstance(plan.item, Derived) and plan.item.is_ours)
-        self.counts["revisits"] += plan.original is not None and plan.capture is not None
+        is_revisit = plan.is_revisit and plan.capture is not None
+        self.counts["revisits"] += is_revisit
+        self.counts["not_modified"] += is_revisit and plan.original is None
         self.counts["warc_bytes"] += plan.capture.length if plan.capture else 0
-        return Kept(plan.capture, plan.original is not None and plan.capture is not None)
+        return Kept(plan.capture, is_revisit)
 
 
 def _is_ours(want: Want | None, answers: Mapping[Want, Original | Verdict]) -> bool:

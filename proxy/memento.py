@@ -82,10 +82,11 @@ class Archive:
         for capture in self._index.nearest(
             wanted.collection, wanted.url, wanted.date, methods=methods, limit=_CANDIDATES
         ):
-            if capture.status is None or capture.status < 200 or (capture.status == 304 and not wanted.is_conditional):
+            shown = self._shown(capture, wanted)
+            if shown is None:
                 continue
             try:
-                memento = self._open(capture, wanted)
+                memento = self._open(shown, wanted)
             except (OSError, WarcError, BadMessage) as error:
                 log.warning("%s of %s can't be replayed: %s", capture.record_id, capture.url, error)
                 continue
@@ -93,17 +94,25 @@ class Archive:
                 return memento
         return None
 
+    def _shown(self, capture: Capture, wanted: Wanted) -> Capture | None:
+        """What answers in the capture's place: itself, for a 304 what it is about, or None."""
+        if capture.status is None or capture.status < 200:
+            return None
+        if capture.status != 304 or wanted.is_conditional:
+            return capture
+        return self.original(capture) if capture.kind == "revisit" else None
+
     def _open(self, capture: Capture, wanted: Wanted) -> Memento | None:
-        record = self._record(capture)
+        record = self.record(capture)
         try:
             head = parse_response(record.http_head)
             body = capture
             if capture.kind == "revisit":
-                original = self._original(capture)
+                original = self.original(capture)
                 if original is None:
                     raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
                 record.close()
-                record, body = self._record(original), original
+                record, body = self.record(original), original
             memento = _memento(head, capture, body.payload_length, record, wanted)
         except BaseException:
             record.close()
@@ -112,11 +121,17 @@ class Archive:
             record.close()
         return memento
 
-    def _record(self, capture: Capture) -> StoredRecord:
+    def earlier(self, collection: str, url: str, limit: int) -> list[Capture]:
+        """At most that many captures by GET of that URL, or of one with its key, the newest first."""
+        return self._index.nearest(collection, url, None, methods=("GET",), limit=limit)
+
+    def record(self, capture: Capture) -> StoredRecord:
+        """The capture's record, to be closed. Raises OSError or WarcError."""
         path = self._settings.archive_dir(capture.collection) / capture.filename
         return read_record(path, capture.offset, capture.length)
 
-    def _original(self, capture: Capture) -> Capture | None:
+    def original(self, capture: Capture) -> Capture | None:
+        """The capture that has a revisit's payload; None when the index doesn't know it."""
         if capture.refers_to is None:
             return None
         return self._index.by_record(capture.collection, capture.refers_to.record_id)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from proxy.byterange import ByteRange
 from proxy.gate import Session
+from proxy.history import Earlier
 from proxy.http1 import Framing, RequestHead
 from proxy.policy import Policy
 from proxy.upstream import Destination
@@ -25,3 +26,5 @@ class Order:
     policy: Policy
     part: ByteRange | None = None
     """What the client gets of the whole; None for all of it."""
+    earlier: Earlier | None = None
+    """The capture that the origin is asked about; None when it is not asked."""

@@ -12,10 +12,12 @@ from dedupdb.claims import Claims
 from dedupdb.quotas import Quotas
 from dedupdb.recall import Recall
 from proxy.admission import Admission
+from proxy.conditional import Conditions
 from proxy.egress import Routes
 from proxy.extensions import Extensions, extensions_of
 from proxy.gate import Gate
 from proxy.heads import via_line
+from proxy.history import History
 from proxy.keep import Keeper
 from proxy.memento import Archive
 from proxy.opener import Opener, resolver_of
@@ -23,6 +25,7 @@ from proxy.provenance import Provenance
 from proxy.recorder import Recorder
 from proxy.replayer import Replayer
 from proxy.services import Ongoing, Services
+from proxy.spool import Spool
 from proxy.upstream import Pool
 
 
@@ -39,6 +42,7 @@ class Parts:
     replayer: Replayer
     opener: Opener
     services: Services
+    conditions: Conditions
     extensions: Extensions | None
     """Users' addons; None when there are none."""
 
@@ -73,8 +77,14 @@ class Parts:
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
             via=via_line(settings.proxy.via),
         )
-        replayer = Replayer(Archive(settings, captures), loop)
-        return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, extensions)
+        archive = Archive(settings, captures)
+        history = History(
+            archive,
+            lambda: Spool(settings.proxy.spool_bytes, services.spool_folder, settings.archive.digest),
+            by_default=settings.dedup.conditional,
+        )
+        replayer, conditions = Replayer(archive, loop), Conditions(history, services)
+        return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, conditions, extensions)
 
     def close(self) -> None:
         """Let go of everything; the recorder has stopped before."""
@@ -82,6 +92,7 @@ class Parts:
             self.extensions.stop()
         self.services.pool.close_idle(float("inf"))
         self.replayer.stop()
+        self.conditions.stop()
         self.services.admission.stop()
         self.claims.close()
         self.captures.close()

@@ -52,6 +52,11 @@ class Plan:
             self.in_blackout = in_blackout(self.item.url, self.item.started, original)
 
     @property
+    def is_revisit(self) -> bool:
+        """Whether its payload is an earlier capture's: by its digest, or as its origin said."""
+        return self.original is not None or (isinstance(self.item, Exchange) and self.item.unchanged is not None)
+
+    @property
     def is_kept_whole(self) -> bool:
         """Whether there is something to write."""
         return (
@@ -97,7 +102,7 @@ class Plan:
         if response is None or self.failure or self.item.outcome < 0:
             return {"failed_urls": 1, f"code:{crawl_log.RUNTIME if self.failure else self.item.outcome}": 1}
         is_kept = self.item.context.archived and not self.in_blackout
-        kind = "unkept" if not is_kept else "duplicate" if self.original else "novel"
+        kind = "unkept" if not is_kept else "duplicate" if self.is_revisit else "novel"
         return {
             f"{kind}_urls": 1,
             f"{kind}_bytes": response.length,
@@ -110,6 +115,8 @@ class Plan:
         annotations = list(exchange.annotations)
         if self.original is not None:
             annotations.append("duplicate:digest")
+        elif exchange.unchanged is not None:
+            annotations.append("duplicate:server-not-modified")
         if self.in_blackout:
             annotations.append("blackout")
         if exchange.truncated:

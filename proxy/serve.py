@@ -103,7 +103,7 @@ class Process:
         self.registry.register(Collector(vitals.facts))
         ca_folder = settings.home / "ca"
         endpoints = Endpoints(self.status, self.registry, ensure_ca(ca_folder).read_bytes())
-        desk = Desk(self.gate, parts.services, parts.replayer, endpoints, parts.extensions)
+        desk = Desk(self.gate, parts.services, parts.replayer, endpoints, parts.conditions, parts.extensions)
         master = start_master(Relay(self.connections, desk, self.max_head_bytes), ca_folder, self.loop)
         self.options, self.addons = master.options, master.addons
         self.scripts = ScriptFolder(settings.proxy, master, self.gate.counts)

@@ -16,6 +16,7 @@ _WISHES: Final = {
     "prefix": "warc-prefix",
     "dedup_ok": "dedup-ok",
     "dedup_buckets": "dedup-buckets",
+    "conditional": "conditional",
     "blocks": "blocks",
     "mime_type_filters": "mime-type-filters",
     "stats": "stats",

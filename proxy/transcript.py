@@ -127,6 +127,7 @@ class Transcript:
             truncated=truncated,
             annotations=annotations,
             form=form or "response",
+            unchanged=order.earlier.original if outcome == 304 and order.earlier else None,
             fields=(("WARC-Proxy-Host", egress.name), *fields) if form and egress else fields,
         )
 

@@ -38,6 +38,7 @@ class Vitals:
                 "sessions": len(gate.sessions),
                 "orphans": len(services.orphans),
                 "revisits": counts["revisits"],
+                "not_modified": counts["not_modified"],
                 "lost": counts["lost"],
                 "dedup_unavailable": counts["dedup_unavailable"],
                 "dedup_in_doubt": parts.recall.in_doubt,

@@ -34,6 +34,8 @@ class Wishes:
     dedup: bool = True
     buckets: tuple[tuple[str, str], ...] = ()
     """Dedup buckets: name, and `rw` or `ro`."""
+    conditional: bool | None = None
+    """Whether the origin is asked if something changed; None is what the settings say."""
     blocks: tuple[Rule, ...] = ()
     filters: tuple[MimeFilter, ...] = ()
     stats: tuple[Bucket, ...] = ()
@@ -51,6 +53,7 @@ class Wishes:
             prefix=self.prefix if other.prefix is None else other.prefix,
             dedup=self.dedup and other.dedup,
             buckets=other.buckets or self.buckets,
+            conditional=self.conditional if other.conditional is None else other.conditional,
             blocks=self.blocks + other.blocks,
             filters=self.filters + other.filters,
             stats=self.stats + other.stats,
@@ -90,6 +93,7 @@ def parse_wishes(value: Mapping[str, Any]) -> Wishes:
         prefix=prefix,
         dedup=value.get("dedup-ok", True) is not False,
         buckets=_dedup_buckets(value),
+        conditional=_conditional(value.get("conditional")),
         blocks=parse_rules(value.get("blocks"), value.get("compressed_blocks")),
         filters=parse_filters(value.get("mime-type-filters")),
         stats=parse_stats(value.get("stats")),
@@ -118,6 +122,12 @@ def _parse(raw: bytes) -> Meta:
 
 # A crawler says the same in request after request; reading a thousand rules again for each would stop the proxy.
 _remembered = lru_cache(maxsize=64)(_parse)
+
+
+def _conditional(value: object) -> bool | None:
+    if value is not None and not isinstance(value, bool):
+        raise Refused(400, f"conditional = {str(value)[:100]!r} must be true or false")
+    return value
 
 
 def _dedup_buckets(value: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
