@@ -46,6 +46,9 @@ class ArchiveSettings(Section):
     )
     compression: Compression = Field("gzip", description="gzip, or zstd: .warc.zst, smaller and read by fewer tools")
     zstd_level: int = Field(3, ge=1, le=19, description="zstd's level: 1 fastest, 19 smallest")
+    zstd_dictionary: str = Field(
+        "", description="file with a zstd dictionary to write with, made by `ghostfleet dictionary`; empty is none"
+    )
     gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
     digest: Algorithm = Field(
         "sha1",
