@@ -73,7 +73,8 @@ class Parts:
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
             via=via_line(settings.proxy.via),
         )
-        replayer = Replayer(Archive(settings, captures), loop)
+        patience = settings.storage.answer_seconds if settings.storage.url else None
+        replayer = Replayer(Archive(settings, captures), loop, answer_seconds=patience)
         return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, extensions)
 
     def close(self) -> None:
