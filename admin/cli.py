@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "check": Entry("admin.commands.upkeep:check", "Prove WARC files right, or say where they are not."),
     "repair": Entry("admin.commands.upkeep:repair", "Finish WARC files that a killed writer left open."),
     "upload": Entry("admin.commands.upkeep:upload", "Hand finished WARC files to the storage now."),
+    "dictionary": Entry("admin.commands.upkeep:dictionary", "Make a zstd dictionary from a collection's records."),
     "reindex": Entry("admin.commands.upkeep:reindex", "Rebuild a collection's index and dedup store from its files."),
     "config": Entry("admin.commands.upkeep:config", "Print every setting in force, and where its value comes from."),
     "worker": Entry("admin.commands.roles:worker", "One role of a cluster: visit what the frontier hands out."),

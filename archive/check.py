@@ -91,7 +91,8 @@ def _check_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
         if not file.read(1):
             yield Problem(path, 0, "", "the file is empty")
             return
-        for found in _walk(Source(file, path)):
+        source = Source(file, path)
+        for found in _walk(source):
             if isinstance(found, Problem):
                 if found != last:
                     yield found
@@ -100,6 +101,7 @@ def _check_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
                 yield _problem(
                     found, f"the file begins with a {found.kind or 'nameless record'}, not with its warcinfo"
                 )
+            yield from (_problem(found, message) for message in source.findings)
             for last in _check_record(found, here, warcinfos, seen):
                 yield last
     yield from _pair_problems(here)

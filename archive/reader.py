@@ -31,6 +31,7 @@ class StoredRecord:
     def __init__(self, source: Source, offset: int, header: bytes, in_member: int) -> None:
         """Raises WarcError for a header that is none, or without a usable Content-Length."""
         self.path = source.path
+        self.header = header
         self.offset = offset
         self.in_member = in_member
         head = parse_head(header)
@@ -121,7 +122,7 @@ class StoredRecord:
             for _ in self.block():
                 pass
             end = b""
-            while len(end) < len(RECORD_END) and (piece := self._source.read(len(RECORD_END) - len(end))):
+            while len(end) < len(RECORD_END) and (piece := self._source.read(len(RECORD_END) - len(end), within=True)):
                 end += piece
             if end != RECORD_END:
                 raise WarcError(self.path, self.offset, f"the record ends with {end!r}, not with two empty lines")
@@ -145,7 +146,7 @@ class StoredRecord:
         return self._http
 
     def _read(self) -> bytes:
-        piece = self._source.read(min(self._left, READ_SIZE))
+        piece = self._source.read(min(self._left, READ_SIZE), within=True)
         if not piece:
             raise WarcError(self.path, self.offset, f"the block lacks {self._left} of {self.block_length} bytes")
         self._left -= len(piece)

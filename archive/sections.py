@@ -46,6 +46,9 @@ class ArchiveSettings(Section):
     )
     compression: Compression = Field("gzip", description="gzip, or zstd: .warc.zst, smaller and read by fewer tools")
     zstd_level: int = Field(3, ge=1, le=19, description="zstd's level: 1 fastest, 19 smallest")
+    zstd_dictionary: str = Field(
+        "", description="file with a zstd dictionary to write with, made by `ghostfleet dictionary`; empty is none"
+    )
     gzip_level: int = Field(1, ge=0, le=3, description="isal's level: 0 fastest, 3 smallest")
     digest: Algorithm = Field(
         "sha1",
@@ -77,7 +80,10 @@ class StorageSettings(Section):
         default_factory=dict, description="of the storage's library, such as endpoint_url=https://s3.example.org"
     )
     keep_local_seconds: float = Field(
-        -1, ge=-1, description="age at which a WARC that was handed over leaves the home, and replay; -1 is never"
+        -1, ge=-1, description="age at which a WARC that was handed over leaves the home; -1 is never"
+    )
+    answer_seconds: float = Field(
+        30, gt=0, description="longest time until the first byte of a replay whose record is in the storage; then 504"
     )
     look_seconds: float = Field(10, gt=0, description="how often finished files are looked for")
     max_retry_seconds: float = Field(

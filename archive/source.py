@@ -10,7 +10,16 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from archive.message import end_of_head
-from archive.zstdframe import DICTIONARY_MAGIC, FRAME_MAGIC, FrameReader, ZstdError, read_dictionary
+from archive.zstdframe import (
+    DICTIONARY_MAGIC,
+    FRAME_MAGIC,
+    FrameReader,
+    Unpacker,
+    ZstdError,
+    extension_length,
+    frame_findings,
+    read_dictionary,
+)
 
 OPEN_SUFFIX: Final = ".open"
 """What the name of a WARC ends with while it is being written."""
@@ -18,7 +27,8 @@ ENDINGS: Final = (".warc.gz", ".warc.zst", ".warc")
 """What names of files end with once they are closed."""
 READ_SIZE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_MAGIC_SIZE: Final = 4
+_FRAME_HEAD_SIZE: Final = 18
+"""Most that the head of a zstd frame takes; enough to tell any member by."""
 _GZIP_WINDOW: Final = 31
 
 
@@ -49,8 +59,10 @@ class Source:
         self._raw_end = self._member = offset
         self._raw = b""
         self._pushed_back = b""
+        self.findings: tuple[str, ...] = ()
+        """What the zstd frame's head lacks in which the present record begins."""
         self._unpack: zlib._Decompress | FrameReader | None = None
-        self._dictionary = b""
+        self._frames: Unpacker | None = None
         file.seek(offset)
         self._fill()
         self._word = "gzip member"
@@ -69,13 +81,16 @@ class Source:
         """Where the next record begins, asked after the present one was read to its end."""
         return self._raw_end - len(self._raw) - len(self._pushed_back)
 
-    def read(self, size: int = READ_SIZE) -> bytes:
+    def read(self, size: int = READ_SIZE, *, within: bool = False) -> bytes:
         """Up to `size` bytes; b"" only at the end of the member, or of a plain file.
 
+        `within` a record that is not whole yet, the next zstd frame is part of the same member.
         Raises WarcError for damaged or missing compressed data.
         """
         piece, self._pushed_back = self._pushed_back, b""
         piece = piece or self._more()
+        while within and not piece and self._has_more_frames():
+            piece = self._more()
         if len(piece) > size:
             piece, self._pushed_back = piece[:size], piece[size:]
         return piece
@@ -87,7 +102,7 @@ class Source:
     def head(self, limit: int) -> bytes:
         """Bytes up to an empty line inclusive; all there are when none comes. Raises WarcError beyond `limit`."""
         found, start, end = bytearray(), self.offset, 0
-        while not end and (piece := self.read()):
+        while not end and (piece := self.read(within=bool(found))):
             if len(found) > limit:
                 raise WarcError(self.path, start, f"a head of more than {limit} bytes")
             found += piece
@@ -105,8 +120,8 @@ class Source:
             pass
         if not self.is_packed:
             return False
+        self._skip_extensions()
         self._member = self._raw_end - len(self._raw)
-        self._fill()
         if not self._raw:
             return False
         if not self._begin_member():
@@ -117,18 +132,35 @@ class Source:
         """Gets ready to unpack; False when no member begins here."""
         if self._raw.startswith(_GZIP_MAGIC):
             self._unpack = zlib.decompressobj(_GZIP_WINDOW)
-        elif self._raw.startswith(FRAME_MAGIC):
-            self._unpack = FrameReader(self._dictionary)
+        elif self._raw.startswith(FRAME_MAGIC) and self._frames is not None:
+            self._unpack = self._frames.frame()
+            self.findings = tuple(frame_findings(self._raw, self._frames.dictionary_id))
         else:
             return False
         return True
 
+    def _has_more_frames(self) -> bool:
+        """Goes on to the next zstd frame; False when there is none."""
+        self._skip_extensions()
+        return self._frames is not None and self._raw.startswith(FRAME_MAGIC) and self._begin_member()
+
+    def _skip_extensions(self) -> None:
+        """Passes over frames that hold no part of a record: whoever does not know them must ignore them."""
+        self._fill()
+        while self._frames is not None and (length := extension_length(self._raw)):
+            beyond = max(0, length - len(self._raw))
+            self._raw = self._raw[length:]
+            self._raw_end += beyond
+            self._file.seek(self._raw_end)
+            self._fill()
+
     def _begin_zstd(self, offset: int) -> None:
         """Reads the dictionary, if there is one, and goes on from the record."""
         try:
-            self._dictionary, first = read_dictionary(self._file)
-        except ValueError as error:
-            raise WarcError(self.path, 0, str(error)) from error
+            dictionary, first = read_dictionary(self._file)
+            self._frames = Unpacker(dictionary)
+        except (ValueError, ZstdError) as error:
+            raise WarcError(self.path, 0, f"the dictionary can't be used: {error}") from error
         self._raw_end = self._member = max(offset, first)
         self._raw = b""
         self._file.seek(self._raw_end)
@@ -153,7 +185,7 @@ class Source:
 
     def _fill(self) -> None:
         """Sees to it that there are enough raw bytes to tell a member by, when the file has them."""
-        while len(self._raw) < _MAGIC_SIZE:
+        while len(self._raw) < _FRAME_HEAD_SIZE:
             size = READ_SIZE if self._end is None else min(READ_SIZE, self._end - self._raw_end)
             piece = self._file.read(size) if size > 0 else b""
             if not piece:

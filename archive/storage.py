@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 from urllib.parse import urlsplit
 
 from archive.openfile import sync_folder
+from archive.rangefile import RangeFile
 from archive.sections import StorageSettings
 
 PART_SUFFIX: Final = ".part"
@@ -85,6 +86,29 @@ class Storage:
                 return {}
         start = len(self._fs._strip_protocol(path)) + 1
         return {str(entry["name"])[start:]: int(entry["size"]) for entry in found.values() if entry["type"] == "file"}
+
+    def open(self, name: str, *, wanted_to: int) -> BinaryIO:
+        """A file of the storage, read in ranges up to `wanted_to` and on; to be closed.
+
+        Raises FileNotFoundError when the storage does not have it, and StorageError when it can't be reached, which
+        reading may raise too.
+        """
+        path = self._path(name)
+        with self._errors("give back", name):
+            size = self._size(path)
+            if size is None and not self._fs.exists(self._root):
+                raise StorageError(f"{self.place} is not there; it should have {name}")
+        if size is None:
+            raise FileNotFoundError(f"{name} is neither in the home nor in {self.place}")
+
+        def fetch(start: int, end: int) -> bytes:
+            with self._errors("give back", name):
+                data = bytes(self._fs.cat_file(path, start=start, end=end))
+                if len(data) != end - start:
+                    raise StorageError(f"{self.place} gave {len(data)} bytes of {name} from {start} to {end}")
+                return data
+
+        return cast(BinaryIO, RangeFile(fetch, size, wanted_to))
 
     def put(self, source: Path, name: str, is_over: Callable[[], bool], *, replace: bool = False) -> bool:
         """Sees to it that the storage has this file, verified; False when it had one of that name and size before.

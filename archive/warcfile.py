@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Final
 
 from archive.capture import Capture, now_micros
+from archive.dictionary import frame_writer
 from archive.gzipmember import packed, packed_stream, stored_stream
 from archive.openfile import OpenFile
 from archive.place import Place
@@ -73,7 +74,7 @@ class WarcWriter:
         self._new_captures: list[Capture] = []
         self._used = time.monotonic()
         self._warcinfo_id = new_id()
-        self._zstd = FrameWriter(settings.archive.zstd_level) if settings.archive.compression == "zstd" else None
+        self._zstd = frame_writer(settings.archive)
         self._alarm: KeepError | None = None
         self._failure: KeepError | None = None
         self._sets = 0
@@ -177,6 +178,8 @@ class WarcWriter:
             hostname=_hostname(),
             software=_software(),
         )
+        if self._zstd and self._zstd.start:
+            file.write(self._zstd.start)
         self._write(file, record)
         log.info("opened %s", file.path)
         return file
@@ -267,7 +270,9 @@ def _member(record: Record, level: int) -> Iterable[bytes]:
 def _frame(record: Record, zstd: FrameWriter) -> Iterable[bytes]:
     """The pieces of the record's zstd frame; what can't be compressed costs zstd little."""
     pieces = _rest(record, record.chunks(), record.header)
-    return zstd.packed_stream(pieces) if record.block_length > _ONE_SHOT_MAX else (zstd.packed(b"".join(pieces)),)
+    if record.block_length <= _ONE_SHOT_MAX:
+        return (zstd.packed(b"".join(pieces)),)
+    return zstd.packed_stream(pieces, len(record.header) + record.block_length + len(RECORD_END))
 
 
 def _rest(record: Record, chunks: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:

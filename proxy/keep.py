@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from archive import crawl_log
 from archive.capture import Capture, Exchange, Original
+from archive.dictionary import frame_writer
 from archive.settings import Settings
 from archive.warcfile import KeepError, WarcWriter
 from dedupdb.claims import DedupUnavailable, Verdict, Want
@@ -66,6 +67,8 @@ class Keeper:
     """Keeps batches of exchanges of any number of collections. Not thread-safe: one thread owns it."""
 
     def __init__(self, settings: Settings, dedup: Dedup | None, *, process: str = "0") -> None:
+        """Raises SettingsError for a zstd dictionary that can't be used."""
+        frame_writer(settings.archive)
         self._settings = settings
         self._dedup = dedup
         self._eligible = Eligible(settings.dedup)

@@ -10,7 +10,8 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from archive.capture import Capture, Micros
-from archive.reader import StoredRecord, read_record
+from archive.holdings import Holdings
+from archive.reader import StoredRecord
 from archive.settings import Settings
 from archive.source import WarcError
 from proxy.byterange import ByteRange, parse_content_range
@@ -73,11 +74,15 @@ class Archive:
     """Finds and opens mementos. Blocks on disk and database: called from threads."""
 
     def __init__(self, settings: Settings, index: Index) -> None:
-        self._settings = settings
+        self._holdings = Holdings(settings)
         self._index = index
 
     def find(self, wanted: Wanted) -> Memento | None:
-        """The nearest capture that can answer; None when there is none."""
+        """The nearest capture that can answer; None when there is none.
+
+        Raises StorageError when its record is in the storage, and that can't be asked: another capture would be
+        another answer.
+        """
         methods = ("GET", "HEAD") if wanted.method == "HEAD" else (wanted.method,)
         for capture in self._index.nearest(
             wanted.collection, wanted.url, wanted.date, methods=methods, limit=_CANDIDATES
@@ -127,8 +132,7 @@ class Archive:
 
     def record(self, capture: Capture) -> StoredRecord:
         """The capture's record, to be closed. Raises OSError or WarcError."""
-        path = self._settings.archive_dir(capture.collection) / capture.filename
-        return read_record(path, capture.offset, capture.length)
+        return self._holdings.record(capture.collection, capture.filename, capture.offset, capture.length)
 
     def original(self, capture: Capture) -> Capture | None:
         """The capture that has a revisit's payload; None when the index doesn't know it."""

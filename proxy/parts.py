@@ -83,7 +83,9 @@ class Parts:
             lambda: Spool(settings.proxy.spool_bytes, services.spool_folder, settings.archive.digest),
             by_default=settings.dedup.conditional,
         )
-        replayer, conditions = Replayer(archive, loop), Conditions(history, services)
+        patience = settings.storage.answer_seconds if settings.storage.url else None
+        replayer = Replayer(archive, loop, answer_seconds=patience)
+        conditions = Conditions(history, services)
         return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, conditions, extensions)
 
     def close(self) -> None:

@@ -11,10 +11,12 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from archive.capture import Micros, parse_date
+from archive.holdings import StorageError
 from archive.source import WarcError
 from proxy.byterange import parse_range
 from proxy.delivery import Client
 from proxy.gate import Session
+from proxy.heads import refusal
 from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead
 from proxy.memento import Archive, Memento, Wanted
 
@@ -26,8 +28,12 @@ _THREADS: Final = 4
 class Replayer:
     """Starts a replay for each request."""
 
-    def __init__(self, archive: Archive | None, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, archive: Archive | None, loop: asyncio.AbstractEventLoop, *, answer_seconds: float | None = None
+    ) -> None:
+        """`answer_seconds` is how long a record may take to be found; None for as long as it takes."""
         self._archive = archive
+        self._answer_seconds = answer_seconds
         self._loop = loop
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="replay")
         self._tasks: set[asyncio.Task[None]] = set()
@@ -63,10 +69,16 @@ class Replayer:
         task.add_done_callback(self._tasks.discard)
 
     async def find(self, wanted: Wanted) -> Memento | None:
-        """`Archive.find` off the event loop."""
+        """`Archive.find` off the event loop. Raises TimeoutError as well; what is found later is closed."""
         if self._archive is None:
             return None
-        return await self._loop.run_in_executor(self._threads, self._archive.find, wanted)
+        finding = self._loop.run_in_executor(self._threads, self._archive.find, wanted)
+        try:
+            async with asyncio.timeout(self._answer_seconds):
+                return await asyncio.shield(finding)
+        except TimeoutError:
+            finding.add_done_callback(_close_late)
+            raise TimeoutError(f"the record was not found within {self._answer_seconds:.0f} s") from None
 
     async def next_piece(self, memento: Memento) -> bytes | None:
         """The payload's next bytes, None at its end."""
@@ -93,6 +105,7 @@ class Replay:
     ) -> None:
         self._missed = missed
         self._wanted = wanted
+        self._has_begun = False
         self._keep_alive = keep_alive
         self._session = session
         self._client: Client | None = client
@@ -145,6 +158,10 @@ class Replay:
                     await self._send(memento)
                 finally:
                     memento.close()
+        except TimeoutError as error:
+            self._unavailable(504, error)
+        except StorageError as error:
+            self._unavailable(503, error)
         except (OSError, WarcError) as error:
             log.warning("replay of %s broke off: %s", self._wanted.url, error)
         finally:
@@ -153,7 +170,21 @@ class Replay:
                 client.abort()
             self._session.ended()
 
+    def _unavailable(self, status: int, error: Exception) -> None:
+        """The archive has it and can't get at it: no 404, and no reason to fetch it anew. Broken off when begun."""
+        log.warning("replay of %s: %s", self._wanted.url, error)
+        if self._has_begun:
+            return
+        self._session.counts["urls"] += 1
+        self._session.counts["failed"] += 1
+        self._session.errors[str(status)] += 1
+        client, self._client = self._client, None
+        if client is not None:
+            client.send(refusal(status, "storage-away", str(error)))
+            client.finish(keep_alive=False)
+
     async def _send(self, memento: Memento) -> None:
+        self._has_begun = True
         self._session.counts["urls"] += 1
         self._session.counts["patched"] += self._missed is not None
         if self._client is not None:
@@ -186,6 +217,12 @@ class Replay:
         if client is not None:
             client.send(_miss_page(self._wanted))
             client.finish(keep_alive=self._keep_alive)
+
+
+def _close_late(finding: asyncio.Future[Memento | None]) -> None:
+    """Nobody waits any more for what was found, or for why it was not."""
+    if not finding.cancelled() and finding.exception() is None and (memento := finding.result()) is not None:
+        memento.close()
 
 
 def _date(head: RequestHead, session: Session) -> Micros | None:

@@ -136,7 +136,7 @@ class RunningProxy:
     def sidecar_lines(self, collection: str = "default") -> list[dict[str, Any]]:
         """Every line of the collection's CDXJ sidecars, as the JSON part with `urlkey` and `timestamp` added."""
         found = []
-        for path in sorted((self.home / "collections" / collection / "indexes").glob("*.cdxj*")):
+        for path in sorted((self.home / "collections" / collection / "indexes").rglob("*.cdxj*")):
             for line in path.read_text("utf-8").splitlines():
                 key, stamp, block = line.split(" ", 2)
                 found.append({"urlkey": key, "timestamp": stamp, **json.loads(block)})

@@ -1,4 +1,4 @@
-"""Commands that look after what is kept: `check`, `repair`, `reindex`; and `config`."""
+"""Commands that look after what is kept: `check`, `repair`, `upload`, `dictionary`, `reindex`; and `config`."""
 
 from __future__ import annotations
 
@@ -114,6 +114,54 @@ def upload(home: Path | None, settings_file: Path | None, as_json: bool) -> int:
         for name, why in status.failing.items():
             click.echo(f"{name}: {why}")
     return 0 if is_well and not status.waiting else JOB_FAILED
+
+
+@click.command("dictionary")
+@common
+@click.argument("collection", metavar="COLLECTION")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [in the collection]")
+@click.option("--size", type=click.IntRange(1_000, 8_388_608), help="Of the dictionary, in bytes.  [112640]")
+@click.option("--samples", type=click.IntRange(20), metavar="N", help="Most records to learn from.  [4000]")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def dictionary(
+    home: Path | None,
+    settings_file: Path | None,
+    collection: str,
+    output: Path | None,
+    size: int | None,
+    samples: int | None,
+    as_json: bool,
+) -> None:
+    """Make a zstd dictionary from the WARC files of a collection, for the ones that will be written.
+
+    Use it with the settings archive.compression = "zstd" and archive.zstd_dictionary = FILE. Every file written with it
+    has it inside, so the dictionary itself may go at any time.
+    """
+    from archive import dictionary as dictionaries
+    from archive.source import WarcError, warc_files
+
+    settings = load_settings(home, settings_file)
+    (name,) = _collections(settings, (collection,))
+    path = output or settings.collection(name) / dictionaries.FILE_NAME
+    try:
+        trained = dictionaries.train(
+            warc_files(settings.archive_dir(name)),
+            level=settings.archive.zstd_level,
+            size=size or dictionaries.DEFAULT_SIZE,
+            samples=samples or dictionaries.DEFAULT_SAMPLES,
+        )
+        dictionaries.save(trained.data, path)
+    except (ValueError, WarcError, OSError) as error:
+        raise InputError(f"no dictionary for {name}: {error}") from error
+    facts = {"file": str(path), "bytes": len(trained.data), "number": trained.number, "samples": trained.samples}
+    if as_json:
+        click.echo(json.dumps({**facts, "gain": round(trained.gain, 4)}))
+        return
+    click.echo(f"{path}: {len(trained.data)} bytes, number {trained.number}, learned from {trained.samples} records")
+    click.echo(
+        f"records it has not seen: {trained.packed_bytes} bytes in zstd, {trained.packed_bytes_with} with it "
+        f"({trained.gain:.0%} less)"
+    )
 
 
 @click.command("reindex")

@@ -84,6 +84,38 @@ def test_upload_without_a_storage_says_what_to_set(settings: Settings, archived:
     assert "no storage to hand files to; set storage.url" in done.stderr
 
 
+def test_dictionary_is_made_from_a_collection_and_tells_what_it_saves(settings: Settings) -> None:
+    writer = WarcWriter(settings, "garden")
+    for number in range(40):
+        keep(writer, exchange(f"/{number}"))
+    writer.close()
+    path = settings.collection("garden") / "records.zdict"
+
+    done = _run("dictionary", "garden", "--home", str(settings.home), "--size", "4000", "--json")
+
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert (facts["file"], facts["bytes"]) == (str(path), path.stat().st_size)
+    assert facts["gain"] > 0.3
+
+
+def test_a_dictionary_of_nothing_is_refused(settings: Settings, archived: Path) -> None:
+    done = _run("dictionary", "garden", "--home", str(settings.home))
+    assert done.returncode == 2
+    assert "no dictionary for garden: 3 records are too few to learn from" in done.stderr
+
+
+def test_a_proxy_refuses_a_dictionary_that_is_none(settings: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "my.zdict"
+    path.write_bytes(b"nothing of that kind")
+    (settings.home / "ghostfleet.toml").write_text(
+        f'[archive]\ncompression = "zstd"\nzstd_dictionary = "{path}"\n[proxy]\nport = 0\n'
+    )
+    with Command("proxy", home=settings.home) as proxy:
+        assert proxy.ended() == 2
+    assert f"setting archive.zstd_dictionary = '{path}' can't be used: it is no zstd dictionary" in proxy.stderr
+
+
 def test_reindex_builds_index_and_dedup_from_the_files(settings: Settings, archived: Path) -> None:
     with Command("reindex", "garden", "--json", home=settings.home) as reindex:
         assert reindex.ended() == 0, reindex.stderr

@@ -21,7 +21,7 @@ from archive.repair import Outcome, repair
 from archive.settings import Settings, load
 from archive.source import Source
 from archive.warcfile import WarcWriter
-from archive.zstdframe import DICTIONARY_MAGIC, FrameReader, FrameWriter
+from archive.zstdframe import DICTIONARY_MAGIC, FrameWriter, Unpacker
 
 
 @pytest.fixture
@@ -51,6 +51,15 @@ def test_every_record_is_one_frame_with_its_checksum(settings: Settings) -> None
 
     assert len(frames) == 1 + 2 * len(captures)
     assert {frame[:10] for frame in frames} == {b"WARC/1.1\r\n"}
+
+
+def test_frames_of_large_records_tell_their_length_too(settings: Settings) -> None:
+    writer = WarcWriter(settings, "news")
+    capture = keep(writer, exchange("/large", response(bytes(3_000_000))))
+    writer.close()
+
+    data = (settings.archive_dir("news") / capture.filename).read_bytes()[capture.offset :]
+    assert 3_000_000 < zstandard.get_frame_parameters(data).content_size < 3_001_000
 
 
 def test_captures_lead_to_their_records(settings: Settings) -> None:
@@ -192,6 +201,60 @@ def test_files_of_others_with_a_dictionary_are_read(settings: Settings, pack: bo
         assert b"".join(record.payload()) == b"page 0 " * 50
 
 
+EXTENSION = struct.pack("<II", 0x184D2A50, 5) + b"hello"
+EMPTY = zstandard.ZstdCompressor(write_checksum=True).compress(b"")
+
+
+def in_frames(path: Path, *, sizes: tuple[int, ...], between: bytes = b"") -> list[int]:
+    """Packs the file anew, each record in several frames; where the records are now."""
+    data, offsets, packer = b"", [], zstandard.ZstdCompressor(write_checksum=True)
+    for source in _members(path):
+        block = source.read(1 << 20)
+        offsets.append(len(data))
+        for size in (*sizes, len(block)):
+            if block:
+                data += packer.compress(block[:size]) + between
+            block = block[size:]
+    path.write_bytes(data)
+    return offsets
+
+
+@pytest.mark.parametrize("between", [b"", EMPTY, EXTENSION, EXTENSION + EMPTY + EXTENSION * 2])
+@pytest.mark.parametrize("sizes", [(), (5,), (100, 1), (500, 200)])
+def test_records_in_several_frames_with_others_between_are_read(
+    settings: Settings, sizes: tuple[int, ...], between: bytes
+) -> None:
+    path, captures = written(settings)
+
+    in_frames(path, sizes=sizes, between=between)
+
+    assert list(check(path)) == []
+    found = list(cdxj.captures_of(path))
+    assert [each.record_id for each in found] == [each.record_id for each in captures]
+    for number, capture in enumerate(found):
+        with read_record(path, capture.offset, capture.length) as record:
+            assert b"".join(record.payload()) == b"page %d " % number * 50
+            assert record.finish() == capture.offset + capture.length
+
+
+def test_frames_that_lack_what_the_convention_demands_are_named(settings: Settings) -> None:
+    path, _ = written(settings, 1)
+    packer = zstandard.ZstdCompressor(write_content_size=False)
+    path.write_bytes(b"".join(packer.compress(source.read(1 << 20)) for source in _members(path)))
+
+    problems = [problem.message for problem in check(path)]
+
+    assert problems == ["the zstd frame does not tell its content's size", "the zstd frame has no checksum"] * 3
+
+
+def test_an_extension_frame_larger_than_what_is_read_at_once_is_passed_over(settings: Settings) -> None:
+    path, captures = written(settings)
+    in_frames(path, sizes=(50,), between=struct.pack("<II", 0x184D2A5F, 200_000) + bytes(200_000))
+
+    assert list(check(path)) == []
+    assert [each.record_id for each in cdxj.captures_of(path)] == [each.record_id for each in captures]
+
+
 @pytest.mark.parametrize("length", [100, 1 << 30])
 def test_a_dictionary_that_is_not_there_is_damage(tmp_path: Path, length: int) -> None:
     path = tmp_path / "a.warc.zst"
@@ -202,8 +265,8 @@ def test_a_dictionary_that_is_not_there_is_damage(tmp_path: Path, length: int) -
 
 
 def test_a_frame_that_stands_for_very_much_is_unpacked_in_bounded_memory() -> None:
-    packed = FrameWriter(19).packed_stream(bytes(1 << 20) for _ in range(256))
-    data, length, reader = b"".join(packed), 0, FrameReader()
+    packed = FrameWriter(19).packed_stream((bytes(1 << 20) for _ in range(256)), 1 << 28)
+    data, length, reader = b"".join(packed), 0, Unpacker().frame()
     tracemalloc.start()
     try:
         while data and not reader.eof:
