@@ -18,7 +18,7 @@ from typing import Final, Literal
 type Where = Literal["folder", "small", "failing", "dying", "cut"]
 
 _SMALL_BYTES: Final = 64 << 20
-_IMAGE_BYTES: Final = 96 << 20
+_IMAGE_BYTES: Final = 128 << 20
 _FREEZE: Final = 0xC0045877
 _THAW: Final = 0xC0045878
 _PIECE: Final = 1 << 20
@@ -124,7 +124,7 @@ class Cut(Folder):
         for folder in (self.base, self._memory, self._lower):
             folder.mkdir()
         mount("-t", "tmpfs", "-o", f"size={5 * _IMAGE_BYTES}", "tmpfs", str(self._memory))
-        make_ext4(self._memory / "lower", "-O", "^has_journal", size=2 * _IMAGE_BYTES)
+        make_ext4(self._memory / "lower", "-O", "^has_journal", size=3 * _IMAGE_BYTES)
         mount("-o", "loop", str(self._memory / "lower"), str(self._lower))
         make_ext4(self._lower / "image", "-J", "size=8")
         mount("-o", "loop", str(self._lower / "image"), str(self.base))
@@ -146,7 +146,10 @@ class Cut(Folder):
     def swap(self) -> None:
         """Puts the copy in the disk's place, its journal replayed; nobody may use the disk."""
         unmount(self.base)
-        mount("-o", "loop", str(self._memory / "copy"), str(self.base))
+        image = self._lower / "image"
+        image.unlink()  # the old disk's loop device may hold on to it for a moment
+        copy_sparse(self._memory / "copy", image)
+        mount("-o", "loop", str(image), str(self.base))
 
     def close(self) -> None:
         """Unmounts everything."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -41,17 +41,19 @@ class Evidence:
     seen: Sequence[Seen]
     published: Mapping[str, bytes] = field(default_factory=dict)
     """SHA-256 of the WARC files that were closed before the fault, by name."""
+    logged: Sequence[Seen] = ()
+    """Those of `seen` that crawl.log must have a line for."""
     log_is_whole: bool = True
-    """Whether crawl.log must have a line for each response that was seen."""
+    """Whether it must be without torn lines, too."""
     dedup_is_whole: bool = True
     """Whether Redis must know all that the disk does."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How many seen responses are lost, how many revisits were written, and what is broken."""
+    """URLs of the seen responses that are lost, how many revisits were written, and what is broken."""
 
-    lost: int
+    lost: frozenset[str]
     revisits: int
     violations: tuple[Violation, ...]
 
@@ -79,12 +81,13 @@ def judge(evidence: Evidence) -> Verdict:
     """Reads what is left and says what is broken."""
     traces = Traces.read(evidence.home, evidence.collection)
     case = _Case(evidence, traces, {record.id: record for record in traces.records})
-    lost = [message for one in evidence.seen if (message := _missing(case, _by_url(traces).get(one.url, ()), one))]
-    found = [Violation("seen is kept", message) for message in _first(lost)]
+    lines = _by_url(traces)
+    lost = {one.url: why for one in evidence.seen if (why := _missing(case, lines.get(one.url, ()), one))}
+    found = [Violation("seen is kept", message) for message in _first(f"{url}: {why}" for url, why in lost.items())]
     for promise, test in _TESTS.items():
         found += [Violation(promise, message) for message in _first(test(case))]
     revisits = sum(record.kind == "revisit" for record in traces.records)
-    return Verdict(len(lost), revisits, tuple(found))
+    return Verdict(frozenset(lost), revisits, tuple(found))
 
 
 def digest(path: Path) -> bytes:
@@ -118,7 +121,7 @@ def _missing(case: _Case, lines: Sequence[dict[str, Any]], seen: Seen) -> str:
             why = f"record {record.id} holds something else"
         else:
             return ""
-    return f"{seen.url}: {why}"
+    return why
 
 
 def _payload(record: Stored) -> bytes:
@@ -185,6 +188,9 @@ def _index(case: _Case) -> Iterator[str]:
     if len(lines) != len(case.traces.lines):
         yield f"{len(case.traces.lines) - len(lines)} lines stand twice in sidecars"
     names = columns(case.evidence.home)
+    if not names:
+        yield "there is no index at all"
+        return
     places = [names.index(name) for name in ("record_id", "filename", "offset", "length")]
     rows = {tuple(row[place] for place in places) for row in case.traces.rows}
     yield from (f"line in a sidecar without its row in SQL: {one}" for one in sorted(lines - rows))
@@ -215,9 +221,9 @@ def _log(case: _Case) -> Iterator[str]:
         logged.add((line.url, line.code))
     if case.evidence.log_is_whole:
         yield from (f"torn: {text}" for text in case.traces.torn_log)
-        yield from (
-            f"crawl.log has no line of {one.url}" for one in case.evidence.seen if (one.url, one.status) not in logged
-        )
+    yield from (
+        f"crawl.log has no line of {one.url}" for one in case.evidence.logged if (one.url, one.status) not in logged
+    )
 
 
 def _rebuilt(case: _Case) -> Iterator[str]:
@@ -250,7 +256,7 @@ def _checked(case: _Case) -> Iterator[str]:
     yield from map(str, check(case.archive))
 
 
-def _first(messages: Sequence[str] | Iterator[str]) -> Iterator[str]:
+def _first(messages: Iterable[str]) -> Iterator[str]:
     """The first few, and how many there are besides."""
     more = 0
     for number, message in enumerate(messages):

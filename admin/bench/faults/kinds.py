@@ -26,7 +26,7 @@ class Scene:
     disk: Folder
     origin: Origin
     draw: random.Random
-    load: Load = field(init=False)
+    load: Load
     cut_at: float | None = None
     """When the power went: what clients saw later is not in the copy."""
     told_after: float | None = None
