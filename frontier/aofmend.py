@@ -33,7 +33,7 @@ def mend(folder: Path, executable: str, said: str) -> bool:
     many = folder / "appendonlydir"
     file = many / found["name"] if found["name"] and many.is_dir() else folder / "appendonly.aof"
     whole = many / "appendonly.aof.manifest" if many.is_dir() else file
-    if not file.is_file():
+    if not file.is_file() or not _ends_with_zeros(file):  # damage of another kind is for people to judge
         return False
     before = file.stat().st_size
     kept = folder / f"damaged-{time.strftime('%Y%m%d%H%M%S', time.gmtime())}.aof"
@@ -48,3 +48,10 @@ def mend(folder: Path, executable: str, said: str) -> bool:
         return False
     logger.warning("%s was damaged; its last %d of %d bytes are cut off, the whole is %s", file, cut, before, kept)
     return True
+
+
+def _ends_with_zeros(file: Path) -> bool:
+    """A whole one never does: its commands end with a line's end."""
+    with file.open("rb") as stream:
+        stream.seek(max(0, file.stat().st_size - 1))
+        return stream.read() == b"\0"
