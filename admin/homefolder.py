@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from archive.durably import write_once
 from archive.settings import Settings
 
 TOKEN_FILE: Final = "control.token"
@@ -25,7 +25,7 @@ def prepare(home: Path) -> None:
         probe = home / f".writable-{os.getpid()}"
         probe.touch()
         probe.unlink()
-        _make_token(home / TOKEN_FILE)
+        write_once(home / TOKEN_FILE, f"{secrets.token_urlsafe(_TOKEN_BYTES)}\n".encode())  # commands share it
     except OSError as error:
         raise HomeError(
             f"the home {home} can't be written to ({error.strerror}); choose another with --home"
@@ -35,7 +35,9 @@ def prepare(home: Path) -> None:
 def control_token(home: Path) -> str:
     """The bearer token of the control ports. Raises HomeError when there is none."""
     try:
-        return (home / TOKEN_FILE).read_text("ascii").strip()
+        if token := (home / TOKEN_FILE).read_text("ascii").strip():
+            return token
+        raise HomeError(f"{home / TOKEN_FILE} is empty; start something in this home, and it gets a new one")
     except OSError as error:
         raise HomeError(f"{home / TOKEN_FILE} can't be read ({error.strerror}); is --home right?") from error
 
@@ -44,11 +46,3 @@ def collections(settings: Settings) -> list[str]:
     """Names of the collections in the home, in order."""
     folder = settings.home / "collections"
     return sorted(entry.name for entry in folder.iterdir() if entry.is_dir()) if folder.is_dir() else []
-
-
-def _make_token(path: Path) -> None:
-    """A new token only where there is none: two commands in one home share it."""
-    with suppress(FileExistsError):
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-        with os.fdopen(fd, "w", encoding="ascii") as file:
-            file.write(secrets.token_urlsafe(_TOKEN_BYTES) + "\n")

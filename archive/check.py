@@ -19,6 +19,8 @@ from archive.reader import StoredRecord, bare_id, next_record
 from archive.source import Source, WarcError, warc_files
 
 _ANSWERS: Final = ("response", "revisit")
+_OVERLAP: Final = 24 * 3600 * 1_000_000
+"""Microseconds. Of fetches that overlap, the one that ends first is the original, whichever began first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +221,7 @@ def _mismatches(revisit: _Seen, original: _Seen) -> Iterator[str]:
         yield f"{where} is a {original.kind}"
     if original.is_truncated:
         yield f"{where} was cut short"
-    if original.date > revisit.date:
+    if original.date > revisit.date + _OVERLAP:
         yield f"{where} is later than its revisit"
     if "identical-payload" in revisit.profile and not digests.same(revisit.digest, original.digest):
         yield f"{where} has payload digest {original.digest or 'none'}, the revisit {revisit.digest or 'none'}"

@@ -163,24 +163,32 @@ class CrawlLog:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
-        self._is_torn = False
+        self._is_torn: bool | None = None
 
     def append(self, lines: Sequence[str]) -> None:
         """Adds whole lines in one write, so that those of other processes never come in between. Raises OSError.
 
-        After a write that failed half-way the next one starts on a line of its own.
+        After a write that failed half-way, of this process or of one that the power was cut off from, the next one
+        starts on a line of its own.
         """
         if not lines:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         data = "".join(f"{text}\n" for text in lines).encode("utf-8", "backslashreplace")
-        fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
-            was_torn, self._is_torn = self._is_torn, True
+            was_torn = _ends_torn(fd) if self._is_torn is None else self._is_torn
+            self._is_torn = True
             write_all(fd, b"\n" + data if was_torn else data)
             self._is_torn = False
         finally:
             os.close(fd)
+
+
+def _ends_torn(fd: int) -> bool:
+    """Whether the file's last line has no end."""
+    size = os.fstat(fd).st_size
+    return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
 
 
 def _column(text: str) -> str:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from archive import cdxj
-from archive.openfile import make_folder, rename_new, sync_folder
+from archive.openfile import create_locked, make_folder, rename_new, sync_folder
 from archive.place import Place, closed, growing
 from archive.reader import next_record
 from archive.settings import Settings
@@ -130,12 +130,37 @@ def _close(place: Place, file: BinaryIO, collection: str) -> Repaired:
         path.unlink()
         sync_folder(path.parent)
         return Repaired(place.name, Outcome.REMOVED, whole.records, cut, tail, whole.reason)
-    file.truncate(whole.length)
-    os.fsync(file.fileno())
-    _write_sidecar(path, place, collection)
-    rename_new(path, place.warc)
-    sync_folder(path.parent)
+    with _durable(path, file, whole.length):
+        _write_sidecar(path, place, collection)
+        rename_new(path, place.warc)
+        sync_folder(path.parent)
     return Repaired(place.name, Outcome.CLOSED, whole.records, cut, tail, whole.reason)
+
+
+@contextmanager
+def _durable(path: Path, file: BinaryIO, length: int) -> Iterator[None]:
+    """The file cut to its length and safe on the disk, locked meanwhile.
+
+    A failed fsync tells of some write at some time, and only once: a second one would succeed whatever the disk
+    holds. So what can be read is then written anew, to be synced by itself.
+    """
+    file.truncate(length)
+    try:
+        os.fsync(file.fileno())
+    except OSError as error:
+        log.warning("repair: %s can't be synced (%s); it is copied", path, error)
+    else:
+        yield
+        return
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    with open(create_locked(fresh), "wb") as copy:
+        file.seek(0)
+        shutil.copyfileobj(file, copy, _COPY_SIZE)
+        copy.flush()
+        os.fsync(copy.fileno())
+        fresh.replace(path)
+        yield
 
 
 def _index(place: Place, collection: str) -> Repaired:

@@ -30,6 +30,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from frontier.aofmend import mend
 from frontier.guard import PING, answer, end_if_unused, is_up
 from frontier.socketplace import drop_socket_path, socket_path
 
@@ -77,9 +78,10 @@ class EmbeddedRedis:
         with self._starting():
             address = socket_path(self.folder)
             self.url = f"unix://{address}"
-            if not is_up(address):
-                self._launch(address)
-            self._wait(address)
+            if is_up(address):
+                self._wait(address)
+            else:
+                self._bring_up(address)
             self._users = _locked(self.folder / "users.lock", fcntl.LOCK_SH)
             _post_guard(self.folder, address)
         return self
@@ -91,8 +93,7 @@ class EmbeddedRedis:
             if is_up(address):
                 return False
             logger.warning("the Redis of %s died; started again", self.folder)
-            self._launch(address)
-            self._wait(address)
+            self._bring_up(address)
             _post_guard(self.folder, address)
         return True
 
@@ -126,6 +127,16 @@ class EmbeddedRedis:
     def _starting(self) -> Iterator[None]:
         with _locked(self.folder / "start.lock", fcntl.LOCK_EX):
             yield
+
+    def _bring_up(self, address: str) -> None:
+        self._launch(address)
+        try:
+            self._wait(address)
+        except RedisProblem as problem:
+            if not mend(self.folder, self._executable or find_redis(), str(problem)):
+                raise
+            self._launch(address)
+            self._wait(address)
 
     def _launch(self, address: str) -> None:
         executable = self._executable or find_redis()

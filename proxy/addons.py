@@ -11,10 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime
-import os
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +26,7 @@ from mitmproxy.options import Options
 from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.layers import ClientTLSLayer
 
+from archive.durably import write_once
 from proxy.connection import ClientConnection
 from proxy.relay import Desk, RelayLayer, Tunnel
 
@@ -89,30 +87,18 @@ def ensure_ca(folder: Path) -> Path:
     public, secret = folder / "ca.pem", folder / "mitmproxy-ca.pem"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
-    if not secret.exists():
+    if not secret.exists() or not secret.stat().st_size:  # a power cut leaves an empty one
         key = ec.generate_private_key(ec.SECP256R1())
         certificate = _ca_certificate(key)
         pem = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
         )
-        _write_once(secret, pem + certificate.public_bytes(serialization.Encoding.PEM))
+        write_once(secret, pem + certificate.public_bytes(serialization.Encoding.PEM))
     certificates = x509.load_pem_x509_certificates(secret.read_bytes())
-    _write_once(public, certificates[0].public_bytes(serialization.Encoding.PEM), mode=0o644)
+    write_once(public, certificates[0].public_bytes(serialization.Encoding.PEM), mode=0o644)
     dhparam = folder / "mitmproxy-dhparam.pem"
-    _write_once(dhparam, certs.DEFAULT_DHPARAM)
+    write_once(dhparam, certs.DEFAULT_DHPARAM)
     return public
-
-
-def _write_once(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Put the file in place whole, unless another process was first."""
-    if path.exists():
-        return
-    with tempfile.NamedTemporaryFile(dir=path.parent) as draft:  # readable by nobody else until it says otherwise
-        draft.write(data)
-        draft.flush()
-        os.fchmod(draft.fileno(), mode)
-        with suppress(FileExistsError):
-            os.link(draft.name, path)
 
 
 def _ca_certificate(key: ec.EllipticCurvePrivateKey) -> x509.Certificate:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -82,7 +83,8 @@ class Spool:
         """Let go of the bytes."""
         self._parts.clear()
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # on a full disk closing fails to write what nobody wants any more
+                self._file.close()
             self._file = None
 
     def _to_disk(self) -> None:

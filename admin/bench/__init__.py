@@ -8,4 +8,6 @@
 4. `process` reads what the peer spent; the peer is stopped in order.
 5. `checking` looks in the WARC files for everything that was acknowledged.
 6. `report` puts the peers side by side.
+
+`faults` is another bench: what holds when things break.
 """

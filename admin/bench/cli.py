@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from admin.bench.corpus import FILES
+from admin.bench.faults.cli import faults
 from admin.bench.peers import KINDS, PeerUnavailable
 from admin.bench.peers.peer import cache_folder
 from admin.bench.report import Row, as_json, comparison, rows, table
@@ -81,6 +82,9 @@ def proxy(
         click.echo(f"results: {file}")
     if any(row.missing or row.damaged for row in found if row.peer == OURS):
         raise click.ClickException("our proxy acknowledged responses that are not in a WARC, see the results file")
+
+
+bench.add_command(faults)
 
 
 def _measure(plan: Plan) -> list[Row]:

@@ -19,6 +19,14 @@ def test_a_home_is_made_with_a_token_that_stays(tmp_path: Path) -> None:
     assert (home / "control.token").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_token_that_a_power_cut_left_empty_is_none(tmp_path: Path) -> None:
+    (tmp_path / "control.token").touch()
+    with pytest.raises(HomeError, match="is empty"):
+        control_token(tmp_path)
+    prepare(tmp_path)
+    assert len(control_token(tmp_path)) > 20
+
+
 def test_two_homes_have_different_tokens(tmp_path: Path) -> None:
     prepare(tmp_path / "a")
     prepare(tmp_path / "b")

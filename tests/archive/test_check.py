@@ -160,6 +160,17 @@ def test_fault_in_a_revisit_is_found(warc: Path, old: bytes, new: bytes, expecte
     assert any(re.search(expected, text) for text in messages(warc)), messages(warc)
 
 
+def test_revisit_that_began_before_its_original_is_let_pass(settings: Settings) -> None:
+    """Of fetches that overlap, the one that ends first is the original."""
+    writer = WarcWriter(settings, "news")
+    original = keep(writer, exchange("/ends-first", started=2_000_000))
+    keep(
+        writer, exchange("/begins-first", started=1_000_000), Original(original.record_id, original.url, original.date)
+    )
+    writer.close()
+    assert messages(settings.archive_dir("news")) == []
+
+
 def test_revisit_of_what_is_not_there_is_found_in_a_folder(warc: Path) -> None:
     rewrite(warc, lambda found: [found[0], *found[3:]])
     assert messages(warc) == [], "one file of many can't tell"

@@ -130,6 +130,16 @@ def _write_many(folder: Path, name: str) -> None:
         log.append([f"{name}-{number}-{'x' * 500}"] * 3)
 
 
+def test_line_after_one_that_the_power_was_cut_off_from_stands_alone(tmp_path: Path) -> None:
+    CrawlLog(tmp_path).append(["whole"])
+    with (tmp_path / "crawl.log").open("ab") as file:
+        file.write(b"2026-11-21 torn\0\0\0")
+    after = CrawlLog(tmp_path)
+    after.append(["next"])
+    after.append(["last"])
+    assert (tmp_path / "crawl.log").read_bytes() == b"whole\n2026-11-21 torn\0\0\0\nnext\nlast\n"
+
+
 def test_processes_do_not_write_into_each_others_lines(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("fork")
     writers = [spawn.Process(target=_write_many, args=(tmp_path, name)) for name in "abc"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -128,6 +129,25 @@ def test_damage_in_the_middle_cuts_off_everything_after_it(leftover: Leftover) -
     assert leftover.repair().records == 3
     assert leftover.indexed() == ["http://example.org/0"]
     assert leftover.tail.read_bytes() == data[second.offset :]
+
+
+def test_file_whose_sync_fails_is_copied(leftover: Leftover, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel tells of a failed write once: that the next sync succeeds proves nothing."""
+    whole = leftover.open.read_bytes()
+    leftover.open.write_bytes(whole + b"torn")
+    inode, sync = leftover.open.stat().st_ino, os.fsync
+
+    def fails_once(fd: int) -> None:
+        if os.fstat(fd).st_ino == inode:
+            raise OSError(errno.EIO, "Input/output error")
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", fails_once)
+    assert leftover.repair().outcome == Outcome.CLOSED
+    assert leftover.final.read_bytes() == whole
+    assert leftover.final.stat().st_ino != inode
+    assert [path.name for path in leftover.final.parent.iterdir()] == [leftover.name]
+    assert len(leftover.indexed()) == 3
 
 
 def test_index_is_told_anew_from_the_file(leftover: Leftover) -> None:

@@ -200,6 +200,20 @@ def test_a_damaged_file_is_named_in_one_line(home: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_an_end_of_zeros_as_a_power_cut_leaves_is_cut_off(home: Path) -> None:
+    with start_redis(home) as server, client(server) as link:
+        link.set("a", "b" * 100)
+        link.set("c", "d")
+    [log] = [path for path in server.folder.rglob("*.aof") if path.stat().st_size > 50]
+    whole = log.read_bytes()
+    damaged = whole[:-5] + bytes(3000)
+    log.write_bytes(damaged)
+    with start_redis(home) as server, client(server) as link:
+        assert (link.get("a"), link.get("c")) == (b"b" * 100, None)
+    [kept] = server.folder.glob("damaged-*.aof")
+    assert kept.read_bytes() == damaged
+
+
 def test_an_executable_that_is_none_is_named(home: Path) -> None:
     broken = home / "redis-server"
     broken.write_text("#!/bin/sh\necho 'no such luck' >&2\nexit 3\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,17 @@ def test_a_folder_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="taken"):
         spool.add(b"hello")
     assert os.listdir(tmp_path) == ["taken"]
+
+
+def test_closing_on_a_full_disk_is_no_error(tmp_path: Path) -> None:
+    """What waits in memory for the disk can't be written any more, and nobody wants it."""
+    spool = Spool(0, tmp_path / "spool")
+    spool.start(HEAD)
+    spool.add(b"waiting")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        spool.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list((tmp_path / "spool").iterdir()) == []

@@ -1,0 +1,69 @@
+"""`ghostfleet bench faults`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import click
+from rich.console import Console
+
+from admin.bench.faults.campaign import Campaign
+from admin.bench.faults.kinds import KINDS
+from admin.bench.faults.playing import Episode
+from admin.bench.faults.report import as_json, broken, table
+from admin.bench.peers.peer import cache_folder
+
+_TABLE_WIDTH: Final = 110
+
+
+@click.command()
+@click.option("--rounds", default=20, show_default=True, type=click.IntRange(1), help="Faults.")
+@click.option("--seed", type=int, help="Repeats a campaign.  [a new one, told in the results]")
+@click.option(
+    "--only", multiple=True, type=click.Choice(list(KINDS)), metavar="KIND", help=f"One of {', '.join(KINDS)}; again."
+)
+@click.option(
+    "--deliver",
+    type=click.Choice(["durable", "written", "at_once"]),
+    help="The proxy's setting: without durability, kills must show losses.  [durable]",
+)
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File for the results as JSON.")
+@click.option("--keep", type=click.Path(path_type=Path, file_okay=False), help="Folder for homes found broken.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def faults(
+    rounds: int,
+    seed: int | None,
+    only: Sequence[str],
+    deliver: str | None,
+    output: Path | None,
+    keep: Path | None,
+    as_data: bool,
+) -> None:
+    """Break things while the proxy works, and prove that no response a client saw whole is lost.
+
+    Processes are killed, Redis hangs, disks are full, fail or lose their power, origins and clients break off; after
+    each few faults every WARC, index and log is read. Kinds that need a disk of their own are left out without root.
+    """
+    chosen = random.SystemRandom().randrange(1 << 31) if seed is None else seed
+    settings = {"proxy.deliver": deliver} if deliver else {}
+    file = output or cache_folder("results") / f"faults-{datetime.now(UTC):%Y%m%d%H%M%S}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    played: list[Episode] = []
+    for episode in Campaign(rounds, chosen, only, settings, keep).run(lambda text: click.echo(text, err=True)):
+        played.append(episode)
+        file.write_text(as_json(played, chosen), "utf-8")
+        for violation in episode.violations:
+            click.echo(f"  {violation.promise}: {violation.message}", err=True)
+    if as_data:
+        click.echo(as_json(played, chosen))
+    else:
+        Console(width=max(Console().width, _TABLE_WIDTH)).print(table(played, chosen))
+        for line in broken(played):
+            click.echo(line)
+        click.echo(f"results: {file}")
+    if any(episode.violations for episode in played):
+        raise click.ClickException("promises were broken, see above")

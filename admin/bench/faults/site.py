@@ -1,0 +1,97 @@
+"""What the campaign's origin sends: computed from the path alone, so that anybody can tell what a record must hold."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from dataclasses import dataclass
+from typing import Final
+
+SHAPES: Final = (
+    "plain",
+    "plain",
+    "twin",
+    "twin",
+    "chunked",
+    "gzip",
+    "packed",
+    "close",
+    "slow",
+    "large",
+    "empty",
+    "gone",
+)
+"""Kinds of responses, in the proportions in which clients ask for them."""
+_TWINS: Final = 40
+_SLOW_PIECES: Final = 5
+_LARGE: Final = 700_000
+"""More than the spool keeps in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response of the site. `raw` is all of it, head and coded body; `payload` is what a client gets of the body.
+
+    It is sent in `pieces`, a moment apart; after a `closing` one the connection ends.
+    """
+
+    status: int
+    raw: bytes
+    payload: bytes
+    pieces: int = 1
+    closing: bool = False
+
+
+def path(name: str, number: int) -> str:
+    """The path of a file: its shape goes by its number."""
+    return f"/{name}/{SHAPES[number % len(SHAPES)]}/{number}"
+
+
+def answer(target: str) -> Answer:
+    """The response to a path of `path`. Raises ValueError for any other."""
+    _, _, shape, number = target.split("/")
+    draw = random.Random(f"twin {int(number) // len(SHAPES) % _TWINS}" if shape == "twin" else target)
+    size = _LARGE if shape == "large" else draw.randrange(300, 30_000)
+    content = draw.randbytes(size) if draw.random() < 0.4 else _text(draw, size)
+    match shape:
+        case "plain" | "twin" | "large":
+            return Answer(200, _sized(b"200 OK", content), content)
+        case "slow":
+            return Answer(200, _sized(b"200 OK", content), content, pieces=_SLOW_PIECES)
+        case "chunked":
+            return Answer(200, _chunked(draw, content), content)
+        case "gzip":
+            packed = gzip.compress(content, 1, mtime=0)
+            return Answer(200, _sized(b"200 OK", packed, b"Content-Encoding: gzip"), packed)
+        case "packed":
+            packed = gzip.compress(content, 1, mtime=0)
+            return Answer(200, _chunked(draw, packed, b"Content-Encoding: gzip"), packed)
+        case "close":
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
+            return Answer(200, head + content, content, closing=True)
+        case "empty":
+            return Answer(204, b"HTTP/1.1 204 No Content\r\nX-Path: " + target.encode() + b"\r\n\r\n", b"")
+        case "gone":
+            return Answer(404, _sized(b"404 Not Found", content), content)
+    raise ValueError(f"{target} is no path of this site")
+
+
+def _text(draw: random.Random, size: int) -> bytes:
+    """Something that packs well."""
+    words = [b"%06x" % draw.getrandbits(24) for _ in range(50)]
+    return b" ".join(draw.choices(words, k=size // 7 + 1))[:size]
+
+
+def _sized(status: bytes, content: bytes, *headers: bytes) -> bytes:
+    lines = [b"HTTP/1.1 " + status, b"Content-Type: text/plain", *headers, b"Content-Length: %d" % len(content)]
+    return b"\r\n".join([*lines, b"", b""]) + content
+
+
+def _chunked(draw: random.Random, content: bytes, *headers: bytes) -> bytes:
+    pieces = [b"\r\n".join([b"HTTP/1.1 200 OK", b"Transfer-Encoding: chunked", *headers, b"", b""])]
+    at = 0
+    while at < len(content):
+        chunk = content[at : at + draw.randrange(1, 8000)]
+        pieces.append(b"%x\r\n%b\r\n" % (len(chunk), chunk))
+        at += len(chunk)
+    return b"".join([*pieces, b"0\r\n\r\n"])
