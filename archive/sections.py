@@ -239,6 +239,9 @@ class ProxySettings(Section):
     connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
     queue_length: int = Field(500, ge=1, description="exchanges waiting to be written before clients must wait")
     drain_seconds: float = Field(30, ge=0, description="longest wait at SIGTERM for exchanges in flight")
+    retire_seconds: float = Field(
+        1800, ge=0, description="how long a process that a restart replaced goes on with the connections it has"
+    )
     slow_seconds: float = Field(
         0, ge=0, description="exchanges slower than this are logged, with where the time went; 0 logs none"
     )

@@ -58,12 +58,18 @@ class ClientConnection(asyncio.Protocol):
         self._events: deque[events.Event] = deque()
         self._is_running = False
         self._is_paused = False
+        self._is_deaf = False
 
     @property
     def awaits_client(self) -> bool:
         """Whether it is the client's turn to speak: there is no request, or not all of it."""
         exchange = self.stream.exchange if self.stream is not None else None
         return exchange is None or not exchange.request_is_whole
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection."""
+        return self._transport is not None
 
     # -- asyncio.Protocol -----------------------------------------------------------------------------------------
 
@@ -83,6 +89,8 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         assert self._client is not None
         self.last_heard = self.house.loop.time()
+        if self._is_deaf:
+            return
         self.run(events.DataReceived(self._client, data))
 
     def eof_received(self) -> bool:
@@ -154,6 +162,11 @@ class ClientConnection(asyncio.Protocol):
             self._transport.write_eof()
             self.resume_reading()
             self.house.loop.call_later(_LINGER_SECONDS, self.close)
+
+    def hang_up(self) -> None:
+        """Close an idle connection; a request that comes just now is not begun, and not answered with a reset."""
+        self._is_deaf = True
+        self.linger()
 
     def close(self) -> None:
         """Close after what was written has been sent."""

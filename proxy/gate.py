@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hmac
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from archive.capture import Context
 from archive.sections import ProxySettings
@@ -35,6 +37,26 @@ COUNTS: Final = (
 came from the archive in patch mode; `relayed` were not kept in live mode."""
 
 
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What came of a session in the process that had it before this one."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
+    in_flight: int = 0
+    """Exchanges that it still has under way."""
+    page_record: str | None = None
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Self:
+        """As `Session.told` says it."""
+        counts = {name: report[name] for name in COUNTS if name in report}
+        return cls(counts, report.get("errors", {}), report.get("in_flight", 0), report.get("page_record"))
+
+
+NO_PAST: Final = Past()
+
+
 @dataclass(slots=True, eq=False)
 class Session:
     """One client's traffic: what it is for, and what has come of it so far."""
@@ -49,6 +71,7 @@ class Session:
     when_idle: list[Callable[[], None]] = field(default_factory=list)
     page_record: str | None = None
     """Record id of the capture of `page_url`: what derived records are concurrent to."""
+    past: Past = NO_PAST
     given: dict[str, Any] = field(default_factory=dict)
     """The control request that made it, and what has been changed since."""
     scripts: Scripts | None = None
@@ -100,8 +123,22 @@ class Session:
 
     def report(self) -> dict[str, Any]:
         """What the control port tells of the session."""
-        counts = {name: self.counts[name] for name in COUNTS}
-        return {**counts, "in_flight": self.in_flight, "errors": dict(self.errors)}
+        counts = {name: self.counts[name] + self.past.counts.get(name, 0) for name in COUNTS}
+        errors = self.errors + Counter(self.past.errors)
+        return {**counts, "in_flight": self.in_flight + self.past.in_flight, "errors": dict(errors)}
+
+    def told(self) -> dict[str, Any]:
+        """What a process that takes this one's place is told of the session."""
+        return {**self.report(), "page_record": self.page_record or self.past.page_record}
+
+    async def until_idle(self, seconds: float) -> bool:
+        """Return when nothing of it is under way in this process; False when that takes too long."""
+        if self.in_flight:
+            idle = asyncio.Event()
+            self.when_idle.append(idle.set)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(idle.wait(), seconds)
+        return not self.in_flight
 
 
 class Gate:
@@ -122,7 +159,10 @@ class Gate:
 
     def open(self, spec: SessionSpec) -> Session:
         """A new session."""
-        session = Session(spec)
+        return self.adopt(Session(spec))
+
+    def adopt(self, session: Session) -> Session:
+        """A session with an id and token of its own choice: another process had it before."""
         self.sessions[session.id] = session
         return session
 

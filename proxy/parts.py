@@ -72,7 +72,7 @@ class Parts:
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
             via=via_line(settings.proxy.via),
         )
-        replayer = Replayer(Archive(settings, captures), loop)
+        replayer = Replayer(Archive(settings, captures), gate, loop)
         return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, extensions)
 
     def close(self) -> None:

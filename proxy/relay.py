@@ -280,7 +280,7 @@ class RelayLayer(layer.Layer):
             exchange = event.stream.exchange
             if event.end == "abort":
                 self._connection.abort()
-            elif exchange is not None and not exchange.request_is_whole:
+            elif self._connection.house.gate.is_draining or (exchange is not None and not exchange.request_is_whole):
                 self._connection.linger()
             else:
                 yield commands.CloseConnection(self.context.client)
