@@ -154,8 +154,11 @@ class Child:
 
     def last_words(self) -> str:
         """What it said was wrong; else how it ended and the last line of its log."""
+        refusal = self.refusal
+        unfinished = self.facts.get("unfinished") if self.facts else None
         return (
-            self.refusal
+            refusal
+            or unfinished
             or f"{self.role.name} {how_it_ended(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
         )
 
@@ -173,6 +176,7 @@ class Child:
         """Reap it after its end; end what it left behind; let go of its pipe."""
         self.kill()
         self._process.wait()
+        self._hear()
         self._close_pipe()
         self._link.close()
 

@@ -64,7 +64,7 @@ class Supervisor:
     def __init__(self, logs: Path, environment: Mapping[str, str], on_restart: Callable[[str], None]) -> None:
         self.posts: list[Post] = []
         self.failures: list[str] = []
-        """Of the children that were asked to end and did not end well: what they said."""
+        """Of the children that keep things, were asked to end, and did not end well: what they said."""
         self._retired: list[Child] = []
         self._logs = logs
         self._environment = environment
@@ -143,7 +143,8 @@ class Supervisor:
         for post in posts:
             post.finished, post.due = True, None
         self._retired = [child for child in self._retired if child not in leaving]
-        self.failures += [child.last_words() for child in leaving if child.exit_code]
+        if stage > Stage.WORKERS:
+            self.failures += [child.last_words() for child in leaving if child.exit_code]
         return sum((child.exit_code or 0) < 0 for child in leaving)
 
     def stop(self, hurry: Callable[[], bool] = lambda: False) -> int:

@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry
 from tornado.httpserver import HTTPServer
 
 from archive.settings import Settings
+from archive.warcfile import KeepError
 from dedupdb.registry import Heartbeat, Member, Registry
 from proxy.addons import Relay, ensure_ca, start_master
 from proxy.clock import TICK_SECONDS, Clock
@@ -61,7 +62,8 @@ def serve_process(
     """Run one recording process until SIGTERM or SIGINT, then drain, close the WARC files and return.
 
     `ready` is called once both ports are served, `retired` when another process has taken its place: then it returns
-    by itself when its last connection has ended.
+    by itself when its last connection has ended. Raises KeepError when at the end a batch was lost, or a file could not
+    be given its final name.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, place, ready, retired))
@@ -75,10 +77,12 @@ async def _serve(settings: Settings, place: Place, ready: Callable[[], None], re
         loop.add_signal_handler(name, process.over.set)
     ready()
     await process.over.wait()
-    await process.stop()
+    unfinished = await process.stop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.remove_signal_handler(name)
         signal.signal(name, signal.SIG_IGN)  # everything is closed: a late signal must not make it look like a death
+    if unfinished:
+        raise KeepError(unfinished)
 
 
 class Process:
@@ -135,8 +139,11 @@ class Process:
         self._control_server = start_control(self, token, self._control)
         self._heartbeat.start()
 
-    async def stop(self) -> None:
-        """Take no more connections, finish what is in flight, write everything, close the files."""
+    async def stop(self) -> str:
+        """Take no more connections, finish what is in flight, write everything, close the files.
+
+        What of it was not possible, in one line; empty when all was.
+        """
         self._withdraw()
         self._close_idle()
         await self._drained()
@@ -152,6 +159,7 @@ class Process:
             if connection.stream is not None:
                 connection.abort()
         self._parts.close()
+        return self.recorder.unfinished
 
     def retire(self) -> None:
         """Serve no new connections; end what is under way, and then this process."""

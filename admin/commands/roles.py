@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from admin.options import InputError, child_options, common, load_settings
+from admin.options import InputError, JobFailed, child_options, common, load_settings
 
 if TYPE_CHECKING:
     from admin.child import Standing
@@ -116,14 +116,19 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
 @child_options
 def proxy_process(**given: Any) -> None:
     """One recording process, until SIGTERM, or until another one has taken its place and nothing is left to do."""
-    standing, settings = _begin(None, None, given, f"proxy-{given['index']}")
+    name = f"proxy-{given['index']}"
+    standing, settings = _begin(None, None, given, name)
     from archive.settings import SettingsError
+    from archive.warcfile import KeepError
     from proxy.serve import Place, serve_process
 
     try:
         serve_process(settings, Place(**given), ready=standing.report_ready, retired=standing.report_retired)
     except SettingsError as error:  # what only the proxy can judge, such as a certificate file
         _refuse(standing, str(error))
+    except KeepError as error:
+        standing.report_unfinished(f"{name}: {error}")
+        raise JobFailed(str(error)) from error
 
 
 @click.command("_redis", hidden=True)
