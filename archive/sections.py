@@ -18,6 +18,7 @@ type Recall = Literal["lost", "always", "never"]
 type LogFormat = Literal["text", "json"]
 type Mode = Literal["record", "replay", "patch", "live"]
 """`patch` answers from the archive first and records what is missing there; `live` relays and keeps nothing."""
+type Trust = Literal["loopback", "all", "none"]
 MODES: Final[tuple[str, ...]] = get_args(Mode.__value__)
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
@@ -210,8 +211,9 @@ class ProxySettings(Section):
     )
     resume_tls: bool = Field(True, description="resume TLS sessions of origins that are not reached by an egress")
     upstream_ca: str = Field("", description="PEM file of certificate authorities to trust besides the system's")
-    trust_clients: bool = Field(
-        True, description="obey Warcprox-Meta and control methods on the main port without a password"
+    trust_clients: Trust = Field(
+        "loopback",
+        description="whose commands (Warcprox-Meta) the main port obeys without a password: loopback, all, none",
     )
     password: str = Field("", description="when set, the main port asks for it (Basic, any user name)")
     connect_seconds: float = Field(20, gt=0, description="longest wait for a connection, TLS included")

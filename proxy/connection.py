@@ -67,6 +67,12 @@ class ClientConnection(asyncio.Protocol):
         return exchange is None or not exchange.request_is_whole
 
     @property
+    def is_local(self) -> bool:
+        """Whether the client is on this machine."""
+        host = self._client.peername[0] if self._client is not None else ""
+        return host.startswith(("127.", "::ffff:127.")) or host == "::1"
+
+    @property
     def is_open(self) -> bool:
         """Whether there is a connection."""
         return self._transport is not None

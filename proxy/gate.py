@@ -22,6 +22,7 @@ from proxy.keep import Kept, Lost
 from proxy.refusal import Refused
 from proxy.rules import Subject
 from proxy.spec import SessionSpec
+from proxy.vouched import Vouched
 from proxy.wishes import NO_META, NOT_ARCHIVED, NOTHING, Meta, Wishes, parse_meta
 
 if TYPE_CHECKING:
@@ -144,8 +145,9 @@ class Session:
 class Gate:
     """The sessions of this process, and whether it accepts new work."""
 
-    def __init__(self, settings: ProxySettings) -> None:
+    def __init__(self, settings: ProxySettings, vouched: Vouched | None = None) -> None:
         self._settings = settings
+        self._vouched = vouched or Vouched()
         wishes = Wishes(prefix=settings.prefix) if settings.prefix else NOTHING
         spec = SessionSpec(settings.collection, mode=settings.mode, log_dir=settings.log_dir or None, wishes=wishes)
         self.default = Session(spec, id="default")
@@ -170,8 +172,11 @@ class Gate:
         """Forget the session; its exchanges in flight go on to their end."""
         self.sessions.pop(session.id, None)
 
-    def who(self, head: RequestHead, listener: Session | None) -> tuple[Session, bool]:
-        """The session of a request, and whether its client may give commands. Raises Refused (407)."""
+    def who(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> tuple[Session, bool]:
+        """The session of a request, and whether its client may give commands. Raises Refused (407).
+
+        `is_local`: whether the client is on this machine.
+        """
         credentials = head.get(b"proxy-authorization")
         if credentials is not None:
             session = self._by_credentials(credentials)
@@ -182,14 +187,19 @@ class Gate:
         if self._settings.password:
             self.counts["unauthorized"] += 1
             raise Refused(407, "this proxy asks for a password", "unauthorized")
-        return self.default, self._settings.trust_clients
+        whom = self._settings.trust_clients
+        return self.default, whom == "all" or (whom == "loopback" and is_local)
 
     def meta(self, head: RequestHead, *, trusted: bool) -> Meta:
-        """The request's Warcprox-Meta; of an untrusted client it is ignored and counted. Raises Refused (400)."""
+        """The request's Warcprox-Meta. Raises Refused (400).
+
+        Of an untrusted client it is ignored and counted, and so is one that a page's script may have made up: a
+        browser sends its proxy's credentials with those as well.
+        """
         raw = head.get(b"warcprox-meta")
         if raw is None:
             return NO_META
-        if not trusted:
+        if not trusted or not self._vouched.obeys(head, raw):
             self.counts["control_refused"] += 1
             return NO_META
         return parse_meta(raw)

@@ -24,6 +24,7 @@ from proxy.recorder import Recorder
 from proxy.replayer import Replayer
 from proxy.services import Services
 from proxy.upstream import Pool
+from proxy.vouched import Vouched
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class Parts:
         seconds = settings.redis.timeout_seconds
         extensions = extensions_of(settings)
         opener = Opener(settings.proxy, resolver_of(settings.proxy))
-        gate = Gate(settings.proxy)
+        gate = Gate(settings.proxy, Vouched(settings.home / "run" / "vouched"))
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
         captures = Captures(settings.database_url)
         recall = Recall(claims, captures, settings.dedup)
