@@ -55,6 +55,14 @@ class Standing:
         """Tell the parent that this process serves, and what it should know."""
         self._tell({"ready": True, **facts})
 
+    def report_retired(self) -> None:
+        """Tell the parent that another process has taken this one's place: it ends by itself."""
+        self._tell({"ready": True, "retired": True})
+
+    def report_unfinished(self, message: str) -> None:
+        """Tell the parent in one line what this process could not bring to its end."""
+        self._tell({"ready": True, "unfinished": message})
+
     def report_unfit(self, message: str) -> None:
         """Tell the parent in one line why this process can't serve, and that trying again is no use."""
         self._tell({"ready": False, "error": message})

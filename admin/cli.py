@@ -20,6 +20,7 @@ class Entry(NamedTuple):
 COMMANDS: Final = {
     "crawl": Entry("admin.commands.crawl:crawl", "Run one job to its end on this machine."),
     "proxy": Entry("admin.commands.fleet:proxy", "Run the recording proxies alone; any client may use them."),
+    "restart": Entry("admin.commands.fleet:restart", "Replace the recording processes, without losing a request."),
     "proxies": Entry("admin.commands.proxies:proxies", "List the recording processes of the fleet."),
     "replay": Entry("admin.commands.replay:replay", "Serve a collection as the web it was, through a proxy."),
     "open": Entry("admin.commands.replay:open_collection", "Replay a collection in a browser window."),

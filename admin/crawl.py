@@ -79,6 +79,8 @@ class Crawl:
         finally:
             frontier.close()
             self._fleet.stop(self._interrupts.in_haste)
+        if self._fleet.failures and not self._interrupts.in_haste():
+            how = Ending("failed", "; ".join(self._fleet.failures))
         return self._end(run, meter, vigil.progress, how, remaining)
 
     def _open(self, run: Run, addresses: Addresses) -> Frontier:

@@ -17,6 +17,7 @@ from typing import Final
 
 from admin import homefolder, sockets
 from admin.process import Role, Stage, StartError
+from admin.reload import changed_for_later, possible_now
 from admin.supervise import Post, Supervisor
 from archive.repair import repair
 from archive.settings import Settings
@@ -57,6 +58,9 @@ class Fleet:
         self._note = note
         self._supervisor: Supervisor | None = None
         self._listeners: list[socket.socket] = []
+        self._mains: list[socket.socket] = []
+        self._controls: list[socket.socket] = []
+        self._proxies: list[Post] = []
 
     @property
     def pids(self) -> list[int]:
@@ -76,6 +80,22 @@ class Fleet:
         except BaseException:
             self.stop(hurry=lambda: True)
             raise
+
+    def restart(self, settings: Settings, abandon: Callable[[], bool]) -> None:
+        """Replace the proxies one after the other by ones with these settings; nobody who fetches through them notices.
+
+        Returns when the last new one serves. Raises StartError when one of them can't: it and those behind it are
+        as they were. Raises Abandoned when `abandon` says True while one starts, GaveUp when another dies meanwhile.
+        """
+        assert self._supervisor is not None
+        for name in changed_for_later(self.settings, settings):
+            self._note(f"setting {name} was changed; it takes effect when the fleet is started anew")
+        chosen = possible_now(self.settings, settings)
+        for index, post in enumerate(self._proxies):
+            role = self._proxy_role(index, chosen)
+            log.info("%s is being replaced", role.name)
+            self._supervisor.replace(post, role, READY_SECONDS, abandon)
+        self.settings = chosen
 
     def add_worker(self, index: int, *, job: str, at_once: int, log_dir: Path, stop_seconds: float) -> None:
         """Start one worker process; it visits until the frontier says that the job is finished or stopped."""
@@ -115,21 +135,28 @@ class Fleet:
         if self._supervisor and self._supervisor.stop(hurry):
             repair_leftovers(self.settings)
 
+    @property
+    def failures(self) -> list[str]:
+        """What children said that did not end well when they were asked to end: one line each."""
+        return self._supervisor.failures if self._supervisor else []
+
     def _start(self) -> Addresses:
         proxy, chosen = self.settings.proxy, self.settings.admin
         main = self._listen(proxy.host, proxy.port, proxy.processes, "--port")
         controls = [self._control_socket(index) for index in range(proxy.processes)]
         (cdx,) = self._listen(chosen.host, chosen.cdx_port, 1, "the setting admin.cdx_port")
+        self._mains, self._controls = main, controls
         environment = {**os.environ, **self.settings.for_child()}
         self._supervisor = Supervisor(self.settings.home / "logs", environment, self._note)
         redis_url = self.settings.redis.url or self._start_redis()
         self._check_redis(redis_url)
         repair_leftovers(self.settings)
-        posts = [self._start_indexer(cdx, redis_url)]
-        posts += [self._start_proxy(i, main[i], controls[i], redis_url) for i in range(proxy.processes)]
-        self._supervisor.wait_ready(posts, READY_SECONDS, self._abandon)
         where = tuple(sockets.address(control) for control in controls)
         self.addresses = Addresses(sockets.address(main[0]), where, sockets.address(cdx), redis_url)
+        posts = [self._start_indexer(cdx, redis_url)]
+        roles = [self._proxy_role(index, self.settings) for index in range(proxy.processes)]
+        self._proxies = [self._supervisor.start(role) for role in roles]
+        self._supervisor.wait_ready([*posts, *self._proxies], READY_SECONDS, self._abandon)
         return self.addresses
 
     def _listen(self, host: str, port: int, count: int, option: str) -> list[socket.socket]:
@@ -165,20 +192,20 @@ class Fleet:
             Role("indexer-0", Stage.INDEX, arguments, fds=(cdx.fileno(),), stop_seconds=seconds)
         )
 
-    def _start_proxy(self, index: int, main: socket.socket, control: socket.socket, redis_url: str) -> Post:
-        assert self._supervisor is not None
-        fds = (main.fileno(), control.fileno())
-        where = ("--listen-fd", str(fds[0]), "--control-fd", str(fds[1]), "--redis-url", redis_url)
-        seconds = self.settings.proxy.drain_seconds + _PROXY_MARGIN_SECONDS
-        role = Role(
+    def _proxy_role(self, index: int, settings: Settings) -> Role:
+        assert self.addresses is not None
+        fds = (self._mains[index].fileno(), self._controls[index].fileno())
+        where = ("--listen-fd", str(fds[0]), "--control-fd", str(fds[1]), "--redis-url", self.addresses.redis_url)
+        return Role(
             f"proxy-{index}",
             Stage.PROXIES,
             ("_proxy-process", "--index", str(index), *where),
             fds=fds,
-            stop_seconds=seconds,
-            before_restart=lambda: repair_leftovers(self.settings),
+            stop_seconds=settings.proxy.drain_seconds + _PROXY_MARGIN_SECONDS,
+            before_restart=lambda: repair_leftovers(settings),
+            environment=settings.for_child(),
+            hands_over=True,
         )
-        return self._supervisor.start(role)
 
 
 def repair_leftovers(settings: Settings) -> None:

@@ -1,4 +1,8 @@
-"""Signals that ask a process to end, counted: the first asks it to finish, the second to stop now."""
+"""Signals that ask a process to end, counted: the first asks it to finish, the second to stop now.
+
+SIGHUP is one of them, except for a fleet that can restart: there it asks for that, as usual for services, unless it
+came because the terminal is gone.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,15 @@ ASKING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interrupts:
     """While entered, SIGINT, SIGTERM and SIGHUP are counted and wake `wait`; afterwards they are as before.
 
-    A pipe and not a threading.Event, since a handler that runs within `Event.wait` could wait for itself.
+    With `restarts`, SIGHUP sets `asked_to_restart` instead, which its reader takes back. A pipe and not a
+    threading.Event, since a handler that runs within `Event.wait` could wait for itself.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, restarts: bool = False) -> None:
         self.count = 0
+        self.asked_to_restart = False
+        self._restarts = restarts
+        self._had_terminal = _has_terminal()
         self._before: dict[int, Any] = {}
         self._read_fd = self._write_fd = -1
 
@@ -58,5 +66,17 @@ class Interrupts:
         return self.asked_to_stop
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.count += 1
+        if number == signal.SIGHUP and self._restarts and _has_terminal() == self._had_terminal:
+            self.asked_to_restart = True
+        else:
+            self.count += 1
         self.wake()
+
+
+def _has_terminal() -> bool:
+    """Whether this process has a terminal that still is there."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True

@@ -6,12 +6,13 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
@@ -55,6 +56,11 @@ class Role:
     """True for workers: exit code 0 is the end of their work, not a death."""
     before_restart: Callable[[], None] | None = None
     """Run in the parent between a death and the next start, for instance to repair files that were left open."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """What it gets besides the supervisor's."""
+    hands_over: bool = False
+    """Whether the child hands over to the one that replaces it: then --successor-fd and --predecessor-fd are added,
+    the two ends of their link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,15 @@ class Lifeline:
 class Child:
     """One running process of a role, the leader of its own process group."""
 
-    def __init__(self, role: Role, lifeline: Lifeline, environment: Mapping[str, str], logs: Path) -> None:
+    def __init__(
+        self,
+        role: Role,
+        lifeline: Lifeline,
+        environment: Mapping[str, str],
+        logs: Path,
+        predecessor: Child | None = None,
+    ) -> None:
+        """Starts it. With a `predecessor` it takes that one's place. Raises StartError."""
         self.role = role
         self.log_file = logs / f"{role.name}.log"
         self.started = time.monotonic()
@@ -81,13 +95,19 @@ class Child:
         self._told = b""
         self._pipe, ready_fd = os.pipe()
         os.set_blocking(self._pipe, False)
+        self._link, its_end = socket.socketpair()
+        links = {"--successor-fd": its_end, "--predecessor-fd": predecessor._link if predecessor else None}
+        fds = {flag: end.fileno() for flag, end in links.items() if end and role.hands_over}
+        arguments = [*role.arguments, *lifeline.arguments, *(part for flag in fds for part in (flag, str(fds[flag])))]
         try:
-            self._process = self._start([*role.arguments, *lifeline.arguments], ready_fd, lifeline, environment)
+            self._process = self._start(arguments, (ready_fd, *fds.values()), lifeline, environment)
         except OSError as error:
             self._close_pipe()
+            self._link.close()
             raise StartError(f"{role.name} can't be started: {error}") from error
         finally:
             os.close(ready_fd)
+            its_end.close()
 
     @property
     def pid(self) -> int:
@@ -104,6 +124,12 @@ class Child:
         """Whether it said that it serves."""
         self._hear()
         return bool(self.facts and self.facts.get("ready"))
+
+    @property
+    def has_retired(self) -> bool:
+        """Whether it said that another child has taken its place."""
+        self._hear()
+        return bool(self.facts and self.facts.get("retired"))
 
     @property
     def complaint(self) -> str | None:
@@ -128,8 +154,11 @@ class Child:
 
     def last_words(self) -> str:
         """What it said was wrong; else how it ended and the last line of its log."""
+        refusal = self.refusal
+        unfinished = self.facts.get("unfinished") if self.facts else None
         return (
-            self.refusal
+            refusal
+            or unfinished
             or f"{self.role.name} {how_it_ended(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
         )
 
@@ -147,10 +176,16 @@ class Child:
         """Reap it after its end; end what it left behind; let go of its pipe."""
         self.kill()
         self._process.wait()
+        self._hear()
         self._close_pipe()
+        self._link.close()
+
+    def unlink(self) -> None:
+        """Let go of the link to its successor: the two hear it when the other ends."""
+        self._link.close()
 
     def _start(
-        self, arguments: list[str], ready_fd: int, lifeline: Lifeline, environment: Mapping[str, str]
+        self, arguments: list[str], fds: tuple[int, ...], lifeline: Lifeline, environment: Mapping[str, str]
     ) -> subprocess.Popen[bytes]:
         # -P keeps the current folder, which may hold a redis.py or a folder named proxy, out of the import path.
         role, path = self.role, os.pathsep.join(filter(None, [_SOURCE, environment.get("PYTHONPATH", "")]))
@@ -165,13 +200,13 @@ class Child:
                     "--title",
                     role.name,
                     "--ready-fd",
-                    str(ready_fd),
+                    str(fds[0]),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                pass_fds=(*role.fds, ready_fd, lifeline.fd, *lifeline.held),
-                env={**environment, "PYTHONPATH": path},
+                pass_fds=(*role.fds, *fds, lifeline.fd, *lifeline.held),
+                env={**environment, **role.environment, "PYTHONPATH": path},
                 start_new_session=True,
             )
 

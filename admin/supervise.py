@@ -63,6 +63,9 @@ class Supervisor:
 
     def __init__(self, logs: Path, environment: Mapping[str, str], on_restart: Callable[[str], None]) -> None:
         self.posts: list[Post] = []
+        self.failures: list[str] = []
+        """Of the children that keep things, were asked to end, and did not end well: what they said."""
+        self._retired: list[Child] = []
         self._logs = logs
         self._environment = environment
         self._on_restart = on_restart
@@ -74,33 +77,44 @@ class Supervisor:
         self.posts.append(post)
         return post
 
+    def replace(self, post: Post, role: Role, within: float, abandon: Callable[[], bool] = lambda: False) -> None:
+        """Fill the post with another child; the one that fills it now goes on until the new one is ready, then retires.
+
+        Raises StartError when the new one can't serve, and Abandoned: the old one stays. Looks after the others.
+        """
+        if not post.is_filled:
+            post.role = role
+            self._restart(post)
+            self._await(post.child, within, abandon)
+            return
+        old, new = post.child, self._spawn(role, post.child)
+        try:
+            self._await(new, within, lambda: self._look_after(post) or abandon())
+        except (StartError, Abandoned):
+            new.bury()
+            if old.has_retired:  # the new one died with all it had got
+                self._retire(old)
+                post.due = time.monotonic()
+            raise
+        post.role, post.child, post.deaths = role, new, 0
+        self._retire(old)
+
     def wait_ready(self, posts: Sequence[Post], within: float, abandon: Callable[[], bool] = lambda: False) -> None:
         """Return when each child has said that it is ready.
 
         Raises StartError with the child's own message, with the last line of its log when it just ended, or when
         `within` seconds have passed; Abandoned as soon as `abandon` says True.
         """
-        deadline = time.monotonic() + within
-        for child in [post.child for post in posts]:
-            while not child.is_ready:
-                if complaint := child.complaint:
-                    raise StartError(complaint)
-                if time.monotonic() > deadline:
-                    raise StartError(f"{child.role.name} was not ready after {within:.0f} s; see {child.log_file}")
-                if abandon():
-                    raise Abandoned
-                child.await_word(0.2)
+        began = time.monotonic()
+        for post in posts:
+            self._await(post.child, within - (time.monotonic() - began), abandon)
 
     def tick(self) -> None:
         """Look after everybody once: note deaths, start again what is due. Never blocks for long.
 
         Raises GaveUp when a child keeps dying, StartError when one says that it can't serve here.
         """
-        for post in self.posts:
-            if post.is_filled:
-                self._note_end(post)
-            elif post.due is not None and time.monotonic() >= post.due:
-                self._restart(post)
+        self._look_after(None)
 
     def remaining(self, stage: Stage) -> list[Post]:
         """The posts of a stage that are filled, or will be again."""
@@ -111,23 +125,27 @@ class Supervisor:
 
         `hurry` is asked while waiting; from when it says True, each has only two seconds from its SIGTERM on.
         """
-        leaving = self.remaining(stage)
-        for post in leaving:
-            if post.is_filled:
-                post.child.terminate()
+        posts = self.remaining(stage)
+        leaving = [post.child for post in posts if post.is_filled]
+        leaving += [child for child in self._retired if child.role.stage == stage]
+        for child in leaving:
+            child.terminate()
         began, pause = time.monotonic(), threading.Event()
-        while any(post.is_filled and post.child.exit_code is None for post in leaving):
+        while any(child.exit_code is None for child in leaving):
             waited, in_haste = time.monotonic() - began, hurry()
-            for post in leaving:
-                if post.is_filled and waited > (HURRIED_SECONDS if in_haste else post.role.stop_seconds):
-                    log.warning("%s did not end within %.0f s and is killed", post.role.name, waited)
-                    post.child.kill()
+            for child in leaving:
+                if waited > (HURRIED_SECONDS if in_haste else child.role.stop_seconds) and child.exit_code is None:
+                    log.warning("%s did not end within %.0f s and is killed", child.role.name, waited)
+                    child.kill()
             pause.wait(0.02)
-        for post in leaving:
-            if post.is_filled:
-                post.child.bury()
+        for child in leaving:
+            child.bury()
+        for post in posts:
             post.finished, post.due = True, None
-        return sum((post.child.exit_code or 0) < 0 for post in leaving)
+        self._retired = [child for child in self._retired if child not in leaving]
+        if stage > Stage.WORKERS:
+            self.failures += [child.last_words() for child in leaving if child.exit_code]
+        return sum((child.exit_code or 0) < 0 for child in leaving)
 
     def stop(self, hurry: Callable[[], bool] = lambda: False) -> int:
         """End everybody, stage by stage, and let go of the lifelines. How many had to be killed; may be repeated."""
@@ -138,9 +156,50 @@ class Supervisor:
         self._lifelines = {}
         return killed
 
-    def _spawn(self, role: Role) -> Child:
+    def _spawn(self, role: Role, predecessor: Child | None = None) -> Child:
         held = tuple(self._lifelines[stage][1] for stage in Stage if stage > role.stage)
-        return Child(role, Lifeline(self._lifelines[role.stage][0], held), self._environment, self._logs)
+        lifeline = Lifeline(self._lifelines[role.stage][0], held)
+        return Child(role, lifeline, self._environment, self._logs, predecessor)
+
+    def _await(self, child: Child, within: float, abandon: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + within
+        while not child.is_ready:
+            if complaint := child.complaint:
+                raise StartError(complaint)
+            if time.monotonic() > deadline:
+                raise StartError(f"{child.role.name} was not ready after {within:.0f} s; see {child.log_file}")
+            if abandon():
+                raise Abandoned
+            child.await_word(0.2)
+
+    def _look_after(self, but: Post | None) -> bool:
+        """One look at everybody but the post that is being replaced; always False."""
+        for post in self.posts:
+            if post is but:
+                continue
+            if post.is_filled:
+                self._note_end(post)
+            elif post.due is not None and time.monotonic() >= post.due:
+                self._restart(post)
+        for child in [child for child in self._retired if child.exit_code is not None]:
+            self._retired.remove(child)
+            child.bury()
+            if child.exit_code:
+                log.warning("the retired %s %s", child.role.name, how_it_ended(child.exit_code))
+                self._prepare(child.role)
+        return False
+
+    def _retire(self, child: Child) -> None:
+        """Let it end by itself; one that handed nothing over is asked to."""
+        child.unlink()
+        if not child.has_retired:
+            child.terminate()
+        self._retired.append(child)
+
+    @staticmethod
+    def _prepare(role: Role) -> None:
+        if role.before_restart:
+            role.before_restart()
 
     def _note_end(self, post: Post) -> None:
         code = post.child.exit_code
@@ -165,7 +224,6 @@ class Supervisor:
         self._on_restart(f"{post.role.name} {how_it_ended(code)} and starts again")
 
     def _restart(self, post: Post) -> None:
-        if post.role.before_restart:
-            post.role.before_restart()
+        self._prepare(post.role)
         post.child, post.due = self._spawn(post.role), None
         post.restarts += 1

@@ -18,6 +18,7 @@ type Recall = Literal["lost", "always", "never"]
 type LogFormat = Literal["text", "json"]
 type Mode = Literal["record", "replay", "patch", "live"]
 """`patch` answers from the archive first and records what is missing there; `live` relays and keeps nothing."""
+type Trust = Literal["loopback", "all", "none"]
 MODES: Final[tuple[str, ...]] = get_args(Mode.__value__)
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
@@ -216,8 +217,9 @@ class ProxySettings(Section):
     )
     resume_tls: bool = Field(True, description="resume TLS sessions of origins that are not reached by an egress")
     upstream_ca: str = Field("", description="PEM file of certificate authorities to trust besides the system's")
-    trust_clients: bool = Field(
-        True, description="obey Warcprox-Meta and control methods on the main port without a password"
+    trust_clients: Trust = Field(
+        "loopback",
+        description="whose commands (Warcprox-Meta) the main port obeys without a password: loopback, all, none",
     )
     password: str = Field("", description="when set, the main port asks for it (Basic, any user name)")
     connect_seconds: float = Field(20, gt=0, description="longest wait for a connection, TLS included")
@@ -245,6 +247,9 @@ class ProxySettings(Section):
     connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
     queue_length: int = Field(500, ge=1, description="exchanges waiting to be written before clients must wait")
     drain_seconds: float = Field(30, ge=0, description="longest wait at SIGTERM for exchanges in flight")
+    retire_seconds: float = Field(
+        1800, ge=0, description="how long a process that a restart replaced goes on with the connections it has"
+    )
     slow_seconds: float = Field(
         0, ge=0, description="exchanges slower than this are logged, with where the time went; 0 logs none"
     )

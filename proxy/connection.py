@@ -58,12 +58,24 @@ class ClientConnection(asyncio.Protocol):
         self._events: deque[events.Event] = deque()
         self._is_running = False
         self._is_paused = False
+        self._is_deaf = False
 
     @property
     def awaits_client(self) -> bool:
         """Whether it is the client's turn to speak: there is no request, or not all of it."""
         exchange = self.stream.exchange if self.stream is not None else None
         return exchange is None or not exchange.request_is_whole
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the client is on this machine."""
+        host = self._client.peername[0] if self._client is not None else ""
+        return host.startswith(("127.", "::ffff:127.")) or host == "::1"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a connection."""
+        return self._transport is not None
 
     # -- asyncio.Protocol -----------------------------------------------------------------------------------------
 
@@ -83,6 +95,8 @@ class ClientConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         assert self._client is not None
         self.last_heard = self.house.loop.time()
+        if self._is_deaf:
+            return
         self.run(events.DataReceived(self._client, data))
 
     def eof_received(self) -> bool:
@@ -154,6 +168,11 @@ class ClientConnection(asyncio.Protocol):
             self._transport.write_eof()
             self.resume_reading()
             self.house.loop.call_later(_LINGER_SECONDS, self.close)
+
+    def hang_up(self) -> None:
+        """Close an idle connection; a request that comes just now is not begun, and not answered with a reset."""
+        self._is_deaf = True
+        self.linger()
 
     def close(self) -> None:
         """Close after what was written has been sent."""

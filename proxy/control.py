@@ -14,11 +14,12 @@ import socket
 from typing import Any, Final, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
+from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler
 
 from archive.capture import Body
-from proxy.gate import NO_META, Gate, Session, SessionSpec, context_of
+from proxy.gate import NO_META, Gate, Session, context_of
 from proxy.keep import Kept, Lost
 from proxy.meta import METRICS_TYPE
 from proxy.plan import Derived
@@ -30,7 +31,9 @@ from proxy.writerecord import derived
 log = logging.getLogger(__name__)
 
 _MAX_RECORD: Final = 256 * 1024 * 1024
-_CLOSE_SECONDS: Final = 60.0
+CLOSE_SECONDS: Final = 60.0
+"""How long the end of a session waits for its exchanges."""
+_PASS_ON_SECONDS: Final = 2 * CLOSE_SECONDS
 
 
 class Controlled(Protocol):
@@ -43,16 +46,28 @@ class Controlled(Protocol):
     def status(self) -> dict[str, Any]:
         """The numbers of `/status`."""
 
-    async def open_session(self, spec: SessionSpec, *, listen: bool) -> tuple[Session, str, int]:
-        """A new session, and the address of the proxy port that serves it. Raises Refused when no port is free."""
+    @property
+    def has_retired(self) -> bool:
+        """Whether another process has taken its place."""
 
-    async def close_session(self, session: Session) -> None:
-        """Close its port, forget it."""
+    async def open_session(self, given: dict[str, Any]) -> tuple[Session, str, int]:
+        """A new session, and the address of the proxy port that serves it. Raises Refused when it can't be made."""
+
+    async def close_session(self, session: Session, *, finish_files: bool) -> None:
+        """Close its port, forget it; on wish close the WARC files it wrote to."""
+
+    async def change_session(self, session: Session, given: dict[str, Any]) -> None:
+        """Treat its requests so from now on. Raises Refused."""
+
+    async def refresh(self, session: Session) -> None:
+        """Learn what an earlier process counted of it."""
 
 
 def start_control(controlled: Controlled, token: str, listener: socket.socket) -> HTTPServer:
     """Serve the control port on a bound socket."""
-    arguments = {"controlled": controlled, "token": token}
+    host, port = listener.getsockname()[:2]
+    here = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    arguments = {"controlled": controlled, "token": token, "here": here}
     application = Application(
         [
             (r"/sessions", Sessions, arguments),
@@ -74,14 +89,34 @@ def start_control(controlled: Controlled, token: str, listener: socket.socket) -
 class _Handler(RequestHandler):
     """Checks the token; answers errors as JSON."""
 
-    def initialize(self, controlled: Controlled, token: str) -> None:
+    def initialize(self, controlled: Controlled, token: str, here: str) -> None:
         self.controlled = controlled
+        self._here = here
         self._token = token
 
-    def prepare(self) -> None:
+    async def prepare(self) -> None:
         given = self.request.headers.get("Authorization", "")
         if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
             raise HTTPError(401, reason="the bearer token of this home's control.token is needed")
+        if self.controlled.has_retired:
+            await self.pass_on()
+
+    async def pass_on(self) -> None:
+        """Let the process answer that listens on this port now; the client's connection closes, its next goes there."""
+        asked = self.request
+        answer = await AsyncHTTPClient(force_instance=True, max_body_size=_MAX_RECORD).fetch(
+            f"{self._here}{asked.uri}",
+            method=asked.method or "GET",
+            headers=asked.headers,
+            body=asked.body or None,
+            allow_nonstandard_methods=True,
+            request_timeout=_PASS_ON_SECONDS,
+            raise_error=False,
+        )
+        self.set_status(answer.code)
+        self.set_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
+        self.set_header("Connection", "close")
+        await self.finish(answer.body)
 
     def session(self, name: str) -> Session:
         """The session of that id. Raises 404."""
@@ -108,9 +143,10 @@ class _Handler(RequestHandler):
 class _Nowhere(_Handler):
     """Every other path."""
 
-    def prepare(self) -> None:
-        super().prepare()
-        raise HTTPError(404, reason="no such path; there are /sessions, /status and /metrics")
+    async def prepare(self) -> None:
+        await super().prepare()
+        if not self._finished:
+            raise HTTPError(404, reason="no such path; there are /sessions, /status and /metrics")
 
 
 class Sessions(_Handler):
@@ -118,17 +154,19 @@ class Sessions(_Handler):
 
     async def post(self) -> None:
         try:
-            body = _object(self.request.body)
-            spec = SessionSpec.from_json(body)
-            session, host, port = await self.controlled.open_session(spec, listen=body.get("listen") is True)
+            session, host, port = await self.controlled.open_session(_object(self.request.body))
         except Refused as refused:
-            self.refuse(refused)
+            if refused.word == "replaced":
+                await self.pass_on()
+            else:
+                self.refuse(refused)
             return
-        session.given = body
         self.answer(201, {"id": session.id, "token": session.token, "host": host, "port": port})
 
-    def get(self) -> None:
-        sessions = self.controlled.gate.sessions.values()
+    async def get(self) -> None:
+        sessions = list(self.controlled.gate.sessions.values())
+        for session in sessions:
+            await self.controlled.refresh(session)
         self.answer(200, {session.id: session.report() for session in sessions})
 
 
@@ -150,36 +188,31 @@ class OneSession(_Handler):
     prefix, or of its whole collection when it has none.
     """
 
-    def get(self, name: str) -> None:
-        self.answer(200, self.session(name).report())
+    async def get(self, name: str) -> None:
+        session = self.session(name)
+        await self.controlled.refresh(session)
+        self.answer(200, session.report())
 
-    def patch(self, name: str) -> None:
+    async def patch(self, name: str) -> None:
         """For the requests from now on; those under way end as they began."""
         session = self.session(name)
         try:
             given = changed(session.given, _object(self.request.body))
-            session.spec = SessionSpec.from_json(given)
+            await self.controlled.change_session(session, given)
         except Refused as refused:
             self.refuse(refused)
             return
-        session.given = given
         self.answer(200, given)
 
     async def delete(self, name: str) -> None:
         session = self.session(name)
-        if session.in_flight:
-            idle = asyncio.Event()
-            session.when_idle.append(idle.set)
-            try:
-                await asyncio.wait_for(idle.wait(), _CLOSE_SECONDS)
-            except TimeoutError:
-                log.warning("session %s closed with %d exchanges in flight", name, session.in_flight)
-        await self.controlled.close_session(session)
-        if self.get_query_argument("finish", "") in ("1", "true"):
-            finished = asyncio.Event()
-            prefix = session.spec.wishes.prefix
-            self.controlled.recorder.close_collection(session.spec.collection, finished.set, prefix=prefix)
-            await finished.wait()
+        if not await session.until_idle(CLOSE_SECONDS):
+            log.warning("session %s closed with %d exchanges in flight", name, session.in_flight)
+        if self.controlled.has_retired:  # meanwhile
+            await self.pass_on()
+            return
+        wish = self.get_query_argument("finish", "")
+        await self.controlled.close_session(session, finish_files=wish in ("1", "true"))
         self.answer(200, session.report())
 
 
@@ -189,6 +222,8 @@ class Records(_Handler):
     async def post(self, name: str) -> None:
         session, headers = self.session(name), self.request.headers
         tie = headers.get("WARC-Concurrent-To")
+        if tie == "page" and session.page_record is None:
+            await self.controlled.refresh(session)
         try:
             session.check_keeps()
             item = derived(
@@ -197,7 +232,7 @@ class Records(_Handler):
                 headers.get("Content-Type"),
                 Body((self.request.body,), None, len(self.request.body)),
                 context_of(session, NO_META, session.spec.page_url or "", None, wishes=session.spec.wishes),
-                session.page_record if tie == "page" else tie,
+                session.told()["page_record"] if tie == "page" else tie,
             )
         except Refused as refused:
             self.refuse(refused)

@@ -24,6 +24,7 @@ from proxy.services import Services
 from proxy.slices import range_from_start, without_range
 from proxy.target import ABSOLUTE, Target, host_and_port, target_of
 from proxy.upstream import Destination
+from proxy.vouched import is_by_browser
 from proxy.wishes import Meta
 from proxy.writerecord import WriteRecord
 
@@ -55,23 +56,31 @@ class Desk:
         self._extensions = extensions
         self._methods = frozenset(services.settings.methods.replace(" ", "").upper().split(",")) - {""}
 
-    def connect(self, head: RequestHead, listener: Session | None) -> Tunnel:
+    def connect(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> Tunnel:
         """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
-        session, trusted = self._gate.who(head, listener)
+        session, trusted = self._gate.who(head, listener, is_local=is_local)
         host, port = host_and_port(head.target, None)  # RFC 9110 section 9.3.6: there is no default
         return Tunnel(f"{host}:{port}", session, trusted, tls=True)
 
-    def begin(self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client) -> Exchanging:
+    def begin(
+        self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client, *, is_local: bool
+    ) -> Exchanging:
         """Start the exchange. Raises Refused or BadMessage."""
         framing, length = request_framing(head)
         if head.method in _CONTROL_METHODS:
-            return self._write_record(head, (framing, length), tunnel, listener, client)
+            session, trusted = (
+                (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener, is_local=is_local)
+            )
+            self._check_may_write(head, trusted=trusted)
+            return self._write_record(head, (framing, length), tunnel, session, client)
         target = target_of(head, tunnel)
         if target is None:
             if framing is not Framing.NONE:
                 raise BadMessage(f"{head.method} {head.target[:100]} is for the proxy itself, and takes no body")
             return self._endpoints.begin(head, client)
-        session, trusted = (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener)
+        session, trusted = (
+            (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener, is_local=is_local)
+        )
         meta = self._gate.meta(head, trusted=trusted)
         if session.spec.mode == "replay":
             return self._replayer.begin(head, framing, length, target.url, session, client)
@@ -168,20 +177,23 @@ class Desk:
         head: RequestHead,
         framing: tuple[Framing, int],
         tunnel: Tunnel | None,
-        listener: Session | None,
+        session: Session,
         client: Client,
     ) -> Exchanging:
         """A record may be about anything that has a URI, such as `urn:view:…`."""
-        session, trusted = (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener)
-        if not trusted:
-            self._gate.counts["control_refused"] += 1
-            raise Refused(403, f"{head.method} needs a session's password or a trusted listener", "control")
         session.check_keeps()
         self._gate.check_open()
         target = target_of(head, tunnel) if tunnel or ABSOLUTE.fullmatch(head.target) else None
         uri = target.url if target else head.target
         policy = policy_of(session, self._gate.meta(head, trusted=True), uri, None)
         return WriteRecord(head, *framing, uri, policy, session, client, self._services)
+
+    def _check_may_write(self, head: RequestHead, *, trusted: bool) -> None:
+        """Raises Refused (403). What crawlers hand in never comes from a browser; a page's script would."""
+        if not trusted or is_by_browser(head):
+            self._gate.counts["control_refused"] += 1
+            why = "is not for pages" if trusted else "needs a session's password or a trusted listener"
+            raise Refused(403, f"{head.method} {why}", "control")
 
     def _policy(self, head: RequestHead, session: Session, meta: Meta, url: str) -> Policy:
         referrer = head.get(b"referer")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hmac
 import secrets
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from archive.capture import Context
 from archive.sections import ProxySettings
@@ -20,6 +22,7 @@ from proxy.keep import Kept, Lost
 from proxy.refusal import Refused
 from proxy.rules import Subject
 from proxy.spec import SessionSpec
+from proxy.vouched import Vouched
 from proxy.wishes import NO_META, NOT_ARCHIVED, NOTHING, Meta, Wishes, parse_meta
 
 if TYPE_CHECKING:
@@ -33,6 +36,26 @@ COUNTS: Final = (
 )
 """What is counted of a session. `unkept` is by the client's wish; `messages` are those of its WebSockets; `patched`
 came from the archive in patch mode; `relayed` were not kept in live mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What came of a session in the process that had it before this one."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    errors: Mapping[str, int] = field(default_factory=dict)
+    in_flight: int = 0
+    """Exchanges that it still has under way."""
+    page_record: str | None = None
+
+    @classmethod
+    def of(cls, report: Mapping[str, Any]) -> Self:
+        """As `Session.told` says it."""
+        counts = {name: report[name] for name in COUNTS if name in report}
+        return cls(counts, report.get("errors", {}), report.get("in_flight", 0), report.get("page_record"))
+
+
+NO_PAST: Final = Past()
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +72,7 @@ class Session:
     when_idle: list[Callable[[], None]] = field(default_factory=list)
     page_record: str | None = None
     """Record id of the capture of `page_url`: what derived records are concurrent to."""
+    past: Past = NO_PAST
     given: dict[str, Any] = field(default_factory=dict)
     """The control request that made it, and what has been changed since."""
     scripts: Scripts | None = None
@@ -100,15 +124,30 @@ class Session:
 
     def report(self) -> dict[str, Any]:
         """What the control port tells of the session."""
-        counts = {name: self.counts[name] for name in COUNTS}
-        return {**counts, "in_flight": self.in_flight, "errors": dict(self.errors)}
+        counts = {name: self.counts[name] + self.past.counts.get(name, 0) for name in COUNTS}
+        errors = self.errors + Counter(self.past.errors)
+        return {**counts, "in_flight": self.in_flight + self.past.in_flight, "errors": dict(errors)}
+
+    def told(self) -> dict[str, Any]:
+        """What a process that takes this one's place is told of the session."""
+        return {**self.report(), "page_record": self.page_record or self.past.page_record}
+
+    async def until_idle(self, seconds: float) -> bool:
+        """Return when nothing of it is under way in this process; False when that takes too long."""
+        if self.in_flight:
+            idle = asyncio.Event()
+            self.when_idle.append(idle.set)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(idle.wait(), seconds)
+        return not self.in_flight
 
 
 class Gate:
     """The sessions of this process, and whether it accepts new work."""
 
-    def __init__(self, settings: ProxySettings) -> None:
+    def __init__(self, settings: ProxySettings, vouched: Vouched | None = None) -> None:
         self._settings = settings
+        self._vouched = vouched or Vouched()
         wishes = Wishes(prefix=settings.prefix) if settings.prefix else NOTHING
         spec = SessionSpec(settings.collection, mode=settings.mode, log_dir=settings.log_dir or None, wishes=wishes)
         self.default = Session(spec, id="default")
@@ -122,7 +161,10 @@ class Gate:
 
     def open(self, spec: SessionSpec) -> Session:
         """A new session."""
-        session = Session(spec)
+        return self.adopt(Session(spec))
+
+    def adopt(self, session: Session) -> Session:
+        """A session with an id and token of its own choice: another process had it before."""
         self.sessions[session.id] = session
         return session
 
@@ -130,8 +172,11 @@ class Gate:
         """Forget the session; its exchanges in flight go on to their end."""
         self.sessions.pop(session.id, None)
 
-    def who(self, head: RequestHead, listener: Session | None) -> tuple[Session, bool]:
-        """The session of a request, and whether its client may give commands. Raises Refused (407)."""
+    def who(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> tuple[Session, bool]:
+        """The session of a request, and whether its client may give commands. Raises Refused (407).
+
+        `is_local`: whether the client is on this machine.
+        """
         credentials = head.get(b"proxy-authorization")
         if credentials is not None:
             session = self._by_credentials(credentials)
@@ -142,14 +187,19 @@ class Gate:
         if self._settings.password:
             self.counts["unauthorized"] += 1
             raise Refused(407, "this proxy asks for a password", "unauthorized")
-        return self.default, self._settings.trust_clients
+        whom = self._settings.trust_clients
+        return self.default, whom == "all" or (whom == "loopback" and is_local)
 
     def meta(self, head: RequestHead, *, trusted: bool) -> Meta:
-        """The request's Warcprox-Meta; of an untrusted client it is ignored and counted. Raises Refused (400)."""
+        """The request's Warcprox-Meta. Raises Refused (400).
+
+        Of an untrusted client it is ignored and counted, and so is one that a page's script may have made up: a
+        browser sends its proxy's credentials with those as well.
+        """
         raw = head.get(b"warcprox-meta")
         if raw is None:
             return NO_META
-        if not trusted:
+        if not trusted or not self._vouched.obeys(head, raw):
             self.counts["control_refused"] += 1
             return NO_META
         return parse_meta(raw)

@@ -140,3 +140,9 @@ def own_answer(kind: str, body: bytes, *, with_body: bool) -> bytes:
     """A successful answer of the proxy's own."""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nCache-Control: no-store\r\n\r\n"
     return head.encode() + (body if with_body else b"")
+
+
+def closing(answer: bytes) -> bytes:
+    """The answer with `Connection: close` in its head."""
+    head, gap, body = answer.partition(b"\r\n\r\n")
+    return head + b"\r\nConnection: close" + gap + body

@@ -116,7 +116,8 @@ class Keeper:
             except KeepError as error:
                 failures.append(error)
         if failures:
-            raise failures[0]
+            more = f"; so did {len(failures) - 1} more" if len(failures) > 1 else ""
+            raise KeepError(f"{failures[0]}{more}") from failures[0]
 
     def _ask_dedup(self, plans: Sequence[Plan], patient: Callable[[int], bool]) -> None:
         """Twins within the batch wait for the first of them, so that no revisit can outlive its original's file."""

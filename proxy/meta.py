@@ -15,7 +15,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from proxy import heads
 from proxy.delivery import Client
-from proxy.gate import Refused
+from proxy.gate import Gate, Refused
 from proxy.http1 import RequestHead
 from proxy.rates import Rates
 
@@ -48,7 +48,10 @@ class Answered:
 class Endpoints:
     """Answers GET and HEAD on the proxy's own paths."""
 
-    def __init__(self, status: Callable[[], dict[str, Any]], registry: CollectorRegistry, ca_pem: bytes) -> None:
+    def __init__(
+        self, gate: Gate, status: Callable[[], dict[str, Any]], registry: CollectorRegistry, ca_pem: bytes
+    ) -> None:
+        self._gate = gate
         self._status = status
         self._registry = registry
         self._ca_pem = ca_pem
@@ -68,8 +71,9 @@ class Endpoints:
             kind, body = "text/plain; charset=utf-8", _WELCOME
         else:
             raise Refused(404, f"{path} is not here; this is a proxy, see /status, /metrics, /ca.pem", "not-here")
-        client.send(heads.own_answer(kind, body, with_body=head.method == "GET"))
-        client.finish(keep_alive=head.keep_alive)
+        answer, stays = heads.own_answer(kind, body, with_body=head.method == "GET"), not self._gate.is_draining
+        client.send(answer if stays else heads.closing(answer))
+        client.finish(keep_alive=head.keep_alive and stays)
         return Answered()
 
 

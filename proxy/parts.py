@@ -27,6 +27,7 @@ from proxy.replayer import Replayer
 from proxy.services import Ongoing, Services
 from proxy.spool import Spool
 from proxy.upstream import Pool
+from proxy.vouched import Vouched
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class Parts:
         seconds = settings.redis.timeout_seconds
         extensions = extensions_of(settings)
         opener = Opener(settings.proxy, resolver_of(settings.proxy))
-        gate = Gate(settings.proxy)
+        gate = Gate(settings.proxy, Vouched(settings.home / "run" / "vouched"))
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
         captures = Captures(settings.database_url)
         recall = Recall(claims, captures, settings.dedup)
@@ -84,7 +85,7 @@ class Parts:
             by_default=settings.dedup.conditional,
         )
         patience = settings.storage.answer_seconds if settings.storage.url else None
-        replayer = Replayer(archive, loop, answer_seconds=patience)
+        replayer = Replayer(archive, gate, loop, answer_seconds=patience)
         conditions = Conditions(history, services)
         return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, conditions, extensions)
 

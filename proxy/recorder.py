@@ -67,6 +67,8 @@ class Recorder:
         """Why the last exchange could not be kept; empty when the last one was."""
         self.after_keep: Callable[[Sequence[Capture]], None] | None = None
         """Told, on the writer's thread, of what has become durable. Must neither wait nor raise."""
+        self.unfinished = ""
+        """Why not everything was kept, and every file given its final name, when it was stopped; empty when it was."""
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
 
     def start(self) -> None:
@@ -177,6 +179,8 @@ class Recorder:
             if failure and failure != self.last_failure:
                 log.error("not kept: %s", failure)
             self.last_failure = failure
+            if self._stopping and failure:
+                self.unfinished = f"at the end not everything was kept: {failure}"
             self._loop.call_soon_threadsafe(_answer_all, answers)
             if self.after_keep is not None:
                 kept = (outcome.capture for _, outcome in answers if isinstance(outcome, Kept))
@@ -199,8 +203,9 @@ class Recorder:
     def _close(self) -> None:
         try:
             self._keeper.close()
-        except Exception:
-            log.exception("closing the files failed; `ghostfleet repair` will finish them")
+        except Exception as error:
+            log.exception("closing the files failed")
+            self.unfinished = self.unfinished or f"{error}; `ghostfleet repair` finishes it when the cause is gone"
 
 
 def _answer_all(answers: list[tuple[_Waiting, Kept | Lost]]) -> None:

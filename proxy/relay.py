@@ -67,10 +67,12 @@ class Tunnel:
 class Desk(Protocol):
     """Where requests are taken in."""
 
-    def begin(self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client) -> Exchanging:
+    def begin(
+        self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client, *, is_local: bool
+    ) -> Exchanging:
         """Start the exchange. Raises Refused or BadMessage."""
 
-    def connect(self, head: RequestHead, listener: Session | None) -> Tunnel:
+    def connect(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> Tunnel:
         """Judge a CONNECT. Raises Refused or BadMessage."""
 
 
@@ -231,7 +233,9 @@ class RelayLayer(layer.Layer):
         stream = Stream(self, self._connection)
         self._connection.stream = stream
         try:
-            stream.exchange = self._desk.begin(head, self.tunnel, self._connection.listener, stream)
+            stream.exchange = self._desk.begin(
+                head, self.tunnel, self._connection.listener, stream, is_local=self._connection.is_local
+            )
         except (BadMessage, Refused):
             self._connection.stream = None
             raise
@@ -239,7 +243,7 @@ class RelayLayer(layer.Layer):
     def _open_tunnel(self, head: RequestHead) -> layer.CommandGenerator[None]:
         if self.tunnel is not None:
             raise BadMessage("CONNECT inside a tunnel")
-        self.tunnel = self._desk.connect(head, self._connection.listener)
+        self.tunnel = self._desk.connect(head, self._connection.listener, is_local=self._connection.is_local)
         host, _, port = self.tunnel.authority.rpartition(":")
         self.context.server.address = (host.strip("[]"), int(port))
         yield commands.SendData(self.context.client, b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -280,7 +284,7 @@ class RelayLayer(layer.Layer):
             exchange = event.stream.exchange
             if event.end == "abort":
                 self._connection.abort()
-            elif exchange is not None and not exchange.request_is_whole:
+            elif self._connection.house.gate.is_draining or (exchange is not None and not exchange.request_is_whole):
                 self._connection.linger()
             else:
                 yield commands.CloseConnection(self.context.client)

@@ -13,10 +13,10 @@ from typing import Final
 from archive.capture import Micros, parse_date
 from archive.holdings import StorageError
 from archive.source import WarcError
+from proxy import heads
 from proxy.byterange import parse_range
 from proxy.delivery import Client
-from proxy.gate import Session
-from proxy.heads import refusal
+from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead
 from proxy.memento import Archive, Memento, Wanted
 
@@ -29,9 +29,15 @@ class Replayer:
     """Starts a replay for each request."""
 
     def __init__(
-        self, archive: Archive | None, loop: asyncio.AbstractEventLoop, *, answer_seconds: float | None = None
+        self,
+        archive: Archive | None,
+        gate: Gate,
+        loop: asyncio.AbstractEventLoop,
+        *,
+        answer_seconds: float | None = None,
     ) -> None:
         """`answer_seconds` is how long a record may take to be found; None for as long as it takes."""
+        self.gate = gate
         self._archive = archive
         self._answer_seconds = answer_seconds
         self._loop = loop
@@ -180,7 +186,7 @@ class Replay:
         self._session.errors[str(status)] += 1
         client, self._client = self._client, None
         if client is not None:
-            client.send(refusal(status, "storage-away", str(error)))
+            client.send(heads.refusal(status, "storage-away", str(error)))
             client.finish(keep_alive=False)
 
     async def _send(self, memento: Memento) -> None:
@@ -188,7 +194,7 @@ class Replay:
         self._session.counts["urls"] += 1
         self._session.counts["patched"] += self._missed is not None
         if self._client is not None:
-            self._client.send(memento.head)
+            self._client.send(self._opening(memento.head))
         left = memento.length
         while self._client is not None and (piece := await self._replayer.next_piece(memento)) is not None:
             while self._client is not None and self._client.is_full:
@@ -204,6 +210,13 @@ class Replay:
         if client is not None:
             client.finish(keep_alive=self._keep_alive)
 
+    def _opening(self, answer: bytes) -> bytes:
+        """The answer's beginning; while this process is replaced or ends, it is the connection's last."""
+        if not self._replayer.gate.is_draining:
+            return answer
+        self._keep_alive = False
+        return heads.closing(answer)
+
     def _miss(self) -> None:
         if self._missed is not None:
             client, self._client = self._client, None
@@ -215,7 +228,7 @@ class Replay:
         self._session.errors["404"] += 1
         client, self._client = self._client, None
         if client is not None:
-            client.send(_miss_page(self._wanted))
+            client.send(self._opening(_miss_page(self._wanted)))
             client.finish(keep_alive=self._keep_alive)
 
 

@@ -84,15 +84,12 @@ class ProxyProcess(RunningProxy):
 
 
 def _serve(listen_fd: int, control_fd: int, redis_url: str) -> None:
-    from proxy.serve import serve_process
+    from proxy.serve import Place, serve_process
 
     logging.basicConfig(level=logging.INFO)
     serve_process(
         load(),
-        listen_fd=listen_fd,
-        control_fd=control_fd,
-        index=0,
-        redis_url=redis_url,
+        Place(listen_fd, control_fd, 0, redis_url),
         ready=lambda: print(json.dumps({"ready": True, "pids": [os.getpid()]}), flush=True),
     )
     assert [thread for thread in threading.enumerate() if thread.name == "writer"] == []

@@ -84,6 +84,11 @@ class RunningProxy:
         assert self._process is not None
         return sorted(tree(self._process.pid, str(self.home)))
 
+    def signal(self, number: signal.Signals) -> None:
+        """Sends a signal to the command, not to its children."""
+        assert self._process is not None
+        self._process.send_signal(number)
+
     def stop(self) -> None:
         """SIGTERM; it must end with 0 and leave no file open."""
         process, self._process = self._process, None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from admin.options import INTERRUPTED, InputError, JobFailed, common, fetching, load_settings, resolve_table
+from admin.options import INTERRUPTED, JOB_FAILED, InputError, JobFailed, common, fetching, load_settings, resolve_table
 
 if TYPE_CHECKING:
     from admin.fleet import Fleet
@@ -36,16 +37,48 @@ def proxy(home: Path | None, settings_file: Path | None, resolve: tuple[str, ...
     """Run the recording proxies alone, and print one JSON line once they serve.
 
     Any HTTP client, crawler or browser may fetch through the printed port. SIGTERM or Ctrl-C drains what is in
-    flight, closes the WARC files and ends; a second one ends it now.
+    flight, closes the WARC files and ends; a second one ends it now. SIGHUP, or `ghostfleet restart`, reads the
+    settings again and replaces the processes one after the other, without a request lost or refused.
     """
     chosen = {f"proxy.{name}": value for name, value in flags.items()} | {"proxy.resolve": resolve_table(resolve)}
-    settings = load_settings(home, settings_file, chosen)
-    return serve(settings, lambda fleet: click.echo(json.dumps(ready_facts(fleet))))
+    return serve(
+        load_settings(home, settings_file, chosen),
+        lambda fleet: click.echo(json.dumps(ready_facts(fleet))),
+        reload=lambda: load_settings(home, settings_file, chosen),
+    )
 
 
-def serve(settings: Settings, announce: Callable[[Fleet], None], until: Callable[[], bool] = lambda: False) -> int:
-    """Run a fleet until a signal ends it, or `until` says so; `announce` is called once it serves. The exit code."""
+@click.command("restart")
+@common
+def restart(home: Path | None, settings_file: Path | None) -> None:
+    """Replace the processes of the home's `ghostfleet proxy` by new ones, with the settings as they are now.
+
+    One after the other, without a request lost or refused. Returns when the last new one serves.
+    """
+    from admin.callsign import NoFleet, Refusal, ask_to_restart
+
+    settings = load_settings(home, settings_file)
+    try:
+        for pids in ask_to_restart(settings.home):
+            click.echo(json.dumps({"restarted": True, "pids": pids}))
+    except NoFleet as error:
+        raise InputError(str(error)) from error
+    except Refusal as error:
+        raise JobFailed(str(error)) from error
+
+
+def serve(
+    settings: Settings,
+    announce: Callable[[Fleet], None],
+    until: Callable[[], bool] = lambda: False,
+    reload: Callable[[], Settings] | None = None,
+) -> int:
+    """Run a fleet until a signal ends it, or `until` says so; `announce` is called once it serves. The exit code.
+
+    With `reload` it can be asked to restart, and uses the settings that this returns then.
+    """
     from admin import logs
+    from admin.callsign import Callsign
     from admin.fleet import Fleet
     from admin.homefolder import HomeError, prepare
     from admin.interrupts import Interrupts
@@ -53,15 +86,19 @@ def serve(settings: Settings, announce: Callable[[Fleet], None], until: Callable
     from admin.sockets import PortError
     from admin.supervise import GaveUp
 
-    with Interrupts() as interrupts:
-        fleet = Fleet(settings, lambda line: click.echo(f"ghostfleet: {line}", err=True), lambda: interrupts.count > 0)
+    with Interrupts(restarts=reload is not None) as interrupts, ExitStack() as held:
+        fleet = Fleet(settings, _tell, lambda: interrupts.asked_to_stop)
         try:
             prepare(settings.home)
             logs.to_file(settings.home / "logs" / "fleet.log", settings.logs.format)
             fleet.start()
+            callsign = held.enter_context(Callsign(settings.home)) if reload else None
             announce(fleet)
             while not interrupts.wait(_TICK_SECONDS) and not until():
                 fleet.tick()
+                if reload and callsign and interrupts.asked_to_restart:
+                    interrupts.asked_to_restart = False
+                    callsign.answer(_restart(fleet, reload, lambda: interrupts.asked_to_stop), fleet.pids)
         except Abandoned:
             return INTERRUPTED
         except (PortError, HomeError, StartError) as error:
@@ -70,7 +107,30 @@ def serve(settings: Settings, announce: Callable[[Fleet], None], until: Callable
             raise JobFailed(str(error)) from error
         finally:
             fleet.stop(interrupts.in_haste)
-        return INTERRUPTED if interrupts.in_haste() else 0
+        if interrupts.in_haste():
+            return INTERRUPTED
+        for line in fleet.failures:
+            _tell(line)
+        return JOB_FAILED if fleet.failures else 0
+
+
+def _restart(fleet: Fleet, reload: Callable[[], Settings], abandon: Callable[[], bool]) -> str:
+    """Why there was no restart; empty when there was one."""
+    from admin.process import Abandoned, StartError
+
+    try:
+        fleet.restart(reload(), abandon)
+    except Abandoned:
+        return "it was asked to end meanwhile"
+    except (InputError, StartError) as error:
+        _tell(f"not restarted, the fleet goes on as it was: {error}")
+        return str(error)
+    _tell("restarted")
+    return ""
+
+
+def _tell(line: str) -> None:
+    click.echo(f"ghostfleet: {line}", err=True)
 
 
 def ready_facts(fleet: Fleet) -> dict[str, Any]:

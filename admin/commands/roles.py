@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from admin.options import InputError, child_options, common, load_settings
+from admin.options import InputError, JobFailed, child_options, common, load_settings
 
 if TYPE_CHECKING:
     from admin.child import Standing
@@ -111,24 +111,24 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
 @click.option("--listen-fd", type=int, required=True)
 @click.option("--control-fd", type=int, required=True)
 @click.option("--redis-url", required=True)
+@click.option("--predecessor-fd", type=int, default=-1)
+@click.option("--successor-fd", type=int, default=-1)
 @child_options
-def proxy_process(index: int, listen_fd: int, control_fd: int, redis_url: str, **given: Any) -> None:
-    """One recording process, until SIGTERM."""
-    standing, settings = _begin(None, None, given, f"proxy-{index}")
+def proxy_process(**given: Any) -> None:
+    """One recording process, until SIGTERM, or until another one has taken its place and nothing is left to do."""
+    name = f"proxy-{given['index']}"
+    standing, settings = _begin(None, None, given, name)
     from archive.settings import SettingsError
-    from proxy.serve import serve_process
+    from archive.warcfile import KeepError
+    from proxy.serve import Place, serve_process
 
     try:
-        serve_process(
-            settings,
-            listen_fd=listen_fd,
-            control_fd=control_fd,
-            index=index,
-            redis_url=redis_url,
-            ready=standing.report_ready,
-        )
+        serve_process(settings, Place(**given), ready=standing.report_ready, retired=standing.report_retired)
     except SettingsError as error:  # what only the proxy can judge, such as a certificate file
-        raise InputError(str(error)) from error
+        _refuse(standing, str(error))
+    except KeepError as error:
+        standing.report_unfinished(f"{name}: {error}")
+        raise JobFailed(str(error)) from error
 
 
 @click.command("_redis", hidden=True)

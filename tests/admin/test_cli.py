@@ -38,7 +38,7 @@ def test_version_and_help_import_no_room() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["crawl", "proxy", "replay", "open", "job", "check", "repair", "upload", "reindex", "config"]
+    "name", ["crawl", "proxy", "restart", "replay", "open", "job", "check", "repair", "upload", "reindex", "config"]
 )
 def test_every_command_explains_itself(name: str) -> None:
     done = _run(name, "--help")

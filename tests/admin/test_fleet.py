@@ -53,6 +53,20 @@ def test_what_passes_is_kept_and_a_terminated_fleet_leaves_whole_files(settings:
     assert not list(settings.archive_dir("default").glob("*.open"))
 
 
+def test_a_file_that_can_not_get_its_final_name_is_told_of_in_one_line(settings: Settings, site: ChainSite) -> None:
+    with _start(settings.home) as fleet:
+        assert _get(fleet.line(ready=True)["proxy"], site.url).status_code == 200
+        (growing,) = settings.archive_dir("default").glob("*.open")
+        in_its_way = growing.with_suffix("")
+        in_its_way.touch()
+        fleet.signal(signal.SIGTERM)
+        assert fleet.ended() == 1
+    assert fleet.stderr == (
+        f"ghostfleet: proxy-0: {growing} is whole, but closing it failed: {in_its_way} exists already; "
+        "`ghostfleet repair` finishes it when the cause is gone\n"
+    )
+
+
 def test_what_a_fleet_finished_is_in_the_storage_when_it_has_ended(
     settings: Settings, site: ChainSite, tmp_path: Path
 ) -> None:

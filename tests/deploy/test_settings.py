@@ -35,4 +35,4 @@ def test_many_machines_share_a_redis_and_clients_command_nothing(home: Path) -> 
     settings = load({"home": str(home)}, file=FILES[0], environment={})
 
     assert settings.redis.url
-    assert not settings.proxy.trust_clients
+    assert settings.proxy.trust_clients == "none"

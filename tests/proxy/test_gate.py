@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from archive.sections import ProxySettings
 from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of, parse_meta
 from proxy.http1 import RequestHead, parse_request
 from proxy.keep import Kept, Lost
+from proxy.vouched import Vouched
 from proxy.wishes import Wishes
 
 
@@ -86,23 +88,33 @@ class TestWho:
     def test_without_credentials_it_is_everybodys_session(self) -> None:
         gate = Gate(ProxySettings(collection="mine"))
 
-        session, trusted = gate.who(request(), None)
+        session, trusted = gate.who(request(), None, is_local=True)
 
         assert session is gate.default
         assert session.spec.collection == "mine"
         assert trusted
 
     def test_nobody_is_trusted_when_the_settings_say_so(self) -> None:
-        gate = Gate(ProxySettings(trust_clients=False))
+        gate = Gate(ProxySettings(trust_clients="none"))
 
-        assert gate.who(request(), None) == (gate.default, False)
+        assert gate.who(request(), None, is_local=True) == (gate.default, False)
+
+    @pytest.mark.parametrize(
+        ("setting", "is_local", "trusted"), [("loopback", False, False), ("loopback", True, True), ("all", False, True)]
+    )
+    def test_only_clients_on_this_machine_are_trusted_unless_the_settings_say_so(
+        self, setting: Any, is_local: bool, trusted: bool
+    ) -> None:
+        gate = Gate(ProxySettings(trust_clients=setting))
+
+        assert gate.who(request(), None, is_local=is_local) == (gate.default, trusted)
 
     @pytest.mark.parametrize("scheme", ["Basic", "basic"])
     def test_credentials_select_a_session_and_give_leave_to_command(self, scheme: str) -> None:
-        gate = Gate(ProxySettings(trust_clients=False))
+        gate = Gate(ProxySettings(trust_clients="none"))
         session = gate.open(SessionSpec("news"))
 
-        assert gate.who(request(basic(session.id, session.token, scheme)), None) == (session, True)
+        assert gate.who(request(basic(session.id, session.token, scheme)), None, is_local=True) == (session, True)
 
     @pytest.mark.parametrize(
         "line",
@@ -121,7 +133,7 @@ class TestWho:
         gate = Gate(ProxySettings(password=password))
 
         with pytest.raises(Refused) as refused:
-            gate.who(request(line), None)
+            gate.who(request(line), None, is_local=True)
 
         assert refused.value.status == 407
         assert gate.counts["unauthorized"] == 1
@@ -131,7 +143,7 @@ class TestWho:
         session = gate.open(SessionSpec("news"))
 
         with pytest.raises(Refused):
-            gate.who(request(basic(session.id, session.token + "x")), None)
+            gate.who(request(basic(session.id, session.token + "x")), None, is_local=True)
 
     def test_a_closed_session_is_nobodys(self) -> None:
         gate = Gate(ProxySettings())
@@ -139,28 +151,28 @@ class TestWho:
         gate.close(session)
 
         with pytest.raises(Refused):
-            gate.who(request(basic(session.id, session.token)), None)
+            gate.who(request(basic(session.id, session.token)), None, is_local=True)
 
     def test_a_password_is_asked_for_and_enough(self) -> None:
-        gate = Gate(ProxySettings(password="secret", trust_clients=False))
+        gate = Gate(ProxySettings(password="secret", trust_clients="none"))
 
         with pytest.raises(Refused) as refused:
-            gate.who(request(), None)
+            gate.who(request(), None, is_local=True)
         assert refused.value.status == 407
-        assert gate.who(request(basic("anybody", "secret")), None) == (gate.default, True)
+        assert gate.who(request(basic("anybody", "secret")), None, is_local=True) == (gate.default, True)
 
     def test_a_port_of_its_own_needs_no_credentials_and_gives_no_leave(self) -> None:
         gate = Gate(ProxySettings(password="secret"))
         session = gate.open(SessionSpec("news"))
 
-        assert gate.who(request(), session) == (session, False)
-        assert gate.who(request(basic(session.id, session.token)), session) == (session, True)
+        assert gate.who(request(), session, is_local=True) == (session, False)
+        assert gate.who(request(basic(session.id, session.token)), session, is_local=True) == (session, True)
 
     def test_a_port_of_its_own_is_never_another_sessions(self) -> None:
         gate = Gate(ProxySettings())
         one, two = gate.open(SessionSpec("one")), gate.open(SessionSpec("two"))
 
-        assert gate.who(request(basic(two.id, two.token)), one) == (one, False)
+        assert gate.who(request(basic(two.id, two.token)), one, is_local=True) == (one, False)
 
 
 class TestMeta:
@@ -169,6 +181,31 @@ class TestMeta:
 
         assert gate.meta(request('Warcprox-Meta: {"warc-prefix": "evil"}'), trusted=False) == Meta()
         assert gate.counts["control_refused"] == 1
+
+    @pytest.mark.parametrize(
+        "lines",
+        [
+            ("Sec-Fetch-Dest: empty",),
+            ("Origin: http://page.test",),
+            ("Sec-Fetch-Dest: empty", "Origin: null"),
+        ],
+    )
+    def test_of_what_may_be_a_script_counts_when_its_browser_says_the_same(self, lines: tuple[str, ...]) -> None:
+        gate, meta = Gate(ProxySettings()), 'Warcprox-Meta: {"warc-prefix": "mine"}'
+
+        assert gate.meta(request(meta, *lines), trusted=True) == Meta()
+        assert gate.counts["control_refused"] == 1
+        assert gate.meta(request(meta, "Sec-Fetch-Dest: document", "Origin: x"), trusted=True).wishes.prefix == "mine"
+        assert gate.meta(request(meta, *lines), trusted=True).wishes.prefix == "mine"
+        assert gate.meta(request(meta.replace("mine", "evil"), *lines), trusted=True) == Meta()
+
+    def test_that_one_process_knows_of_another_knows_too(self, tmp_path: Path) -> None:
+        meta = 'Warcprox-Meta: {"warc-prefix": "mine"}'
+        one, other = (Gate(ProxySettings(), Vouched(tmp_path / "run" / "vouched")) for _ in range(2))
+
+        one.meta(request(meta), trusted=True)
+
+        assert other.meta(request(meta, "Sec-Fetch-Dest: empty"), trusted=True).wishes.prefix == "mine"
 
     def test_that_is_missing_says_nothing(self) -> None:
         gate = Gate(ProxySettings())

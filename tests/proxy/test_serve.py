@@ -45,7 +45,7 @@ def is_draining(proxy: ProxyProcess) -> bool:
     """Whether new connections are refused."""
     try:
         socket.create_connection(proxy.address, 5).close()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):  # or it stood in the queue as the port was closed
         return True
     return False
 

@@ -16,7 +16,7 @@ from redis_server import RedisServer
 @pytest.fixture(scope="module")
 def wary(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
     """A process that trusts nobody on its main port."""
-    settings = {"proxy.trust_clients": False}
+    settings = {"proxy.trust_clients": "none"}
     with ProxyProcess(tmp_path_factory.mktemp("wary") / "home", proxy_redis.url, settings) as running:
         yield running
 

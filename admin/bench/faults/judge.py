@@ -248,7 +248,7 @@ def _astray(case: _Case, known: Known, which: str) -> Iterator[str]:
             continue
         payload = _payload(record)
         want = Want(case.evidence.collection, hashlib.sha256(payload).digest(), len(payload))
-        if (want.keys[0], want.field) != (key, name):
+        if (want.places[0][0], want.field) != (key, name):
             yield f"{which} knows other bytes of {original.record_id} than it has"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from archive.zstdframe import FrameReader
+from archive.zstdframe import Unpacker
 
 _END: Final = b"\r\n\r\n"
 
@@ -80,7 +80,7 @@ def bare(uri: str) -> str:
 
 def _member(path: Path, data: bytes, at: int) -> tuple[bytes, int]:
     """What is packed from there on, and where it ends."""
-    unpack: Any = FrameReader(b"") if path.name.endswith((".zst", ".zst.open")) else zlib.decompressobj(wbits=31)
+    unpack: Any = Unpacker().frame() if path.name.endswith((".zst", ".zst.open")) else zlib.decompressobj(wbits=31)
     found, rest = bytearray(), data[at:]
     try:
         while not unpack.eof and rest:

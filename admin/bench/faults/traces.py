@@ -18,6 +18,7 @@ from archive.capture import Original
 from archive.settings import load
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
+from dedupdb.eligible import Eligible
 from dedupdb.indexer import Indexer
 from dedupdb.packing import unpack_original
 from frontier.embedded import start_redis
@@ -102,7 +103,7 @@ def rebuild(home: Path, collection: str) -> Rebuilt:
     ):
         known = _known(client, collection)
         indexer.reindex(collection)
-        indexer.rebuild_dedup(collection, claims)
+        indexer.rebuild_dedup(collection, claims, Eligible(settings.dedup))
         return Rebuilt(known, _known(client, collection), before, rows(home))
 
 
