@@ -25,6 +25,8 @@ _NEEDS_TARGET: Final = frozenset({"response", "request", "revisit", "resource", 
 _RECORD_ID: Final = re.compile(r"<[a-zA-Z][a-zA-Z0-9+.-]*:[^<>\s]+>")
 _STATUS_LINE: Final = re.compile(rb"HTTP/\d(\.\d)? [1-9]\d\d( [^\r\n]*)?")
 _REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP/\d(\.\d)?")
+_LENGTH: Final = re.compile(r"[0-9]{1,19}")
+"""A number that a length may be: of more digits it is nonsense, and the body ended with the connection."""
 _FIELD_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00\r\n]*")
 
 
@@ -91,7 +93,7 @@ def length_findings(record: StoredRecord, measured: Measured) -> Iterator[str]:
         yield f"the chunked body is not whole and there is no WARC-Truncated: {measured.coding_error}"
     announced = record.http.fields.get("Content-Length") or ""
     has_body = record.http.status not in (204, 304) and not record.http.fields.get("Transfer-Encoding")
-    if has_body and announced.isascii() and announced.isdigit() and measured.payload_length < int(announced):
+    if has_body and _LENGTH.fullmatch(announced) and measured.payload_length < int(announced):
         yield f"the body has {measured.payload_length} of {announced} bytes and there is no WARC-Truncated"
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-MAX_CHUNK_LINE: Final = 16_384
-_STATUS: Final = re.compile(r"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?!\d)")
-_CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
+MAX_CHUNK_LINE: Final = 65_536
+"""Longest line of a chunk size or trailer, with its line end, that is read as one."""
+_STATUS: Final = re.compile(r"(?s:.{0,4}?)(?i:HTTP[^ \t\r\n]{0,40}|ICY)[ \t]+([0-9]{3})(?![0-9])")
+_CHUNK_SIZE: Final = re.compile(rb"[ \t]*0*([0-9a-fA-F]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 _EMPTY_LINE: Final = re.compile(rb"\r?\n\r?\n")
 _EMPTY_LINE_MAX: Final = 4
 
@@ -69,13 +70,12 @@ def media_type(content_type: str | None) -> str | None:
     if content_type is None:
         return None
     name = content_type.partition(";")[0].partition(",")[0].strip().lower()
-    return name if name and name.isprintable() and " " not in name else None
+    return name if name and name.isascii() and name.isprintable() and " " not in name else None
 
 
 def is_chunked(transfer_encodings: Iterable[str]) -> bool:
-    """Whether chunked is the last of the transfer codings, as RFC 9112 section 6.1 wants it."""
-    codings = [coding.strip().lower() for value in transfer_encodings for coding in value.split(",")]
-    return bool(codings) and codings[-1] == "chunked"
+    """Whether chunked is among the transfer codings: last, says RFC 9112 section 6.1; anywhere, say browsers."""
+    return any(coding.strip(" \t").lower() == "chunked" for value in transfer_encodings for coding in value.split(","))
 
 
 def end_of_head(data: bytes | bytearray, searched: int = 0) -> int:
@@ -85,6 +85,12 @@ def end_of_head(data: bytes | bytearray, searched: int = 0) -> int:
     """
     found = _EMPTY_LINE.search(data, max(0, searched - _EMPTY_LINE_MAX))
     return found.end() if found else 0
+
+
+def end_of_http_head(data: bytes | bytearray, searched: int = 0) -> int:
+    """The same of an HTTP head, before which there may be empty lines (RFC 9112 section 2.2)."""
+    lead = len(data) - len(data.lstrip(b"\r\n")) if data[:1] in (b"\r", b"\n") else 0
+    return end_of_head(data, max(lead + _EMPTY_LINE_MAX, searched))
 
 
 def parse_head(head: bytes) -> Head:
@@ -103,12 +109,15 @@ def parse_fields(lines: Iterable[str]) -> Fields:
     for line in lines:
         if line[:1] in (" ", "\t") and found:
             name, value = found[-1]
-            found[-1] = (name, f"{value} {line.strip()}".strip())
+            found[-1] = (name, f"{value} {_bare(line)}".strip(" "))
         else:
             name, colon, value = line.partition(":")
-            if colon:
-                found.append((name.strip(), value.strip()))
-    return Fields(found)
+            found.append((_bare(name), _bare(value)) if colon else ("", ""))  # what continues this is nameless, too
+    return Fields(field for field in found if field[0])
+
+
+def _bare(text: str) -> str:
+    return text.rstrip("\r").strip(" \t")
 
 
 class _State(Enum):
@@ -169,7 +178,10 @@ class Dechunker:
         end = data.find(b"\n", position)
         stop = len(data) if end < 0 else end + 1
         self._line += data[position:stop]
-        if end >= 0 or len(self._line) > MAX_CHUNK_LINE:
+        if len(self._line) > MAX_CHUNK_LINE:
+            self.error = f"a line of more than {MAX_CHUNK_LINE} bytes between chunks"
+            self._state = _State.BROKEN if self._has_begun else _State.PLAIN
+        elif end >= 0:
             self._state = self._after_line(self._line.rstrip(b"\r\n"))
             if self._state is not _State.PLAIN:
                 self._line = b""

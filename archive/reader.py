@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import BinaryIO, Final, Self
 
 from archive.capture import Micros, parse_date
-from archive.message import Fields, Head, dechunk, end_of_head, parse_head
+from archive.message import Fields, Head, dechunk, end_of_head, end_of_http_head, parse_head
 from archive.record import RECORD_END
 from archive.source import READ_SIZE, Source, WarcError, open_either
 
@@ -137,12 +137,12 @@ class StoredRecord:
                 if len(found) > MAX_HTTP_HEAD:
                     raise WarcError(self.path, self.offset, f"an HTTP head of more than {MAX_HTTP_HEAD} bytes")
                 found += (piece := self._read())
-                end = end_of_head(found, len(found) - len(piece))
+                end = end_of_http_head(found, len(found) - len(piece))
             cut = end or len(found)
             self._source.unread(bytes(found[cut:]))
             self._left += len(found) - cut
             head = bytes(found[:cut])
-            self._http = head, parse_head(head)
+            self._http = head, parse_head(head.lstrip(b"\r\n"))
         return self._http
 
     def _read(self) -> bytes:

@@ -64,6 +64,11 @@ class Delivery:
         return self._client is not None and self._client.is_full
 
     @property
+    def may_switch(self) -> bool:
+        """Whether the client asked for a WebSocket: only then may its next bytes go to this origin as they are."""
+        return (self._request.get(b"upgrade") or b"").lower() == b"websocket"
+
+    @property
     def wants_payload(self) -> bool:
         """Whether the client must get the body without its chunks: it speaks HTTP/1.0, which has none."""
         return self._shape is Framing.CHUNKED and self._request.minor == 0

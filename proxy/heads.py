@@ -34,6 +34,7 @@ _NOT_FOR_CLIENTS: Final = frozenset(
     )
 )
 """Response headers that only the proxy may say; an origin's are in the record, not on the wire to the client."""
+_TRANSFER_CODINGS: Final = frozenset((b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"))
 LIMIT_PHRASES: Final = {420: "Reached limit", 430: "Reached soft limit"}
 """warcprox's status codes that HTTP does not know."""
 
@@ -80,11 +81,14 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
     A body framed by the connection's end goes out in chunks; an `old_client` (HTTP/1.0) gets neither chunks nor,
     for such bodies, a length.
     """
-    lines = [b"HTTP/1.1 %d %s\r\n" % (head.status, head.reason)]
+    lines = [b"HTTP/1.1 %03d %s\r\n" % (head.status, head.reason)]
     reframed = framing in (Framing.CLOSE, Framing.CHUNKED)
     seen_length = False
+    coding = b"chunked"
     for name, value, line in head.fields:
         if name in _NOT_FOR_CLIENTS or not name or (reframed and name in _FRAMING):
+            if name == b"transfer-encoding" and value != b"chunked":
+                coding = _transfer_coding(value, coding)
             continue
         if name == b"content-length":
             length = next((part.strip() for part in value.split(b",") if part.strip().isdigit()), None)
@@ -96,11 +100,17 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
             line = line.partition(b":")[0].strip() + b": " + value + b"\r\n"
         lines.append(line)
     if reframed and not old_client:
-        lines.append(b"Transfer-Encoding: chunked\r\n")
+        lines.append(b"Transfer-Encoding: %s\r\n" % coding)
     if close:
         lines.append(b"Connection: close\r\n")
     lines.append(via + b"\r\n")
     return b"".join(lines)
+
+
+def _transfer_coding(value: bytes, so_far: bytes) -> bytes:
+    """With what the origin did to the body before it came in chunks: the client has to undo that."""
+    known = [token for token in _names(value) if token in _TRANSFER_CODINGS]
+    return b", ".join([*known, so_far])
 
 
 def chunk(data: bytes) -> bytes:

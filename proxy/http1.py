@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from archive.message import media_type
+from archive.message import MAX_CHUNK_LINE, media_type
 
 type Fields = tuple[tuple[bytes, bytes, bytes], ...]
 """Header lines: name in lower case, value without outer space, the line as it came with its line end."""
@@ -21,14 +21,18 @@ type Fields = tuple[tuple[bytes, bytes, bytes], ...]
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _STATUS_LINE: Final = re.compile(
-    rb"(?i:(?:HTTP/(\d)(?:\.(\d{1,9}))?|ICY))[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?"
+    rb"(?s:.{0,4}?)(?i:HTTP(?:/([0-9]{1,9})(?:\.([0-9]{1,9}))?)?[^ \t\r\n]{0,20}|ICY)"
+    rb"[ \t]+([0-9]{3})(?![0-9])[ \t]*([^\r\n]*)\r?\n?"
 )
+"""As Chromium finds it: up to four bytes of something else may come before, and the version is hardly looked at."""
+_MAY_BEGIN: Final = re.compile(rb"(?s:.{0,4}?)(?i:HTTP|ICY)")
+_UNDECIDED: Final = 8
+"""In fewer bytes the first of a status line can't be all there."""
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
-_CHUNK_SIZE: Final = re.compile(rb"[ \t]*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r*\n")
+_CHUNK_SIZE: Final = re.compile(rb"[ \t]*0*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r*\n")
 _STRICT_CHUNK_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,15})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
 _STRICT_LINE: Final = re.compile(rb"[^\x00\r\n]*\r\n")
-_MAX_CHUNK_LINE: Final = 65_536
 
 
 class BadMessage(ValueError):
@@ -135,6 +139,12 @@ def request_framing(head: RequestHead) -> tuple[Framing, int]:
     return (Framing.LENGTH, length) if length else (Framing.NONE, 0)
 
 
+def may_be_response(buffer: bytes) -> bool:
+    """Whether a response, or empty lines before one, could begin with these bytes."""
+    text = buffer.lstrip(b"\r\n")
+    return len(text) < _UNDECIDED or _MAY_BEGIN.match(text) is not None
+
+
 def parse_response(raw: bytes) -> ResponseHead:
     """The response head in `raw`, which ends with its empty line. Raises BadMessage when it is none at all."""
     text = raw.lstrip(b"\r\n")
@@ -144,6 +154,8 @@ def parse_response(raw: bytes) -> ResponseHead:
     oddities = []
     if len(text) != len(raw):
         oddities.append("leading line end")
+    if text[:4].upper() != b"HTTP":
+        oddities.append("odd status line")
     fields: list[tuple[bytes, bytes, bytes]] = []
     for item in text[line.end() :].split(b"\n"):
         stripped, whole = item.rstrip(b"\r"), item + b"\n"
@@ -157,8 +169,9 @@ def parse_response(raw: bytes) -> ResponseHead:
         if not colon or not _TOKEN.fullmatch(name):
             oddities.append("odd header line")
         fields.append((name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), whole))
-    minor = int(line[2] or 0) if line[1] == b"1" else (1 if line[1] and line[1] > b"1" else 0)
-    return ResponseHead(int(line[3]), minor, line[4] or b"", tuple(fields), raw, ", ".join(oddities))
+    major = int(line[1] or 1)
+    minor = int(line[2] or 0) if major == 1 else int(major > 1)
+    return ResponseHead(int(line[3]), minor, line[4], tuple(fields), raw, ", ".join(oddities))
 
 
 def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str]:
@@ -169,10 +182,12 @@ def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str
     lengths = [token for name, value, _ in head.fields if name == b"content-length" for token in _split(value)]
     if codings and codings != [b"identity"]:
         doubt = "Transfer-Encoding beside Content-Length" if lengths else ""
-        if codings[-1] != b"chunked":
+        if b"chunked" not in codings:
             return Framing.CLOSE, 0, f"unknown Transfer-Encoding {codings[-1][:40].decode('latin-1')}"
         if head.minor == 0:
             doubt = doubt or "Transfer-Encoding in HTTP/1.0"
+        if codings[-1] != b"chunked":
+            doubt = doubt or "chunked is not the last Transfer-Encoding"
         return Framing.CHUNKED, 0, doubt or ("repeated Transfer-Encoding" if codings.count(b"chunked") > 1 else "")
     valid = [int(value) for value in lengths if _DIGITS.fullmatch(value)]
     if not lengths:
@@ -246,7 +261,7 @@ class BodyReader:
             stop = end + 1 if end >= 0 else size
             self._line += view[position:stop]
             position = stop
-            if len(self._line) > _MAX_CHUNK_LINE:
+            if len(self._line) > MAX_CHUNK_LINE:
                 self.broken = "chunk line too long"
             elif end >= 0:
                 self._end_of_line(bytes(self._line))

@@ -10,6 +10,7 @@ from proxy.http1 import (
     Framing,
     ResponseHead,
     find_head_end,
+    may_be_response,
     parse_response,
     response_framing,
 )
@@ -129,11 +130,15 @@ class Incoming:
         end = find_head_end(buffer[lead:] if lead else buffer, max(0, len(self._buffer) - lead))
         if end >= 0:
             return parse_response(buffer[: lead + end])
+        if not may_be_response(buffer):
+            raise BadMessage(f"bad status line {buffer[lead : lead + 100]!r}")
         if len(buffer) > self._max_head_bytes:
             raise BadMessage(f"the response's head is larger than {self._max_head_bytes} bytes")
         return None
 
     def _begin(self, head: ResponseHead, rest: bytes, client_stays: bool) -> bytes:
+        if head.status == 101 and not self._delivery.may_switch:
+            raise BadMessage("it switches protocols, which nobody asked it to")
         framing, length, doubt = response_framing(head, self._method)
         self.head, self.doubt = head, head.doubtful or doubt
         self._spool.start(head.raw)

@@ -61,7 +61,7 @@ class Client:
         while True:
             head = self._head()
             status = int(head.split(b" ", 2)[1])
-            if status >= 200 or status == 101:
+            if not 100 <= status < 200 or status == 101:
                 break
             interim.append(status)
         body, whole = self._body(head, status, method)
@@ -95,7 +95,7 @@ class Client:
         ]
         if method == "HEAD" or (method == "CONNECT" and status < 300) or status in (101, 204, 304):
             return b"", True
-        if (b"transfer-encoding", b"chunked") in fields:
+        if any(name == b"transfer-encoding" and value.endswith(b"chunked") for name, value in fields):
             return self._chunks()
         lengths = [int(value) for name, value in fields if name == b"content-length"]
         if lengths:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 _PIECE = 1 << 16
@@ -61,7 +62,14 @@ class Archive:
 
     def of(self, url: str, *kinds: str) -> list[Stored]:
         """The records of a URL, of these kinds only when any are named."""
-        return [record for record in self.records if record.url == url and (not kinds or record.kind in kinds)]
+        return [record for record in self._by_url.get(url, ()) if not kinds or record.kind in kinds]
+
+    @cached_property
+    def _by_url(self) -> dict[str, list[Stored]]:
+        found: dict[str, list[Stored]] = {}
+        for record in self.records:
+            found.setdefault(record.url, []).append(record)
+        return found
 
     def kinds(self, *kinds: str) -> list[Stored]:
         """All records of these kinds."""

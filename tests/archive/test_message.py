@@ -17,7 +17,10 @@ from archive.message import Dechunker, Fields, dechunk, end_of_head, is_chunked,
         (b"HTTP/2 301 \r\n\r\n", 301),
         (b"HTTP/1.1  200 OK\n\n", 200),
         (b"HTTP/1.1 2000 OK\r\n\r\n", None),
-        (b"ICY 200 OK\r\n\r\n", None),
+        (b"http/1.1 200OK\r\n\r\n", 200),
+        (b"abcHTTP/1.1 200 OK\r\n\r\n", 200),
+        (b"abcdeHTTP/1.1 200 OK\r\n\r\n", None),
+        (b"ICY 200 OK\r\n\r\n", 200),
         (b"GET / HTTP/1.1\r\n\r\n", None),
         (b"", None),
     ],
@@ -72,13 +75,15 @@ def test_media_type_is_the_bare_name(text: str | None, expected: str | None) -> 
         (["Chunked "], True),
         (["gzip, chunked"], True),
         (["gzip", "chunked"], True),
-        (["chunked, gzip"], False),
+        (["chunked, gzip"], True),
+        (["xchunked"], False),
+        (["chunked\x0b"], False),
         (["identity"], False),
         ([], False),
         ([""], False),
     ],
 )
-def test_chunked_counts_when_it_is_last(codings: list[str], expected: bool) -> None:
+def test_chunked_counts_wherever_it_is_as_in_browsers(codings: list[str], expected: bool) -> None:
     assert is_chunked(codings) is expected
 
 
@@ -107,7 +112,8 @@ CHUNKED = [
     (b"<html>\n<p>not chunked", b"<html>\n<p>not chunked", "is no chunk size"),
     (b"<html>no line end", b"<html>no line end", "before its last chunk"),
     (b"\r\n5\r\nhello", b"\r\n5\r\nhello", "is no chunk size"),
-    (b"x" * 20_000, b"x" * 20_000, "is no chunk size"),
+    (b"x" * 80_000, b"x" * 80_000, "more than 65536 bytes"),
+    (b"%040x\r\nhello\r\n0\r\n\r\n" % 5, b"hello", None),
     (b"", b"", "before its last chunk"),
 ]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 from odd_responses import HEALTHY, page
-from origin import Close, RawOrigin, Send, certificate_authority, response, server_tls
+from origin import RawOrigin, Send, certificate_authority, response, server_tls
 from proxying import ROUTES, RunningProxy, request
 from warcs import Archive, files
 
@@ -39,7 +39,7 @@ def harvest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Harvest]:
             for route in ROUTES:
                 origin = plain if route == "plain" else secure
                 path = f"/{odd.name}/{route}"
-                origin.script(path, Send(odd.sent(path.encode())), *([Close()] if odd.close else []))
+                origin.script(path, *odd.steps(path.encode()))
                 assert proxy.get(origin.url(path), route=route, method=odd.method).whole
         for number in (1, 2, 3, 1, 2, 3):
             plain.script(f"/same/{number}", Send(response(page(b"same"), b"X-Number: %d" % number)))

@@ -19,7 +19,10 @@ UNREADABLE: dict[str, tuple[tuple[Step, ...], str]] = {
     "a-status-of-words": ((Send(b"HTTP/1.1 fine\r\nX: y\r\n\r\n"),), "bad status line"),
     "another-protocol": ((Send(b"SSH-2.0-moss\r\n\r\n"),), "bad status line"),
     "half-a-head": ((Send(OK + b"X: y"), Close()), "ended within the response's head"),
-    "bytes-without-lines": ((Send(bytes(range(11, 256)) * 4), Close()), "ended within the response's head"),
+    "bytes-without-lines": ((Send(bytes(range(11, 256)) * 4), Close()), "bad status line"),
+    "a-greeting": ((Send(b"SSH-2.0-OpenSSH_9.2\r\n"),), "bad status line"),
+    "a-status-of-four-digits": ((Send(b"HTTP/1.1 1000 OK\r\nContent-Length: 0\r\n\r\n"),), "bad status line"),
+    "a-switch-unasked": ((Send(b"HTTP/1.1 101 Moss\r\nUpgrade: moss\r\n\r\n" + OK),), "nobody asked"),
     "a-huge-head": ((Send(OK + b"X: " + b"y" * 70_000),), "larger than 50000 bytes"),
 }
 

@@ -26,6 +26,14 @@ class TestResponse:
             (b"ICY 200 OK\r\n", 200, 0, b"OK"),
             (b"HTTP/1.1 999 \xe4\xc3\r\n", 999, 1, b"\xe4\xc3"),
             (b"HTTP/1.1\t302   Found\r\n", 302, 1, b"Found"),
+            (b"HTTP/1.1 200OK\r\n", 200, 1, b"OK"),
+            (b"HTTP/1.1 200.5 OK\r\n", 200, 1, b".5 OK"),
+            (b"HTTP 200 OK\r\n", 200, 0, b"OK"),
+            (b"HTTPS/1.1 200 OK\r\n", 200, 0, b"OK"),
+            (b"HTTP/01.1 200 OK\r\n", 200, 1, b"OK"),
+            (b"HTTP/0.9 200 OK\r\n", 200, 0, b"OK"),
+            (b"junkHTTP/1.1 200 OK\r\n", 200, 1, b"OK"),
+            (b"\x00\nHTTP/1.1 200 OK\r\n", 200, 1, b"OK"),
         ],
     )
     def test_status_lines_of_the_wild(self, line: bytes, status: int, minor: int, reason: bytes) -> None:
@@ -36,7 +44,16 @@ class TestResponse:
 
     @pytest.mark.parametrize(
         "raw",
-        [b"<html>", b"HTTP/1.1 OK\r\n\r\n", b"HTTP/1.1 20 OK\r\n\r\n", b"SSH-2.0-x\r\n\r\n", b"HTTP/1.%d 200" % 10**20],
+        [
+            b"<html>",
+            b"HTTP/1.1 OK\r\n\r\n",
+            b"HTTP/1.1 20 OK\r\n\r\n",
+            b"SSH-2.0-x\r\n\r\n",
+            b"HTTP/1.%d 200" % 10**40,
+            b"HTTP/1.1 1000 OK\r\n\r\n",
+            b"HTTP/1.1 2000 OK\r\n\r\n",
+            b"abcdeHTTP/1.1 200 OK\r\n\r\n",
+        ],
     )
     def test_what_is_no_response_is_refused(self, raw: bytes) -> None:
         with pytest.raises(BadMessage):
@@ -87,7 +104,9 @@ class TestResponse:
             (b"Transfer-Encoding: gzip, CHUNKED\r\n", Framing.CHUNKED, 0, False),
             (b"Transfer-Encoding: chunked, chunked\r\n", Framing.CHUNKED, 0, True),
             (b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", Framing.CHUNKED, 0, True),
-            (b"Transfer-Encoding: chunked, gzip\r\n", Framing.CLOSE, 0, True),
+            (b"Transfer-Encoding: chunked, gzip\r\n", Framing.CHUNKED, 0, True),
+            (b"Transfer-Encoding: chunked, identity\r\n", Framing.CHUNKED, 0, True),
+            (b"Transfer-Encoding: xchunked\r\n", Framing.CLOSE, 0, True),
             (b"Transfer-Encoding: x\r\nContent-Length: 5\r\n", Framing.CLOSE, 0, True),
         ],
     )

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.message import dechunk
+from archive.message import MAX_CHUNK_LINE, Dechunker, dechunk
 from proxy.http1 import (
     BodyReader,
     Framing,
@@ -77,6 +77,26 @@ class TestBody:
         assert (payload, rest, done, bool(broken)) == (*read(Framing.CHUNKED, 0, [body])[:3], bool(broken))
         taken = body[: len(body) - len(rest)]
         assert payload == b"".join(dechunk(cut(taken, places)))
+
+    @pytest.mark.parametrize("excess", [0, 1])
+    @pytest.mark.parametrize("size", [1 << 30, 1 << 16, 1000])
+    @pytest.mark.parametrize(
+        ("before", "line", "after"),
+        [(b"", b"5;%b\r\n", b"hello\r\n0\r\n\r\n"), (b"5\r\nhello\r\n0\r\n", b"X:%b\r\n", b"\r\n")],
+    )
+    def test_may_have_lines_as_long_as_a_reader_of_the_archive_takes(
+        self, before: bytes, line: bytes, after: bytes, size: int, excess: int
+    ) -> None:
+        longest = line % (b"y" * (MAX_CHUNK_LINE - len(line % b"") + excess))
+        body = before + longest + after
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        decoder = Dechunker()
+
+        payload, _, done, _ = read(Framing.CHUNKED, 0, pieces)
+        found = b"".join(part for piece in pieces for part in decoder.feed(piece)) + decoder.finish()
+
+        assert (found, decoder.error is None) == (payload, done)
+        assert done is not bool(excess)
 
     @given(st.text("0123aF;\r\n x", max_size=40).map(str.encode), cuts)
     def test_of_a_request_is_read_the_same_however_it_is_cut(self, body: bytes, places: list[int]) -> None:

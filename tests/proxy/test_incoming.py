@@ -46,10 +46,10 @@ class Ear:
 class Exchange:
     """A response to a GET, its client and its spool."""
 
-    def __init__(self, method: str = "GET", *, minor: int = 1, max_head_bytes: int = 4096) -> None:
+    def __init__(self, method: str = "GET", *, minor: int = 1, max_head_bytes: int = 4096, asks: bytes = b"") -> None:
         self.ear = Ear()
         self.spool = Spool(1 << 20, Path("/nonexistent"))
-        request = parse_request(b"%b / HTTP/1.%d\r\n\r\n" % (method.encode(), minor))
+        request = parse_request(b"%b / HTTP/1.%d\r\n%b\r\n" % (method.encode(), minor, asks))
         self.delivery = Delivery(self.ear, request)
         self.incoming = Incoming(method, self.spool, self.delivery, max_head_bytes)
 
@@ -101,8 +101,26 @@ def test_interim_responses_are_no_part_of_it_however_they_are_cut(hints: bytes) 
         assert exchange.block == final
 
 
+@pytest.mark.parametrize("asks", [b"", b"Upgrade: h2c\r\n"])
+def test_a_switch_that_nobody_asked_for_is_no_response(asks: bytes) -> None:
+    """Else the client's next request, for whatever host, would go to this origin as it stands."""
+    raw = b"HTTP/1.1 101 Switching\r\nUpgrade: moss\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"
+    exchange = Exchange(asks=asks)
+
+    with pytest.raises(BadMessage, match="nobody asked"):
+        exchange.feed(raw)
+    assert exchange.incoming.unread == raw
+
+
+@pytest.mark.parametrize("raw", [b"SSH-2.0-OpenSSH_9.2\r\n", b"220 moss ESMTP\r\n", b"\r\n<!doctype html>"])
+def test_what_can_become_no_head_is_not_waited_for(raw: bytes) -> None:
+    for place in range(len(raw)):
+        with pytest.raises(BadMessage, match="bad status line"):
+            Exchange().feed(raw[:place], raw[place:])
+
+
 def test_a_switch_gives_back_what_came_behind_it() -> None:
-    exchange = Exchange()
+    exchange = Exchange(asks=b"Upgrade: WebSocket\r\n")
 
     rest = exchange.incoming.feed(b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n\x81\x00", client_stays=True)
 
