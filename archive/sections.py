@@ -222,6 +222,9 @@ class ProxySettings(Section):
         description="whose commands (Warcprox-Meta) the main port obeys without a password: loopback, all, none",
     )
     password: str = Field("", description="when set, the main port asks for it (Basic, any user name)")
+    http2: bool = Field(
+        False, description="offer HTTP/2 to clients within CONNECT: fewer handshakes, but more CPU for each exchange"
+    )
     connect_seconds: float = Field(20, gt=0, description="longest wait for a connection, TLS included")
     first_byte_seconds: float = Field(60, gt=0, description="longest wait for the first byte of a response")
     idle_seconds: float = Field(60, gt=0, description="longest silence within a response")

@@ -3,7 +3,7 @@
 Addons decide about connections; what happens to each exchange on them is the relay layer's business
 (`proxy.relay`), since a hook per exchange would cost more than the exchange. Each addon holds one concern:
 
-1. `Relay` puts our relay layer where mitmproxy would put its HTTP layer.
+1. `Relay` puts our relay layer, or for clients of HTTP/2 our layer of streams, where mitmproxy puts its HTTP layer.
 2. `TlsConfig` (mitmproxy's) makes the certificate a client is shown.
 """
 
@@ -28,15 +28,16 @@ from mitmproxy.proxy.layers import ClientTLSLayer
 
 from archive.durably import write_once
 from proxy.connection import ClientConnection
+from proxy.h2clients import ClientLayer
 from proxy.relay import Desk, RelayLayer, Tunnel
 
+_H2: Final = b"h2"
 _TLS_RECORD: Final = b"\x16\x03"
 _CERTIFICATES: Final = 5_000
 """Leaf certificates kept: mitmproxy's 100 would make a crawl of many hosts sign all day."""
 _CA_YEARS: Final = 10
 
 OPTIONS: Final[Mapping[str, Any]] = {
-    "http2": False,  # the relay speaks HTTP/1 with clients
     "upstream_cert": False,  # the client's certificate is made from the name it asked for
 }
 
@@ -64,16 +65,22 @@ class Relay:
                 return
             tunnel = Tunnel(tunnel.authority, tunnel.session, tunnel.trusted, tls=False)
         connection = self._connections[context.client.id]
-        nextlayer.layer = RelayLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+        if tunnel is not None and context.client.alpn == _H2:
+            nextlayer.layer = ClientLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+        else:
+            nextlayer.layer = RelayLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
 
 
-def start_master(relay: Relay, ca_folder: Path, loop: asyncio.AbstractEventLoop) -> Master:
-    """mitmproxy's master with our addons only: its options, certificates and hooks, no flows."""
+def start_master(relay: Relay, ca_folder: Path, loop: asyncio.AbstractEventLoop, *, http2: bool = False) -> Master:
+    """mitmproxy's master with our addons only: its options, certificates and hooks, no flows.
+
+    With `http2` it is offered to clients in their TLS handshake.
+    """
     ensure_ca(ca_folder)
     master = Master(Options(), event_loop=loop)
     tls = tlsconfig.TlsConfig()
     master.addons.add(relay, tls)  # type: ignore[no-untyped-call]
-    master.options.update(confdir=str(ca_folder), **OPTIONS)  # type: ignore[no-untyped-call]
+    master.options.update(confdir=str(ca_folder), http2=http2, **OPTIONS)  # type: ignore[no-untyped-call]
     tls.certstore.STORE_CAP = _CERTIFICATES
     return master
 

@@ -41,6 +41,11 @@ class AnswerReader:
         self.framing = Framing.NONE
         """Of the final head."""
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the final head has come."""
+        return self._body is not None
+
     def feed(self, data: bytes) -> Iterator[Part]:
         """The parts in these bytes: heads, pieces of the payload, trailers."""
         while self._body is None and data:

@@ -89,10 +89,9 @@ class Said(events.Event):
 class Stream:
     """One exchange on a client's connection; what `proxy.delivery.Client` asks for."""
 
-    __slots__ = ("_connection", "exchange", "has_begun", "has_switched", "layer")
+    __slots__ = ("_connection", "exchange", "has_begun", "has_switched")
 
-    def __init__(self, relay: RelayLayer, connection: ClientConnection) -> None:
-        self.layer = relay
+    def __init__(self, connection: ClientConnection) -> None:
         self.exchange: Exchanging | None = None
         self.has_begun = False
         """Whether the client has got any of the response."""
@@ -230,7 +229,7 @@ class RelayLayer(layer.Layer):
             yield from self._body(exchange, data)
 
     def _begin(self, head: RequestHead) -> None:
-        stream = Stream(self, self._connection)
+        stream = Stream(self._connection)
         self._connection.stream = stream
         try:
             stream.exchange = self._desk.begin(

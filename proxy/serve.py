@@ -126,7 +126,8 @@ class Process:
         ca_folder = settings.home / "ca"
         endpoints = Endpoints(self.gate, self.status, self.registry, ensure_ca(ca_folder).read_bytes())
         desk = Desk(self.gate, parts.services, parts.replayer, endpoints, parts.conditions, parts.extensions)
-        master = start_master(Relay(self.connections, desk, self.max_head_bytes), ca_folder, self.loop)
+        relay = Relay(self.connections, desk, self.max_head_bytes)
+        master = start_master(relay, ca_folder, self.loop, http2=settings.proxy.http2)
         self.options, self.addons = master.options, master.addons
         self.scripts = ScriptFolder(settings.proxy, master, self.gate.counts)
         self.gate.default.scripts = self.scripts.by_setting(settings.proxy.scripts)

@@ -1,0 +1,328 @@
+"""Clients that speak HTTP/2: each of their streams is an exchange as any other.
+
+Stands where `proxy.relay` would, behind the TLS layer, when a client has chosen `h2` (setting `proxy.http2`). What a
+stream asks becomes a request head of HTTP/1.1 for the desk, so whoever answers knows nothing of HTTP/2; what they
+answer is read back into frames. Frames are mitmproxy's business (`proxy.h2wire`).
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from h2 import events as h2
+from h2.errors import ErrorCodes
+from h2.exceptions import ProtocolError
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context as LayerContext
+
+from proxy import heads
+from proxy.answer import HOP_BY_HOP, AnswerReader, Trailers
+from proxy.gate import Refused
+from proxy.h2wire import GoAway, Wire, pseudo, request_lines
+from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
+from proxy.relay import Desk, Exchanging, Stream, Tunnel
+from proxy.target import host_and_port
+
+if TYPE_CHECKING:
+    from proxy.connection import ClientConnection
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Spoke(events.Event):
+    """Bytes of an answer for one stream, and what becomes of it then."""
+
+    stream: ClientStream
+    data: bytes = b""
+    end: str = ""
+    """"" goes on, "whole" ends the response, "abort" breaks it off, "room" lets the client send more."""
+
+
+class ClientStream:
+    """One stream of a client's connection; what `proxy.delivery.Client` asks for."""
+
+    def __init__(self, stream_id: int, connection: ClientConnection, wire: Wire, waiting: set[ClientStream]) -> None:
+        self.id = stream_id
+        self.exchange: Exchanging | None = None
+        self.answer = AnswerReader("GET")
+        self.in_chunks = False
+        """Whether the request's body has no length that is known."""
+        self.held = 0
+        """Bytes of the request that were taken without giving their room back."""
+        self.is_answered = False
+        self._connection = connection
+        self._wire = wire
+        self._waiting = waiting
+
+    @property
+    def is_full(self) -> bool:
+        if self._wire.is_full(self.id):
+            self._waiting.add(self)
+            return True
+        return self._connection.is_full
+
+    def send(self, data: bytes) -> None:
+        self._connection.run(Spoke(self, data))
+
+    def finish(self, *, keep_alive: bool) -> None:
+        self._connection.run(Spoke(self, end="whole"))
+
+    def abort(self) -> None:
+        self._connection.run(Spoke(self, end="abort"))
+
+    def upgraded(self) -> None:
+        """Never right: no stream asks for another protocol."""
+        self.abort()
+
+    def take_more(self) -> None:
+        if self.held:
+            self._connection.run(Spoke(self, end="room"))
+
+
+class _All:
+    """All streams of a connection as one exchange, for the connection itself."""
+
+    def __init__(self, streams: dict[int, ClientStream]) -> None:
+        self._streams = streams
+
+    @property
+    def request_is_whole(self) -> bool:
+        return any(stream.exchange is None or stream.exchange.request_is_whole for stream in self._streams.values())
+
+    @property
+    def wants_no_more(self) -> bool:
+        return False
+
+    @property
+    def ends_with_client(self) -> bool:
+        return all(stream.exchange is None or stream.exchange.ends_with_client for stream in self._streams.values())
+
+    def request_data(self, data: bytes) -> int:
+        """Never called: the layer knows which stream bytes are for."""
+        return 0
+
+    def client_data(self, data: bytes) -> None:
+        """Never called: nothing switches protocols."""
+
+    def client_writable(self) -> None:
+        for exchange in self._under_way():
+            exchange.client_writable()
+
+    def client_left(self) -> None:
+        for exchange in self._under_way():
+            exchange.client_left()
+
+    def _under_way(self) -> list[Exchanging]:
+        streams = self._streams.values()
+        return [stream.exchange for stream in streams if stream.exchange is not None and not stream.is_answered]
+
+
+class ClientLayer(layer.Layer):
+    """Takes the streams of one client's connection in, and gives their answers out."""
+
+    def __init__(
+        self,
+        context: LayerContext,
+        connection: ClientConnection,
+        desk: Desk,
+        max_head: int,
+        tunnel: Tunnel,
+    ) -> None:
+        super().__init__(context)
+        self.tunnel = tunnel
+        self._connection = connection
+        self._desk = desk
+        self._wire = Wire(client_side=False, max_head_bytes=max_head)
+        self._streams: dict[int, ClientStream] = {}
+        self._waiting: set[ClientStream] = set()
+        """Those whose origin was paused because their client reads too slowly."""
+        self._talk = Stream(connection)
+        self._talk.exchange = _All(self._streams)
+        self._is_closing = False
+
+    def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        if isinstance(event, events.Start):
+            self._wire.initiate_connection()  # type: ignore[no-untyped-call]
+        elif isinstance(event, events.DataReceived):
+            self._received(event.data)
+        elif isinstance(event, Spoke):
+            self._spoke(event)
+        elif isinstance(event, events.ConnectionClosed):
+            self._leave_all()
+            yield commands.CloseConnection(self.context.client)
+            return
+        self._connection.stream = self._talk if self._streams else None
+        if not self._streams and not self._is_closing and self._connection.house.gate.is_draining:
+            self._wire.close_connection()
+            self._is_closing = True
+        if data := self._wire.data_to_send():
+            yield commands.SendData(self.context.client, data)
+        if self._is_closing and not self._streams:
+            yield commands.CloseConnection(self.context.client)
+
+    # -- from the client ------------------------------------------------------------------------------------------
+
+    def _received(self, data: bytes) -> None:
+        if self._is_closing:
+            return
+        try:
+            for event in self._wire.events(data):
+                self._on(event)
+        except ProtocolError as error:
+            log.info("a client's HTTP/2 is broken: %s", error)
+            self._is_closing = True
+            self._leave_all()
+        for stream in [stream for stream in self._waiting if not self._wire.is_full(stream.id)]:
+            self._waiting.discard(stream)
+            if stream.exchange is not None and not stream.is_answered:
+                stream.exchange.client_writable()
+        for stream in [stream for stream in self._streams.values() if stream.is_answered]:
+            self._drop_when_sent(stream)
+
+    def _on(self, event: h2.Event) -> None:
+        if isinstance(event, h2.RequestReceived):
+            self._begin(event)
+        elif isinstance(event, h2.DataReceived):
+            self._body(event)
+        elif isinstance(event, h2.StreamEnded):
+            stream = self._streams.get(event.stream_id)
+            if stream is not None and stream.in_chunks:
+                self._request_data(stream, heads.LAST_CHUNK)
+        elif isinstance(event, h2.StreamReset):
+            stream = self._streams.pop(event.stream_id, None)
+            if stream is not None:
+                self._leave(stream)
+        elif isinstance(event, GoAway) and not event.is_orderly:
+            raise ProtocolError(f"the client gave up: {event.error_code}")
+
+    def _begin(self, event: h2.RequestReceived) -> None:
+        stream = ClientStream(event.stream_id, self._connection, self._wire, self._waiting)
+        self._streams[stream.id] = stream
+        try:
+            head, stream.in_chunks = self._head(event)
+            stream.answer = AnswerReader(head.method)
+            stream.exchange = self._desk.begin(head, self.tunnel, self._connection.listener, stream)
+        except BadMessage as error:
+            self._refuse(stream, Refused(400, str(error), "bad-request"))
+        except Refused as refused:
+            self._refuse(stream, refused)
+
+    def _head(self, event: h2.RequestReceived) -> tuple[RequestHead, bool]:
+        """The request's head in HTTP/1.1, and whether its body is to go in chunks."""
+        headers = event.headers
+        authority = pseudo(headers).get(b":authority", b"")
+        if authority:
+            host, port = host_and_port(authority.decode("latin-1"), 443)
+            if f"{host}:{port}" != self.tunnel.authority:
+                raise Refused(421, f"this connection leads to {self.tunnel.authority} alone", "misdirected")
+        lines = request_lines(headers)
+        if event.stream_ended is not None:
+            return parse_request(lines + b"\r\n"), False
+        head = parse_request(lines + b"\r\n")
+        if request_framing(head)[0] is not Framing.NONE or head.get(b"content-length") is not None:
+            return head, False
+        return parse_request(lines + b"transfer-encoding: chunked\r\n\r\n"), True
+
+    def _body(self, event: h2.DataReceived) -> None:
+        stream = self._streams.get(event.stream_id)
+        if stream is None or stream.exchange is None or stream.is_answered:
+            self._give_room(event.stream_id, event.flow_controlled_length)
+            return
+        stream.held += event.flow_controlled_length
+        self._request_data(stream, heads.chunk(event.data) if stream.in_chunks else event.data)
+        if stream.exchange is None or not stream.exchange.wants_no_more or stream.exchange.request_is_whole:
+            self._release(stream)
+
+    def _request_data(self, stream: ClientStream, data: bytes) -> None:
+        if stream.exchange is None or stream.exchange.request_is_whole:
+            return
+        try:
+            stream.exchange.request_data(data)
+        except BadMessage as error:
+            self._break_off(stream, Refused(400, str(error), "bad-request"))
+        except OSError as error:
+            self._break_off(stream, Refused(503, f"the request can't be kept: {error}", "spool"))
+
+    def _release(self, stream: ClientStream) -> None:
+        held, stream.held = stream.held, 0
+        self._give_room(stream.id, held)
+
+    def _give_room(self, stream_id: int, size: int) -> None:
+        if size:
+            self._wire.acknowledge_received_data(size, stream_id)
+
+    def _leave(self, stream: ClientStream) -> None:
+        exchange, stream.exchange = stream.exchange, None
+        self._waiting.discard(stream)
+        if exchange is not None and not stream.is_answered:
+            exchange.client_left()
+
+    def _leave_all(self) -> None:
+        streams = list(self._streams.values())
+        self._streams.clear()
+        self._connection.stream = None
+        for stream in streams:
+            self._leave(stream)
+
+    # -- to the client --------------------------------------------------------------------------------------------
+
+    def _refuse(self, stream: ClientStream, refused: Refused) -> None:
+        self._connection.refused(refused)
+        self._spoke(Spoke(stream, heads.refusal(refused.status, refused.word, str(refused), refused.extra), "whole"))
+
+    def _break_off(self, stream: ClientStream, refused: Refused) -> None:
+        """Give a request up half-way: with an answer of ours, unless the origin's has begun."""
+        self._leave(stream)
+        if stream.answer.has_begun:
+            self._connection.refused(refused)
+            self._spoke(Spoke(stream, end="abort"))
+        else:
+            self._refuse(stream, refused)
+
+    def _spoke(self, event: Spoke) -> None:
+        stream = event.stream
+        if stream.id not in self._streams or stream.is_answered:
+            return
+        if event.end == "room":
+            self._release(stream)
+            return
+        try:
+            for part in stream.answer.feed(event.data):
+                self._send(stream, part)
+            if event.end == "whole":
+                self._end(stream)
+            elif event.end == "abort":
+                stream.is_answered = True
+                self._wire.reset_stream(stream.id, ErrorCodes.INTERNAL_ERROR)
+        except ProtocolError as error:  # the client has reset the stream, in frames that we have yet to read
+            log.info("an answer came too late: %s", error)
+            stream.is_answered = True
+            self._streams.pop(stream.id, None)
+        else:
+            self._drop_when_sent(stream)
+
+    def _send(self, stream: ClientStream, part: ResponseHead | bytes | Trailers) -> None:
+        if isinstance(part, bytes):
+            self._wire.send_data(stream.id, part)
+        elif isinstance(part, ResponseHead):
+            fields = [(name, value) for name, value, _ in part.fields if name and name not in HOP_BY_HOP]
+            self._wire.send_headers(stream.id, [(b":status", b"%d" % part.status), *fields])
+        else:
+            stream.is_answered = True
+            self._wire.send_trailers(stream.id, [(name.lower(), value) for name, value in part])
+
+    def _end(self, stream: ClientStream) -> None:
+        if not stream.is_answered:
+            self._wire.end_stream(stream.id)
+        stream.is_answered = True
+        if stream.exchange is not None and not stream.exchange.request_is_whole:
+            self._release(stream)
+
+    def _drop_when_sent(self, stream: ClientStream) -> None:
+        """An answered stream is kept in mind until its last bytes are out: a connection with any is not idle."""
+        if stream.is_answered and stream.id not in self._wire.stream_buffers:
+            self._streams.pop(stream.id, None)
+            self._waiting.discard(stream)

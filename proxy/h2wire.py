@@ -1,0 +1,149 @@
+"""HTTP/2's state machine (RFC 9113) as both sides use it: mitmproxy's buffered one, with windows of a bounded size.
+
+mitmproxy takes in as much of a body as the peer cares to send. Here a stream's window is one mebibyte and is given
+back only as its bytes are taken, so that who sends too fast is the one who waits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+from h2.config import H2Configuration
+from h2.errors import ErrorCodes
+from h2.events import Event
+from h2.exceptions import ProtocolError
+from h2.settings import SettingCodes
+from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
+
+from proxy.answer import HOP_BY_HOP
+from proxy.http1 import BadMessage
+
+ALPN: Final = "h2"
+WINDOW: Final = 1 << 20
+_FULL: Final = 1 << 18
+_NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_LINE_ENDS: Final = re.compile(rb"[\x00\r\n]")
+_FORBIDDEN: Final = HOP_BY_HOP - {b"te"}
+
+type Headers = Iterable[tuple[bytes, bytes]]
+
+
+@dataclass
+class GoAway(Event):
+    """The peer takes no streams above `last_stream_id`; those up to it go on."""
+
+    last_stream_id: int
+    error_code: int
+
+    @property
+    def is_orderly(self) -> bool:
+        """Whether the peer only means to close: then its streams under way will be finished."""
+        return self.error_code == ErrorCodes.NO_ERROR
+
+
+class Wire(BufferedH2Connection):
+    """One connection's state: bytes in, events out; what is to be sent waits in `data_to_send`."""
+
+    def __init__(self, *, client_side: bool, max_head_bytes: int) -> None:
+        super().__init__(
+            H2Configuration(
+                client_side=client_side,
+                header_encoding=False,
+                validate_inbound_headers=False,
+                normalize_inbound_headers=False,
+                validate_outbound_headers=False,
+                normalize_outbound_headers=False,
+            )
+        )
+        self.local_settings.initial_window_size = WINDOW
+        self.local_settings[SettingCodes.MAX_HEADER_LIST_SIZE] = max_head_bytes
+        if client_side:
+            self.local_settings.enable_push = 0
+        self.local_settings.acknowledge()
+        self.decoder.max_header_list_size = max_head_bytes
+
+    def events(self, data: bytes) -> list[Event]:
+        """What these bytes say. Raises ProtocolError; what to answer then is in `data_to_send`."""
+        try:
+            found: list[Event] = self.receive_data(data)
+        except (ValueError, IndexError) as error:  # hyper-h2 lets these through on some malformed frames
+            raise ProtocolError(f"malformed frame: {error}") from error
+        rest = self.incoming_buffer._data
+        if len(rest) >= 3 and int.from_bytes(rest[:3]) > self.max_inbound_frame_size:
+            # hyper-h2 would first take the whole frame in, up to 16 MiB (section 4.2).
+            self.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
+            raise ProtocolError("a frame is longer than allowed")
+        return found
+
+    def buffered(self, stream_id: int) -> int:
+        """Bytes of that stream that wait for its peer's window."""
+        return sum(len(item.data) for item in self.stream_buffers.get(stream_id, ()))
+
+    def is_full(self, stream_id: int) -> bool:
+        """Whether more should not be sent on that stream for now."""
+        return stream_id in self.stream_buffers and self.buffered(stream_id) > _FULL
+
+    def _receive_goaway_frame(self, frame: Any) -> tuple[list[Any], list[Event]]:
+        """hyper-h2 forbids itself to go on, although streams up to the last one named shall (section 6.8)."""
+        return [], [GoAway(frame.last_stream_id, frame.error_code)]
+
+
+def header_lines(headers: Headers) -> list[bytes]:
+    """HTTP/1 lines without their ends, of the fields behind the pseudo-headers. Raises BadMessage (section 8.2)."""
+    lines: list[bytes] = []
+    for name, value in headers:
+        if name.startswith(b":"):
+            continue
+        if not _NAME.fullmatch(name) or name in _FORBIDDEN or _LINE_ENDS.search(value):
+            raise BadMessage(f"header {name[:100]!r} can't be in HTTP/2, or its value is none")
+        lines.append(name + b": " + value)
+    return lines
+
+
+def pseudo(headers: Headers) -> dict[bytes, bytes]:
+    """The pseudo-headers. Raises BadMessage for one that is repeated (section 8.3)."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name.startswith(b":"):
+            if name in found or _LINE_ENDS.search(value):
+                raise BadMessage(f"pseudo-header {name[:100]!r} is repeated, or its value is none")
+            found[name] = value
+    return found
+
+
+def request_lines(headers: Headers) -> bytes:
+    """A request as HTTP/1.1 says it. Raises BadMessage.
+
+    Cookies in several fields become one (section 8.2.3). A body without a length goes in chunks; the caller says so.
+    """
+    known, lines = pseudo(headers), header_lines(headers)
+    method, path, authority = (known.get(name, b"") for name in (b":method", b":path", b":authority"))
+    if not path.startswith((b"/", b"*")) or not method:
+        raise BadMessage(f"a request of {method[:20]!r} for {path[:100]!r}")
+    cookies = [line for line in lines if line.startswith(b"cookie:")]
+    if len(cookies) > 1:
+        whole = b"cookie: " + b"; ".join(line.partition(b": ")[2] for line in cookies)
+        at = lines.index(cookies[0])
+        lines = [line for line in lines if not line.startswith(b"cookie:")]
+        lines.insert(at, whole)
+    if authority:
+        lines = [b"host: " + authority, *(line for line in lines if not line.startswith(b"host:"))]
+    return b"\r\n".join((method + b" " + path + b" HTTP/1.1", *lines, b""))
+
+
+def response_lines(headers: Headers) -> tuple[int, bytes]:
+    """Status and head of a response as HTTP/1.1 says it, up to where the empty line goes. Raises BadMessage.
+
+    HTTP/2 has no reason phrase; the registered one stands there, for readers that ask for one.
+    """
+    status = pseudo(headers).get(b":status", b"")
+    if len(status) != 3 or not status.isdigit():
+        raise BadMessage(f"status {status[:20]!r}")
+    number = int(status)
+    phrase = HTTPStatus(number).phrase if number in HTTPStatus else ""
+    first = f"HTTP/1.1 {number} {phrase}".encode()
+    return number, b"\r\n".join((first, *header_lines(headers), b""))
