@@ -204,7 +204,9 @@ class ClientLayer(layer.Layer):
         try:
             head, stream.in_chunks = self._head(event)
             stream.answer = AnswerReader(head.method)
-            stream.exchange = self._desk.begin(head, self.tunnel, self._connection.listener, stream)
+            stream.exchange = self._desk.begin(
+                head, self.tunnel, self._connection.listener, stream, is_local=self._connection.is_local
+            )
         except BadMessage as error:
             self._refuse(stream, Refused(400, str(error), "bad-request"))
         except Refused as refused:

@@ -17,7 +17,7 @@ from archive.settings import Settings, load
 from archive.upload import Uploader
 from archive.warcfile import WarcWriter
 from dedupdb.captures import Captures
-from proxy.gate import Session, SessionSpec
+from proxy.gate import Gate, Session, SessionSpec
 from proxy.http1 import Framing, parse_request
 from proxy.memento import Archive
 from proxy.replayer import Replayer
@@ -92,8 +92,9 @@ async def test_who_waits_too_long_gets_a_504_and_the_next_one_the_page(settings:
     session = Session(SessionSpec("news", mode="replay"))
     head = parse_request(f"GET {URL} HTTP/1.1\r\nHost: example.org\r\n\r\n".encode())
     with Captures(settings.database_url) as captures:
-        replayer = Replayer(Archive(settings, captures), asyncio.get_running_loop(), answer_seconds=0.05)
-        patient = Replayer(Archive(settings, captures), asyncio.get_running_loop(), answer_seconds=60)
+        archive, gate, loop = Archive(settings, captures), Gate(settings.proxy), asyncio.get_running_loop()
+        replayer = Replayer(archive, gate, loop, answer_seconds=0.05)
+        patient = Replayer(archive, gate, loop, answer_seconds=60)
         first, second = Listener(), Listener()
         try:
             replayer.begin(head, Framing.NONE, 0, URL, session, first)
