@@ -225,6 +225,9 @@ class ProxySettings(Section):
     http2: bool = Field(
         False, description="offer HTTP/2 to clients within CONNECT: fewer handshakes, but more CPU for each exchange"
     )
+    http2_origins: bool = Field(
+        False, description="offer HTTP/2 to origins; records then have the messages as HTTP/1.1, and WARC-Protocol: h2"
+    )
     connect_seconds: float = Field(20, gt=0, description="longest wait for a connection, TLS included")
     first_byte_seconds: float = Field(60, gt=0, description="longest wait for the first byte of a response")
     idle_seconds: float = Field(60, gt=0, description="longest silence within a response")

@@ -169,6 +169,8 @@ class Desk:
 
     def _destination(self, destination: Destination, session: Session, *, upgrade: bool) -> Destination:
         """Where to connect to, and by which egress."""
+        if upgrade and self._services.settings.http2_origins:
+            destination = replace(destination, http1=True)
         egress = self._services.routes.choose(destination.host, destination.port, session.spec.egress)
         return destination if egress is None else replace(destination, egress=replace(egress, tunnels=upgrade))
 

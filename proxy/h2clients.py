@@ -189,8 +189,8 @@ class ClientLayer(layer.Layer):
             self._body(event)
         elif isinstance(event, h2.StreamEnded):
             stream = self._streams.get(event.stream_id)
-            if stream is not None and stream.in_chunks:
-                self._request_data(stream, heads.LAST_CHUNK)
+            if stream is not None:
+                self._request_ended(stream)
         elif isinstance(event, h2.StreamReset):
             stream = self._streams.pop(event.stream_id, None)
             if stream is not None:
@@ -237,6 +237,12 @@ class ClientLayer(layer.Layer):
         self._request_data(stream, heads.chunk(event.data) if stream.in_chunks else event.data)
         if stream.exchange is None or not stream.exchange.wants_no_more or stream.exchange.request_is_whole:
             self._release(stream)
+
+    def _request_ended(self, stream: ClientStream) -> None:
+        if stream.in_chunks:
+            self._request_data(stream, heads.LAST_CHUNK)
+        elif stream.exchange is not None and not stream.exchange.request_is_whole:
+            self._break_off(stream, Refused(400, "the body is shorter than its Content-Length", "bad-request"))
 
     def _request_data(self, stream: ClientStream, data: bytes) -> None:
         if stream.exchange is None or stream.exchange.request_is_whole:

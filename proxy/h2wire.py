@@ -27,6 +27,7 @@ WINDOW: Final = 1 << 20
 _FULL: Final = 1 << 18
 _NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_ENDS: Final = re.compile(rb"[\x00\r\n]")
+_FRAMING: Final = frozenset((b"transfer-encoding",))
 _FORBIDDEN: Final = HOP_BY_HOP - {b"te"}
 
 type Headers = Iterable[tuple[bytes, bytes]]
@@ -87,18 +88,27 @@ class Wire(BufferedH2Connection):
         """Whether more should not be sent on that stream for now."""
         return stream_id in self.stream_buffers and self.buffered(stream_id) > _FULL
 
+    def _begin_new_stream(self, stream_id: int, allowed_ids: Any) -> Any:
+        """hyper-h2 ends the whole connection for one wrong Content-Length: that is for whoever reads the body."""
+        stream = super()._begin_new_stream(stream_id, allowed_ids)
+        stream._track_content_length = lambda length, end_stream: None  # type: ignore[method-assign]
+        return stream
+
     def _receive_goaway_frame(self, frame: Any) -> tuple[list[Any], list[Event]]:
         """hyper-h2 forbids itself to go on, although streams up to the last one named shall (section 6.8)."""
         return [], [GoAway(frame.last_stream_id, frame.error_code)]
 
 
-def header_lines(headers: Headers) -> list[bytes]:
-    """HTTP/1 lines without their ends, of the fields behind the pseudo-headers. Raises BadMessage (section 8.2)."""
+def header_lines(headers: Headers, *, forbidden: frozenset[bytes] = _FRAMING) -> list[bytes]:
+    """HTTP/1 lines without their ends, of the fields behind the pseudo-headers. Raises BadMessage (section 8.2).
+
+    Of origins only what would give the message another end is refused: they are many, and an archive takes them all.
+    """
     lines: list[bytes] = []
     for name, value in headers:
         if name.startswith(b":"):
             continue
-        if not _NAME.fullmatch(name) or name in _FORBIDDEN or _LINE_ENDS.search(value):
+        if not _NAME.fullmatch(name) or name in forbidden or _LINE_ENDS.search(value):
             raise BadMessage(f"header {name[:100]!r} can't be in HTTP/2, or its value is none")
         lines.append(name + b": " + value)
     return lines
@@ -120,7 +130,7 @@ def request_lines(headers: Headers) -> bytes:
 
     Cookies in several fields become one (section 8.2.3). A body without a length goes in chunks; the caller says so.
     """
-    known, lines = pseudo(headers), header_lines(headers)
+    known, lines = pseudo(headers), header_lines(headers, forbidden=_FORBIDDEN)
     method, path, authority = (known.get(name, b"") for name in (b":method", b":path", b":authority"))
     if not path.startswith((b"/", b"*")) or not method:
         raise BadMessage(f"a request of {method[:20]!r} for {path[:100]!r}")

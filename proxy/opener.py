@@ -14,6 +14,7 @@ from proxy.addresses import Address, Resolver
 from proxy.deadhosts import DeadHosts
 from proxy.dial import race
 from proxy.egress import Egress, EgressFailed
+from proxy.h2origins import EarlyUpstream
 from proxy.remembered import Remembered
 from proxy.trust import OriginContext, Trust, chain_of, forget_session
 from proxy.upstream import Destination, Facts, Upstream
@@ -85,7 +86,8 @@ class Opener:
             raise EgressFailed(f"{egress.name}: {error}") from error
 
     def _context(self, destination: Destination, *, verify: bool) -> OriginContext:
-        return self._trust.context(destination.host, destination.port, verify=verify, resume=destination.egress is None)
+        resume, h2 = destination.egress is None, self._settings.http2_origins and not destination.http1
+        return self._trust.context(destination.host, destination.port, verify=verify, resume=resume, h2=h2)
 
     async def _dial(
         self, destination: Destination, addresses: Sequence[Address], context: OriginContext | None, doubt: str | None
@@ -156,9 +158,10 @@ async def _speak(
     """Connect, unless `over` is connected already, and shake hands."""
     name = destination.name if context is not None else None
     loop = asyncio.get_running_loop()
+    kind = EarlyUpstream if context is not None and context.offers_h2 else Upstream
     if over is not None:
-        _, upstream = await loop.create_connection(Upstream, sock=over, ssl=context, server_hostname=name)
+        _, upstream = await loop.create_connection(kind, sock=over, ssl=context, server_hostname=name)
     else:
         assert at is not None
-        _, upstream = await loop.create_connection(Upstream, at.ip, at.port, ssl=context, server_hostname=name)
+        _, upstream = await loop.create_connection(kind, at.ip, at.port, ssl=context, server_hostname=name)
     return upstream

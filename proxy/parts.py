@@ -26,6 +26,7 @@ from proxy.recorder import Recorder
 from proxy.replayer import Replayer
 from proxy.services import Ongoing, Services
 from proxy.spool import Spool
+from proxy.streampool import StreamPool
 from proxy.upstream import Pool
 from proxy.vouched import Vouched
 
@@ -66,7 +67,7 @@ class Parts:
             settings=settings.proxy,
             loop=loop,
             gate=gate,
-            pool=Pool(settings.proxy, opener),
+            pool=(StreamPool if settings.proxy.http2_origins else Pool)(settings.proxy, opener),
             recorder=recorder,
             provenance=Provenance(recorder),
             routes=Routes(settings.proxy.egress),

@@ -33,6 +33,7 @@ class OriginContext(ssl.SSLContext):
     """
 
     sessions: Remembered[str, tuple[ssl.SSLSession, Chain]] | None = None
+    offers_h2 = False
 
     def wrap_bio(
         self,
@@ -55,21 +56,23 @@ class Trust:
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
         self._ours = ByHost(settings.client_certificates)
-        self._contexts: dict[tuple[str | None, bool, bool], OriginContext] = {}
+        self._contexts: dict[tuple[str | None, bool, bool, bool], OriginContext] = {}
         for certificate in (None, *settings.client_certificates.values()):
             for verify in (True, False):
-                self._contexts[certificate, verify, True] = self._context(certificate, verify=verify, resume=True)
+                name = (certificate, verify, True, settings.http2_origins)
+                self._contexts[name] = self._context(*name)
 
-    def context(self, host: str, port: int, *, verify: bool, resume: bool) -> OriginContext:
-        """What to speak TLS with to that origin."""
-        name = (self._ours.find(host, port), verify, resume)
+    def context(self, host: str, port: int, *, verify: bool, resume: bool, h2: bool = False) -> OriginContext:
+        """What to speak TLS with to that origin; with `h2`, HTTP/2 is offered."""
+        name = (self._ours.find(host, port), verify, resume, h2)
         if name not in self._contexts:
-            self._contexts[name] = self._context(name[0], verify=verify, resume=resume)
+            self._contexts[name] = self._context(*name)
         return self._contexts[name]
 
-    def _context(self, certificate: str | None, *, verify: bool, resume: bool) -> OriginContext:
+    def _context(self, certificate: str | None, verify: bool, resume: bool, h2: bool) -> OriginContext:
         context = OriginContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.set_alpn_protocols(["http/1.1"])
+        context.offers_h2 = h2
+        context.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
         if resume and self._settings.resume_tls:
             context.sessions = Remembered(_RESUME_SECONDS, _RESUME_ENTRIES)
         if verify:

@@ -26,6 +26,8 @@ class Destination:
     tls: bool
     egress: Egress | None = None
     """The proxy it is reached by; None is our own address."""
+    http1: bool = False
+    """Whether HTTP/1.1 is wanted even of an origin that speaks HTTP/2: WebSockets begin with it."""
 
     @property
     def name(self) -> str:

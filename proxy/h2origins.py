@@ -1,0 +1,353 @@
+"""Origins that speak HTTP/2 (setting `proxy.http2_origins`): one connection, many exchanges.
+
+To the exchange a stream looks like a connection of its own that speaks HTTP/1.1. What is written to it is turned into
+frames; what comes is written down as HTTP/1.1 says it, the form that WARC readers know: a status line with the
+registered phrase, lower-case header lines, the body as it is. `WARC-Protocol: h2` says that it was not so on the wire
+(iipc/warc-specifications#42, as Nutch, StormCrawler and Webrecorder have it). A response that announces trailers
+(`Trailer`, gRPC) is written in chunks, the only place HTTP/1.1 has for them; other trailers are left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from h2 import events as h2
+from h2.errors import ErrorCodes
+from h2.exceptions import ProtocolError
+
+from proxy import heads
+from proxy.answer import HOP_BY_HOP
+from proxy.h2wire import GoAway, Wire, header_lines, response_lines
+from proxy.http1 import BadMessage, BodyReader, find_head_end, parse_request, request_framing
+from proxy.upstream import Upstream
+
+log = logging.getLogger(__name__)
+
+_NOT_SENT: Final = HOP_BY_HOP | {b"host"}
+_MOST_STREAMS: Final = 100
+
+
+class EarlyUpstream(Upstream):
+    """A connection that may turn out to be HTTP/2, whose origin then speaks first: nothing of it is missed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.early = b""
+
+    @property
+    def is_h2(self) -> bool:
+        """Whether both sides have agreed on HTTP/2."""
+        return self.tls is not None and self.tls.selected_alpn_protocol() == "h2"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.tls = transport.get_extra_info("ssl_object")
+
+    def data_received(self, data: bytes) -> None:
+        if self.user is None and self.is_h2:
+            self.early += data
+        else:
+            super().data_received(data)
+
+    def finish(self) -> None:
+        """Close after what was written has been sent; whoever uses the connection is not told."""
+        self.user = None
+        if self._transport is not None:
+            self._transport.close()
+
+
+class OriginStream(Upstream):
+    """One exchange's share of a connection."""
+
+    def __init__(self, trunk: Trunk) -> None:
+        super().__init__()
+        self.id = 0
+        """Of the stream; 0 before the request's head was written."""
+        self.held = 0
+        """Bytes that came while the exchange wanted no more: their room is given back when it does again."""
+        self.is_over = False
+        self.in_chunks = False
+        self._trunk = trunk
+        self._head = b""
+        self._reader: BodyReader | None = None
+        self._is_paused = False
+        self.origin, self.facts = trunk.origin, trunk.upstream.facts
+
+    @property
+    def is_open(self) -> bool:
+        return not self.is_over
+
+    def write(self, data: bytes) -> None:
+        """The request as HTTP/1.1 has it, in any pieces."""
+        if self.is_over:
+            return
+        if self._reader is None:
+            self._head += data
+            end = find_head_end(self._head)
+            if end < 0:
+                return
+            head, data = self._head[:end], self._head[end:]
+            self._reader = self._trunk.begin(self, head)
+            if self._reader.done:
+                return
+        if data and not self._reader.done:
+            self._reader.feed(data)
+            self._trunk.sent(self, ended=self._reader.done)
+
+    def pause(self) -> None:
+        self._is_paused = True
+
+    def resume(self) -> None:
+        self._is_paused = False
+        held, self.held = self.held, 0
+        self._trunk.give_room(self.id, held)
+
+    def abort(self) -> None:
+        """Nothing more is wanted of it; the connection goes on."""
+        self.user = None
+        self._trunk.leave(self)
+
+    def let_end(self) -> None:
+        """The exchange is over; the stream's own end may still be on its way."""
+        self.user = None
+        self.resume()
+        if self.id == 0:
+            self._trunk.leave(self)
+
+    def answered(self) -> None:
+        self._trunk.upstream.answered()
+
+    def took(self, data: bytes, size: int) -> None:
+        """Bytes of the response, which took up `size` of the window."""
+        if data and self.user is None:
+            self._trunk.leave(self)  # more than its exchange took for the whole
+        self.tell(data)
+        if self._is_paused and self.user is not None:
+            self.held += size
+        else:
+            self._trunk.give_room(self.id, size)
+
+    def tell(self, data: bytes) -> None:
+        """What HTTP/1.1 would say."""
+        if data and self.user is not None:
+            self.user.upstream_data(data)
+
+    def closed(self, error: Exception | None) -> None:
+        """It has ended, in order when there is no error."""
+        self.is_over = True
+        user, self.user = self.user, None
+        if user is not None:
+            user.upstream_closed(error)
+
+    def room(self, *, is_full: bool) -> None:
+        """Note whether the origin takes more, and tell when it does again."""
+        was_full, self.is_full = self.is_full, is_full
+        if was_full and not is_full and self.user is not None:
+            self.user.upstream_writable()
+
+
+class Trunk:
+    """One connection to an origin, and its streams; `gone` is called once, when it can't be used any more."""
+
+    def __init__(self, upstream: EarlyUpstream, gone: Callable[[Trunk], None], max_head_bytes: int) -> None:
+        self.upstream = upstream
+        self.origin = replace(upstream.origin, protocols=("h2", *upstream.origin.protocols[1:]))
+        self.idle_since = asyncio.get_running_loop().time()
+        self._wire = Wire(client_side=True, max_head_bytes=max_head_bytes)
+        self._streams: dict[int, OriginStream] = {}
+        self._promised = 0
+        self._is_going = False
+        self._gone = gone
+        upstream.user = self
+
+    def start(self) -> None:
+        """Say who we are, and hear what the origin has said already."""
+        self._wire.initiate_connection()  # type: ignore[no-untyped-call]
+        early, self.upstream.early = self.upstream.early, b""
+        self.upstream_data(early)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another stream may be opened."""
+        most = min(self._wire.remote_settings.max_concurrent_streams, _MOST_STREAMS)
+        return not self._is_going and self.upstream.is_open and len(self._streams) + self._promised < most
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._streams and not self._promised
+
+    def stream(self) -> OriginStream:
+        """A share of it, for one exchange."""
+        self._promised += 1
+        return OriginStream(self)
+
+    def close(self) -> None:
+        """No exchange needs it."""
+        self._is_going = True
+        self._wire.close_connection()
+        self._flush()
+        self._end(ConnectionAbortedError("the connection was closed"))
+
+    # -- from its streams -----------------------------------------------------------------------------------------
+
+    def begin(self, stream: OriginStream, raw: bytes) -> BodyReader:
+        """Send a request's head. What reads the body sends its payload on."""
+        self._promised -= 1
+        head = parse_request(raw)
+        framing, length = request_framing(head)
+        reader = BodyReader(framing, length, lambda piece: self._send(stream, bytes(piece)), strict=True)
+        first = [(b":method", head.method.encode()), (b":scheme", b"https"), (b":path", head.target.encode("latin-1"))]
+        first.append((b":authority", head.get(b"host") or b""))
+        fields = [(name, value) for name, value, _ in head.fields if name not in _NOT_SENT]
+        try:
+            if not self.upstream.is_open or self._is_going:
+                raise ProtocolError("the connection is gone")
+            stream.id = self._wire.get_next_available_stream_id()
+            self._wire.send_headers(stream.id, [*first, *fields], end_stream=reader.done)
+        except ProtocolError as error:
+            stream.is_over = True
+            asyncio.get_running_loop().call_soon(stream.closed, ConnectionResetError(str(error)))
+        else:
+            self._streams[stream.id] = stream
+        self._flush()
+        return reader
+
+    def sent(self, stream: OriginStream, *, ended: bool) -> None:
+        """More of a request's body was sent; its end too, when it has `ended`."""
+        if ended:
+            self._send(stream, b"", end=True)
+        self._flush()
+        stream.room(is_full=self._is_full(stream))
+
+    def _send(self, stream: OriginStream, piece: bytes, *, end: bool = False) -> None:
+        try:
+            if not stream.is_over:
+                self._wire.send_data(stream.id, piece, end_stream=end)
+        except ProtocolError as error:  # the origin has closed the stream: what it has to say is on its way
+            log.debug("a piece of a request came too late: %s", error)
+
+    def give_room(self, stream_id: int, size: int) -> None:
+        """So many bytes of a response have been taken."""
+        if size and self.upstream.is_open:
+            self._wire.acknowledge_received_data(size, stream_id)
+            self._flush()
+
+    def leave(self, stream: OriginStream) -> None:
+        """An exchange is over. A stream that is not is reset, so that its origin stops sending."""
+        if stream.id == 0 and not stream.is_over:
+            self._promised -= 1
+        elif not stream.is_over:
+            self._streams.pop(stream.id, None)
+            try:
+                self._wire.reset_stream(stream.id, ErrorCodes.CANCEL)
+            except ProtocolError as error:
+                log.debug("a stream had ended before it was reset: %s", error)
+            self._flush()
+        stream.is_over = True
+        self._rest()
+
+    # -- from the connection: proxy.upstream.UpstreamUser ---------------------------------------------------------
+
+    def upstream_data(self, data: bytes) -> None:
+        """Bytes from the origin."""
+        try:
+            for event in self._wire.events(data):
+                self._on(event)
+        except ProtocolError as error:
+            self._flush()
+            self._end(ConnectionResetError(f"the origin's HTTP/2 is broken: {error}"))
+            return
+        self._flush()
+        self.upstream_writable()
+
+    def upstream_closed(self, error: Exception | None) -> None:
+        """The connection ended: so do its streams, short."""
+        self._end(error or ConnectionResetError("the origin closed the connection"))
+
+    def upstream_writable(self) -> None:
+        """The origin takes more again, perhaps."""
+        for stream in [stream for stream in self._streams.values() if stream.is_full]:
+            stream.room(is_full=self._is_full(stream))
+
+    def _on(self, event: h2.Event) -> None:
+        if isinstance(event, GoAway):
+            self._is_going = True
+            self._refuse_above(event)
+            return
+        stream = self._streams.get(getattr(event, "stream_id", None) or 0)
+        if isinstance(event, h2.DataReceived) and stream is None:
+            self.give_room(event.stream_id, event.flow_controlled_length)
+        elif stream is not None:
+            try:
+                self._on_stream(stream, event)
+            except BadMessage as error:
+                self._fail(stream, error)
+
+    def _on_stream(self, stream: OriginStream, event: h2.Event) -> None:
+        if isinstance(event, h2.InformationalResponseReceived):
+            stream.tell(response_lines(event.headers)[1] + b"\r\n")
+        elif isinstance(event, h2.ResponseReceived):
+            head = response_lines(event.headers)[1]
+            stream.in_chunks = event.stream_ended is None and _announces_trailers(event.headers)
+            stream.tell(head + (b"transfer-encoding: chunked\r\n\r\n" if stream.in_chunks else b"\r\n"))
+        elif isinstance(event, h2.DataReceived):
+            stream.took(heads.chunk(event.data) if stream.in_chunks else event.data, event.flow_controlled_length)
+        elif isinstance(event, h2.TrailersReceived) and stream.in_chunks:
+            stream.in_chunks = False
+            stream.tell(b"\r\n".join((b"0", *header_lines(event.headers), b"", b"")))
+        elif isinstance(event, h2.StreamEnded):
+            if stream.in_chunks:
+                stream.tell(heads.LAST_CHUNK)
+            self._forget(stream, None)
+        elif isinstance(event, h2.StreamReset):
+            self._forget(stream, ConnectionResetError(f"the origin reset the stream ({event.error_code})"))
+
+    def _fail(self, stream: OriginStream, error: BadMessage) -> None:
+        """What came on the stream can't be written down."""
+        log.info("a response in HTTP/2 can't be understood: %s", error)
+        self._wire.reset_stream(stream.id, ErrorCodes.PROTOCOL_ERROR)
+        self._forget(stream, ConnectionResetError(str(error)))
+
+    def _refuse_above(self, event: GoAway) -> None:
+        for stream in [stream for stream in self._streams.values() if stream.id > event.last_stream_id]:
+            self._forget(stream, ConnectionResetError(f"the origin takes no more streams ({event.error_code})"))
+        self._rest()
+
+    def _forget(self, stream: OriginStream, error: Exception | None) -> None:
+        self._streams.pop(stream.id, None)
+        stream.closed(error)
+        self._rest()
+
+    def _rest(self) -> None:
+        """When the last stream is over, the connection is idle, or done."""
+        if self.is_idle:
+            self.idle_since = asyncio.get_running_loop().time()
+            if self._is_going:
+                self._end(ConnectionResetError("the origin takes no more streams"))
+
+    def _is_full(self, stream: OriginStream) -> bool:
+        return self.upstream.is_full or self._wire.is_full(stream.id)
+
+    def _flush(self) -> None:
+        if data := self._wire.data_to_send():
+            self.upstream.write(data)
+
+    def _end(self, error: Exception) -> None:
+        self._is_going = True
+        streams = list(self._streams.values())
+        self._streams.clear()
+        self.upstream.finish()
+        gone, self._gone = self._gone, lambda _: None
+        gone(self)
+        for stream in streams:
+            stream.closed(error)
+
+
+def _announces_trailers(headers: list[tuple[bytes, bytes]]) -> bool:
+    known = dict(headers)
+    is_grpc = known.get(b"content-type", b"").startswith(b"application/grpc")
+    return b"content-length" not in known and (b"trailer" in known or is_grpc)
