@@ -141,7 +141,7 @@ def dictionary(
     from archive.source import WarcError, warc_files
 
     settings = load_settings(home, settings_file)
-    (name,) = _collections(settings, (collection,))
+    (name,) = chosen_collections(settings, (collection,))
     path = output or settings.collection(name) / dictionaries.FILE_NAME
     try:
         trained = dictionaries.train(
