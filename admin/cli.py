@@ -30,6 +30,8 @@ COMMANDS: Final = {
     "upload": Entry("admin.commands.upkeep:upload", "Hand finished WARC files to the storage now."),
     "dictionary": Entry("admin.commands.upkeep:dictionary", "Make a zstd dictionary from a collection's records."),
     "reindex": Entry("admin.commands.upkeep:reindex", "Rebuild a collection's index and dedup store from its files."),
+    "dedup": Entry("admin.commands.dedup:dedup", "Tell what the dedup store knows, and what it costs."),
+    "deduplicator": Entry("admin.commands.dedup:deduplicator", "Read Heritrix's DeDuplicator settings as ours."),
     "config": Entry("admin.commands.upkeep:config", "Print every setting in force, and where its value comes from."),
     "worker": Entry("admin.commands.roles:worker", "One role of a cluster: visit what the frontier hands out."),
     "indexer": Entry("admin.commands.roles:indexer", "One role of a cluster: index captures, serve CDX."),

@@ -106,6 +106,16 @@ class RedisLink:
                     pending = []
             return dropped + (int(self._client.unlink(*pending)) if pending else 0)
 
+    def keys(self, pattern: bytes) -> Iterator[list[bytes]]:
+        """Every key that fits the glob, once or more often, some at a time. Raises DedupUnavailable."""
+        cursor = 0
+        while True:
+            with self.guarded(patient=True):
+                cursor, found = self._client.scan(cursor, match=pattern, count=_SCAN_COUNT)
+            yield [key for key in found if isinstance(key, bytes)]
+            if not cursor:
+                return
+
     @contextmanager
     def guarded(self, *, patient: bool = False) -> Iterator[None]:
         """Translates Redis's errors, and refuses at once shortly after one (unless `patient`)."""

@@ -14,6 +14,7 @@ The path of one exchange through this room:
 Behind a 101 `switched` passes bytes both ways; `socketlog` writes down what is said over WebSockets (`frames` reads
 it). `slices` sends a part of what is kept whole.
 In replay, `replayer` and `memento` stand where `fetch` does, and no connection to an origin is opened;
-`patch` tries them first and `fetch` after a miss.
+`patch` tries them first and `fetch` after a miss. Where it is wanted, `conditional` looks into the archive first
+(`history`) and asks the origin whether it has anything newer; a 304 is shown to the client as `unchanged` says.
 `control` is the port where sessions are made; `meta` is what the proxy says of itself.
 """

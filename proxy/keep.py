@@ -79,6 +79,8 @@ class Keeper:
         self.counts: Counter[str] = Counter()
         """Totals since the start: exchanges, revisits and of these not_modified (by the origin's word), lost,
         dedup_unavailable, warc_bytes."""
+        self.dedup_trouble = ""
+        """Why Redis could not be asked the last time; empty when it could."""
 
     def keep(self, items: Sequence[Exchange | Derived], *, patient: Callable[[int], bool]) -> list[Outcome]:
         """One outcome per item, in order, once the whole batch is durable.
@@ -130,11 +132,13 @@ class Keeper:
             return
         try:
             answers = self._dedup.claim(list(asked))
-        except DedupUnavailable:
+        except DedupUnavailable as error:
+            self.dedup_trouble = str(error)
             self.counts["dedup_unavailable"] += len(asked)
             for plan in plans:
                 plan.want, plan.later = None, False
             return
+        self.dedup_trouble = ""
         known = dict(zip(asked, answers, strict=True))
         for position, plan in enumerate(plans):
             answer = known.get(plan.want) if plan.want else None
@@ -203,7 +207,8 @@ class Keeper:
         captures = [plan.capture for plan in plans if plan.capture]
         try:
             self._dedup.settle(kept, released, captures, tallies_of(plans))
-        except DedupUnavailable:
+        except DedupUnavailable as error:
+            self.dedup_trouble = str(error)
             # The sidecars hold these captures; the claims expire, and their bytes will be written once more.
             self.counts["dedup_unavailable"] += 1
 

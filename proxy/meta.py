@@ -139,12 +139,19 @@ class Collector:
             "connections": ("client connections", ours["connections"]),
             "sessions": ("open sessions", ours["sessions"]),
             "orphans": ("fetches that go on without their client", ours["orphans"]),
+            "dedup_answers": (
+                "1 while Redis answers, as of the last batch",
+                int(not ours["dedup_unavailable_because"]),
+            ),
+            "dedup_in_doubt": ("collections whose originals Redis has lost in part", ours["dedup_in_doubt"]),
             "accepting": ("1 while new work is accepted", int(not facts["closed_because"])),
         }
         counters = {
             "exchanges": ("exchanges answered", facts["urls_processed"]),
             "warc_bytes": ("bytes of WARC written for responses", facts["warc_bytes_written"]),
             "revisits": ("exchanges kept as revisit", ours["revisits"]),
+            "not_modified": ("revisits by the origin's word (304)", ours["not_modified"]),
+            "recalled": ("originals found in the index that Redis had lost", ours["recalled"]),
             "lost": ("exchanges that could not be kept", ours["lost"]),
             "dedup_unavailable": ("times Redis was not to be had", ours["dedup_unavailable"]),
             "refused": ("requests refused", ours["refused"]),

@@ -41,6 +41,7 @@ class Vitals:
                 "not_modified": counts["not_modified"],
                 "lost": counts["lost"],
                 "dedup_unavailable": counts["dedup_unavailable"],
+                "dedup_unavailable_because": parts.keeper.dedup_trouble,
                 "dedup_in_doubt": parts.recall.in_doubt,
                 "recalled": parts.recall.recalled,
                 "log_lines_lost": counts["log_lines_lost"],

@@ -78,7 +78,7 @@ def repair(home: Path | None, settings_file: Path | None, collections: tuple[str
 
     settings = load_settings(home, settings_file)
     failed = False
-    for name in _collections(settings, collections):
+    for name in chosen_collections(settings, collections):
         for each in repair_collection(settings, name):
             failed = failed or each.outcome is Outcome.FAILED
             facts = {"collection": name, "file": each.filename, "outcome": each.outcome, "records": each.records}
@@ -141,7 +141,7 @@ def dictionary(
     from archive.source import WarcError, warc_files
 
     settings = load_settings(home, settings_file)
-    (name,) = _collections(settings, (collection,))
+    (name,) = chosen_collections(settings, (collection,))
     path = output or settings.collection(name) / dictionaries.FILE_NAME
     try:
         trained = dictionaries.train(
@@ -176,9 +176,9 @@ def reindex(home: Path | None, settings_file: Path | None, collections: tuple[st
     from dedupdb.indexer import Indexer
 
     settings = load_settings(home, settings_file)
-    names, eligible = _collections(settings, collections), Eligible(settings.dedup)
+    names, eligible = chosen_collections(settings, collections), Eligible(settings.dedup)
     with (
-        _redis(settings) as redis_url,
+        private_or_shared_redis(settings) as redis_url,
         Captures(settings.database_url) as captures,
         Indexer(redis_url, captures, settings.home) as indexer,
         Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=60) as claims,
@@ -191,7 +191,7 @@ def reindex(home: Path | None, settings_file: Path | None, collections: tuple[st
 
 
 @contextmanager
-def _redis(settings: Settings) -> Iterator[str]:
+def private_or_shared_redis(settings: Settings) -> Iterator[str]:
     """URL of the Redis of the settings, else of the home's own, started if need be."""
     from frontier.embedded import RedisProblem, check_redis, start_redis
 
@@ -206,7 +206,7 @@ def _redis(settings: Settings) -> Iterator[str]:
         raise InputError(str(error)) from error
 
 
-def _collections(settings: Settings, chosen: tuple[str, ...]) -> tuple[str, ...]:
+def chosen_collections(settings: Settings, chosen: tuple[str, ...]) -> tuple[str, ...]:
     """Those chosen, else all there are. Raises InputError for one that is not there."""
     from admin import homefolder
 

@@ -65,6 +65,31 @@ def test_records_are_full_while_redis_is_gone(
     assert _value(counted, "dedup_unavailable") > 0
 
 
+def test_buckets_and_health_come_back_with_redis(proxy: RunningProxy, origin: RawOrigin, server: RedisServer) -> None:
+    bucket = 'Warcprox-Meta: {"dedup-buckets": {"job-7": "rw", "seeds": "ro"}}'
+
+    def fetch(path: str) -> str:
+        assert proxy.get(origin.url(path), bucket).status == 200
+        return proxy.records(growing=True).of(origin.url(path), "response", "revisit")[-1].kind
+
+    assert [fetch("/b/1"), fetch("/b/2")] == ["response", "revisit"]
+    assert proxy.status()["dedup_unavailable_because"] == ""
+    server.kill()
+    assert [fetch("/b/3"), fetch("/b/4")] == ["response", "response"]
+    trouble = proxy.status()["dedup_unavailable_because"]
+    assert trouble.startswith("Redis at ")
+    assert _value(proxy.metrics(), "ghostfleet_dedup_answers") == 0
+    assert proxy.status()["accepting"]
+    server.start()
+
+    until(lambda: fetch("/b/5") == "revisit", what="dedup to come back")
+
+    assert proxy.status()["dedup_unavailable_because"] == ""
+    assert _value(proxy.metrics(), "ghostfleet_dedup_answers") == 1
+    first = proxy.records(growing=True).of(origin.url("/b/1"), "response")[0]
+    assert proxy.records(growing=True).of(origin.url("/b/5"), "revisit")[-1].field("WARC-Refers-To") == first.id
+
+
 def test_captures_made_without_redis_reach_the_index(
     proxy: RunningProxy, origin: RawOrigin, server: RedisServer
 ) -> None:

@@ -61,6 +61,39 @@ def test_twins_through_two_fleets_of_one_redis_give_one_response_each(
         _check_twins([one, two], copies=2)
 
 
+def test_twins_with_crossing_buckets_give_one_response_in_each(
+    tmp_path: Path, origin: RawOrigin, server: RedisServer
+) -> None:
+    settings = {"redis.url": server.url}
+    metas = [f'Warcprox-Meta: {{"dedup-buckets": {{{names}}}}}' for names in ('"a": "rw", "b": "rw"', '"b": "rw"')]
+    with (
+        RunningProxy(tmp_path / "one", settings) as one,
+        RunningProxy(tmp_path / "two", settings) as two,
+        ThreadPoolExecutor(4) as pool,
+    ):
+        for number in range(TWINS // 2):
+            asked = [
+                pool.submit(proxy.get, origin.url(f"/twin-{number}?{copy}"), metas[copy])
+                for copy in range(2)
+                for proxy in (one, two)
+            ]
+            assert {reply.result().status for reply in asked} == {200}
+        one.stop()
+        two.stop()
+
+        records = [record for proxy in (one, two) for record in proxy.records().kinds("response", "revisit")]
+    responses = {record.id: record for record in records if record.kind == "response"}
+    filled = Counter(
+        (record.payload_digest, bucket)
+        for record in responses.values()
+        for bucket in (record.field("WARC-Dedup-Buckets") or "").split()
+    )
+    assert set(filled.values()) == {1}, "bytes were written more than once in one bucket"
+    assert {bucket for _, bucket in filled} == {"a", "b"}
+    for revisit in (record for record in records if record.kind == "revisit"):
+        assert responses[revisit.field("WARC-Refers-To") or ""].payload_digest == revisit.payload_digest
+
+
 def _check_twins(proxies: list[RunningProxy], copies: int) -> None:
     records = [record for proxy in proxies for record in proxy.records().kinds("response", "revisit")]
     responses = {record.id: record for record in records if record.kind == "response"}

@@ -1,0 +1,57 @@
+"""`dedup` and `deduplicator` as people run them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from commanding import ROOT
+from exchanges import exchange, keep
+from redis_server import RedisServer
+
+from archive.settings import Settings
+from archive.warcfile import WarcWriter
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "admin.cli", *arguments], capture_output=True, text=True, cwd=ROOT, timeout=100
+    )
+
+
+def test_the_store_and_what_it_costs(settings: Settings, tmp_path: Path) -> None:
+    writer = WarcWriter(settings, "garden")
+    keep(writer, exchange())
+    writer.close()
+    with RedisServer(tmp_path) as server:
+        (settings.home / "ghostfleet.toml").write_text(f'[redis]\nurl = "{server.url}"\n')
+        home = ("--home", str(settings.home))
+        empty = _run("dedup", *home)
+        filled = _run("reindex", *home, "garden")
+        text, as_json = _run("dedup", *home), _run("dedup", *home, "--json", "garden")
+        missing = _run("dedup", *home, "meadow")
+
+    assert "knows nothing of these collections" in empty.stdout
+    assert filled.returncode == 0, filled.stderr
+    assert text.stdout.startswith("garden: its own bucket, sha1: 1 originals in ")
+    found = json.loads(as_json.stdout)
+    assert (found["collection"], found["bucket"], found["originals"]) == ("garden", "", 1)
+    assert found["bytes_each"] == found["bytes"] > 50
+    assert missing.returncode == 2
+    assert "there is no collection meadow" in missing.stderr
+
+
+def test_a_template_of_heritrix_as_settings(tmp_path: Path) -> None:
+    template = tmp_path / "crawler-beans.cxml"
+    bean = '<beans><bean class="is.hi.bok.deduplicator.DeDuplicator"><property name="{}" value="{}"/></bean></beans>'
+    template.write_text(bean.format("matchingMethod", "DIGEST"))
+    done = _run("deduplicator", str(template))
+    template.write_text(bean.format("changeContentSize", "true"))
+    refused = _run("deduplicator", str(template))
+
+    assert done.stdout.splitlines()[:2] == ["[dedup]", 'match = "digest"']
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "change-content-size = true is not done" in refused.stderr
