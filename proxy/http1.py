@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from archive.facts import fact
 from archive.message import media_type
 
 type Fields = tuple[tuple[bytes, bytes, bytes], ...]
@@ -44,7 +44,7 @@ class Framing(Enum):
     CLOSE = "close"
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class RequestHead:
     """A request's head as the client sent it."""
 
@@ -64,7 +64,7 @@ class RequestHead:
         return b"close" not in tokens and (self.minor == 1 or b"keep-alive" in tokens)
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class ResponseHead:
     """A response's head as the origin sent it. `doubtful` says what made it odd, empty when nothing did."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from archive.capture import Context
+from archive.facts import fact
 from dedupdb.quotas import Limit
 from proxy.admission import blocked, limits_of
 from proxy.gate import Meta, Session, context_of
@@ -13,7 +12,7 @@ from proxy.rules import Subject
 from proxy.wishes import NOTHING, Wishes
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Policy:
     """The treatment of one request."""
 
