@@ -67,6 +67,8 @@ class Relay:
             tunnel = Tunnel(tunnel.authority, tunnel.session, tunnel.trusted, tls=False)
         connection = self._connections[context.client.id]
         nextlayer.layer = RelayLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+        if tunnel is None:
+            connection.relay = nextlayer.layer
 
 
 def start_master(relay: Relay, ca_folder: Path, loop: asyncio.AbstractEventLoop) -> Master:

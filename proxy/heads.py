@@ -87,7 +87,7 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
         if name in _NOT_FOR_CLIENTS or not name or (reframed and name in _FRAMING):
             continue
         if name == b"content-length":
-            length = next((part.strip() for part in value.split(b",") if part.strip().isdigit()), None)
+            length = value if value.isdigit() else _first_number(value)
             if seen_length or length is None:
                 continue
             seen_length = True
@@ -101,6 +101,10 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
         lines.append(b"Connection: close\r\n")
     lines.append(via + b"\r\n")
     return b"".join(lines)
+
+
+def _first_number(value: bytes) -> bytes | None:
+    return next((part.strip() for part in value.split(b",") if part.strip().isdigit()), None)
 
 
 def chunk(data: bytes) -> bytes:

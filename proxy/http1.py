@@ -60,7 +60,7 @@ class RequestHead:
     @property
     def keep_alive(self) -> bool:
         """Whether the client means to use its connection again."""
-        tokens = _tokens(self.fields, b"connection") | _tokens(self.fields, b"proxy-connection")
+        tokens = _tokens(self.fields, b"connection", b"proxy-connection")
         return b"close" not in tokens and (self.minor == 1 or b"keep-alive" in tokens)
 
 
@@ -283,8 +283,8 @@ def _first(fields: Fields, name: bytes) -> bytes | None:
     return None
 
 
-def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], name: bytes) -> set[bytes]:
-    return {token for found, value, _ in fields if found == name for token in _split(value)}
+def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], *names: bytes) -> list[bytes]:
+    return [token for found, value, _ in fields if found in names for token in _split(value)]
 
 
 def _split(value: bytes) -> list[bytes]:
