@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO, Final, Literal
 
 from archive.digest import DEFAULT_ALGORITHM, Algorithm
+from archive.facts import fact
 
 type Micros = int
 type Truncation = Literal["length", "time", "disconnect", "unspecified"]
@@ -38,7 +39,7 @@ _ISO: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Body:
     """The bytes that follow a head, exactly as on the wire: in memory, or in a spool file.
 
@@ -58,7 +59,7 @@ class Body:
                 yield piece
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Message:
     """One HTTP message as it crossed the wire: `head` ends with its empty line, transfer coding is kept."""
 
@@ -77,7 +78,7 @@ class Message:
         yield from self.body.chunks()
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Digests:
     """Raw digests taken while the bytes passed.
 
@@ -105,7 +106,7 @@ class Origin:
     """Why the origin's certificate was not trusted; None when it was, or when there was no TLS."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Context:
     """On whose behalf the exchange was made: what the session and the crawler said of it."""
 
@@ -137,7 +138,7 @@ class Context:
         return tuple(name for name, mode in self.buckets if mode == "rw") if self.buckets else OWN_BUCKET
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Exchange:
     """One request and what came back of it.
 
@@ -173,7 +174,7 @@ class Exchange:
     """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Original:
     """An earlier capture that a revisit points to. `record_id` is the bare UUID."""
 
@@ -182,7 +183,7 @@ class Original:
     date: Micros
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Capture:
     """Where one record was kept: a line of the index.
 

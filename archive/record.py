@@ -16,7 +16,6 @@ Besides the standard's fields these are written, all of them ignored by readers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from os import urandom
 from typing import Final
 from urllib.parse import quote, unquote
@@ -34,6 +33,7 @@ from archive.capture import (
     iso_date,
 )
 from archive.digest import NEW_HASHER, Algorithm, labelled
+from archive.facts import fact
 from archive.header import check_values, extra_fields, field, job_fields, origin_fields, target_fields, whole_header
 from archive.message import dechunk, parse_head
 
@@ -42,7 +42,7 @@ UNKNOWN_MIME: Final = "unk"
 RECORD_END: Final = b"\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Record:
     """One record ready to be written: `header` goes up to the empty line inclusive, then the block, then RECORD_END.
 

@@ -26,13 +26,14 @@ import secrets
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from itertools import batched, chain
 from typing import Any, Final
 
 from archive.capture import Capture, Original
 from archive.digest import DEFAULT_ALGORITHM
+from archive.facts import fact
 from dedupdb.packing import pack_length, pack_original, unpack_original
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
 from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entries
@@ -50,7 +51,7 @@ _TALLY: Final = Script.load("tally.lua")
 _BATCH: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Want:
     """Bytes that a writer is about to keep. `sha256` is raw, `algorithm` that of the digest which the record will name.
 

@@ -67,8 +67,10 @@ class Relay:
         connection = self._connections[context.client.id]
         if tunnel is not None and context.client.alpn == _H2:
             nextlayer.layer = ClientLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
-        else:
-            nextlayer.layer = RelayLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+            return
+        nextlayer.layer = RelayLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+        if tunnel is None:
+            connection.relay = nextlayer.layer
 
 
 def start_master(relay: Relay, ca_folder: Path, loop: asyncio.AbstractEventLoop, *, http2: bool = False) -> Master:

@@ -147,14 +147,15 @@ class Conditional:
         if self._client is not None:
             self._client.send(data)
 
-    def finish(self, *, keep_alive: bool) -> None:
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
         """The response is whole, or its head is: then the payload comes from here."""
         if self._earlier is None or not self._earlier.is_answer:
             client = self._client
             self._end()
             if client is not None:
-                client.finish(keep_alive=keep_alive)
+                client.finish(keep_alive=keep_alive, last=last)
             return
+        self.send(last)
         self._stays, self._pieces = keep_alive, self._earlier.body.chunks()
         self._services.active.add(self)
         self._serve()

@@ -13,7 +13,7 @@ from typing import Final, Protocol, cast
 from mitmproxy import connection as mitm
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.options import Options
-from mitmproxy.proxy import commands, events, layers, server_hooks
+from mitmproxy.proxy import commands, events, layer, layers, server_hooks
 from mitmproxy.proxy.context import Context as LayerContext
 from mitmproxy.proxy.layers.tls import TlsFailedClientHook
 
@@ -56,6 +56,9 @@ class ClientConnection(asyncio.Protocol):
         self._layer: layers.modes.HttpProxy | None = None
         self._client: mitm.Client | None = None
         self._events: deque[events.Event] = deque()
+        self.relay: layer.Layer | None = None
+        """What reads the connection's requests, once it is known. Then it is asked at once: the layers around it would
+        only pass everything on."""
         self._is_running = False
         self._is_paused = False
         self._is_deaf = False
@@ -130,7 +133,11 @@ class ClientConnection(asyncio.Protocol):
         self._is_running = True
         try:
             while self._events:
-                for command in self._layer.handle_event(self._events.popleft()):
+                event = self._events.popleft()
+                asked = self.relay
+                if asked is None or isinstance(event, events.CommandCompleted):
+                    asked = self._layer
+                for command in asked.handle_event(event):
                     self._execute(command)
         except Exception:
             # A fault of ours must not leave the client waiting, nor let bytes pass unrecorded.

@@ -28,8 +28,8 @@ class Client(Protocol):
     def send(self, data: bytes) -> None:
         """Bytes for the client."""
 
-    def finish(self, *, keep_alive: bool) -> None:
-        """The response is whole."""
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        """The response is whole with these `last` bytes."""
 
     def abort(self) -> None:
         """The response will never be whole: the connection must break visibly."""
@@ -102,8 +102,7 @@ class Delivery:
         """The response is kept: the client may see its end."""
         client, self._client = self._client, None
         if client is not None:
-            client.send(self._held)
-            client.finish(keep_alive=self._stays)
+            client.finish(keep_alive=self._stays, last=self._held)
 
     def cut(self) -> None:
         """Break off: what the client got is known to be short, or could not be kept."""

@@ -292,8 +292,7 @@ class Fetch:
         self._delivery.take_more()
 
     def _read(self, data: bytes) -> None:
-        client_stays = self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
-        rest = self._incoming.feed(data, client_stays=client_stays)
+        rest = self._incoming.feed(data, client_stays=self._client_may_stay)
         head = self._incoming.head
         if head is None:
             return
@@ -304,6 +303,9 @@ class Fetch:
             self._complete(None)
         elif 0 < self._length_limit <= self._transcript.response.length:
             self._complete("length")
+
+    def _client_may_stay(self) -> bool:
+        return self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
 
     def _closed_before_response(self, error: Exception | None) -> None:
         if self._line.is_kept_one and not self._incoming.has_begun:

@@ -26,6 +26,7 @@ from proxy.vouched import Vouched
 from proxy.wishes import NO_META, NOT_ARCHIVED, NOTHING, Meta, Wishes, parse_meta
 
 if TYPE_CHECKING:
+    from proxy.policy import Policy
     from proxy.scripts import Scripts
 
 __all__ = ["NO_META", "Gate", "Meta", "Refused", "Session", "SessionSpec", "context_of", "parse_meta"]
@@ -75,6 +76,8 @@ class Session:
     past: Past = NO_PAST
     given: dict[str, Any] = field(default_factory=dict)
     """The control request that made it, and what has been changed since."""
+    plain: tuple[SessionSpec, bool, Policy] | None = None
+    """The policy of this spec, with or without archiving, that is the same for all its URLs (see `policy`)."""
     scripts: Scripts | None = None
     """Those in its path, loaded; None on the fast path."""
 

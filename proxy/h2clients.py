@@ -67,8 +67,8 @@ class ClientStream:
     def send(self, data: bytes) -> None:
         self._connection.run(Spoke(self, data))
 
-    def finish(self, *, keep_alive: bool) -> None:
-        self._connection.run(Spoke(self, end="whole"))
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        self._connection.run(Spoke(self, last, "whole"))
 
     def abort(self) -> None:
         self._connection.run(Spoke(self, end="abort"))

@@ -91,7 +91,7 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
                 coding = _transfer_coding(value, coding)
             continue
         if name == b"content-length":
-            length = next((part.strip() for part in value.split(b",") if part.strip().isdigit()), None)
+            length = value if value.isdigit() else _first_number(value)
             if seen_length or length is None:
                 continue
             seen_length = True
@@ -111,6 +111,10 @@ def _transfer_coding(value: bytes, so_far: bytes) -> bytes:
     """With what the origin did to the body before it came in chunks: the client has to undo that."""
     known = [token for token in _names(value) if token in _TRANSFER_CODINGS]
     return b", ".join([*known, so_far])
+
+
+def _first_number(value: bytes) -> bytes | None:
+    return next((part.strip() for part in value.split(b",") if part.strip().isdigit()), None)
 
 
 def chunk(data: bytes) -> bytes:

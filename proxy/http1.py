@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from archive.facts import fact
 from archive.message import MAX_CHUNK_LINE, media_type
 
 type Fields = tuple[tuple[bytes, bytes, bytes], ...]
@@ -48,7 +48,7 @@ class Framing(Enum):
     CLOSE = "close"
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class RequestHead:
     """A request's head as the client sent it."""
 
@@ -64,11 +64,11 @@ class RequestHead:
     @property
     def keep_alive(self) -> bool:
         """Whether the client means to use its connection again."""
-        tokens = _tokens(self.fields, b"connection") | _tokens(self.fields, b"proxy-connection")
+        tokens = _tokens(self.fields, b"connection", b"proxy-connection")
         return b"close" not in tokens and (self.minor == 1 or b"keep-alive" in tokens)
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class ResponseHead:
     """A response's head as the origin sent it. `doubtful` says what made it odd, empty when nothing did."""
 
@@ -298,8 +298,8 @@ def _first(fields: Fields, name: bytes) -> bytes | None:
     return None
 
 
-def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], name: bytes) -> set[bytes]:
-    return {token for found, value, _ in fields if found == name for token in _split(value)}
+def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], *names: bytes) -> list[bytes]:
+    return [token for found, value, _ in fields if found in names for token in _split(value)]
 
 
 def _split(value: bytes) -> list[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from proxy.delivery import Delivery
 from proxy.http1 import (
     NO_HEAD,
@@ -71,8 +73,11 @@ class Incoming:
         """Whether the connection stands exactly at the message's end."""
         return self.is_whole and not self.doubt and not self._reader.broken
 
-    def feed(self, data: bytes, *, client_stays: bool) -> bytes:
-        """Take in the next bytes; those behind a 101 come back. Raises BadMessage, and OSError when spooling fails."""
+    def feed(self, data: bytes, *, client_stays: Callable[[], bool]) -> bytes:
+        """Take in the next bytes; those behind a 101 come back. Raises BadMessage, and OSError when spooling fails.
+
+        `client_stays` is asked when the head is there: whether the client's connection may be used again.
+        """
         if self.head is not None:
             self._body(data, b"")
             return b""
@@ -85,7 +90,7 @@ class Incoming:
                 raise
             return self._begin_simple(client_stays)
 
-    def _heads(self, buffer: bytes, client_stays: bool) -> bytes:
+    def _heads(self, buffer: bytes, client_stays: Callable[[], bool]) -> bytes:
         while (head := self._next_head(buffer)) is not None:
             rest = buffer[len(head.raw) :]
             if 100 <= head.status < 200 and head.status != 101:
@@ -108,14 +113,14 @@ class Incoming:
         lead = self._buffer.lstrip(b"\r\n")[:5].upper()
         return self._may_be_simple and bool(lead) and lead != b"HTTP/"[: len(lead)]
 
-    def _begin_simple(self, client_stays: bool) -> bytes:
+    def _begin_simple(self, client_stays: Callable[[], bool]) -> bytes:
         buffer, self._buffer = self._buffer, b""
         return self._begin(NO_HEAD, buffer, client_stays)
 
     def ended_by_close(self) -> bool:
         """The origin closed its connection in order: whether that makes the response whole."""
         if self.head is None and self._is_simple():
-            self._begin_simple(False)
+            self._begin_simple(_never)
         if self.head is None or self._reader.framing is not Framing.CLOSE:
             return False
         self._delivery.hold(b"")
@@ -136,7 +141,7 @@ class Incoming:
             raise BadMessage(f"the response's head is larger than {self._max_head_bytes} bytes")
         return None
 
-    def _begin(self, head: ResponseHead, rest: bytes, client_stays: bool) -> bytes:
+    def _begin(self, head: ResponseHead, rest: bytes, client_stays: Callable[[], bool]) -> bytes:
         if head.status == 101 and not self._delivery.may_switch:
             raise BadMessage("it switches protocols, which nobody asked it to")
         framing, length, doubt = response_framing(head, self._method)
@@ -145,7 +150,7 @@ class Incoming:
         self._reader = BodyReader(framing, length, self._spool.add_payload)
         if head.status == 101:
             return rest
-        self._body(rest, self._delivery.begin(head, framing, stays=client_stays))
+        self._body(rest, self._delivery.begin(head, framing, stays=client_stays()))
         return b""
 
     def _body(self, data: bytes, before: bytes) -> None:
@@ -166,3 +171,7 @@ class Incoming:
     def _count(self, piece: bytes | memoryview, plain: list[bytes]) -> None:
         self._spool.add_payload(piece)
         plain.append(bytes(piece))
+
+
+def _never() -> bool:
+    return False

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 from archive import crawl_log
 from archive.capture import Capture, Exchange, Original
 from archive.dictionary import frame_writer
+from archive.facts import fact
 from archive.settings import Settings
 from archive.warcfile import KeepError, WarcWriter
 from dedupdb.claims import DedupUnavailable, Verdict, Want
@@ -40,7 +41,7 @@ class Dedup(Protocol):
         """Commit, release, announce and count."""
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Kept:
     """The exchange's records are durable. `capture` is None when there was no response to keep."""
 

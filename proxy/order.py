@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from archive.facts import fact
 from proxy.byterange import ByteRange
 from proxy.gate import Session
 from proxy.history import Earlier
@@ -12,7 +11,7 @@ from proxy.policy import Policy
 from proxy.upstream import Destination
 
 
-@dataclass(frozen=True, slots=True)
+@fact(frozen=True, slots=True)
 class Order:
     """One request: its head as the client sent it, and what the origin is to get."""
 

@@ -106,8 +106,8 @@ class Stream:
     def send(self, data: bytes) -> None:
         self._connection.run(Said(self, data))
 
-    def finish(self, *, keep_alive: bool) -> None:
-        self._connection.run(Said(self, b"", "keep" if keep_alive else "close"))
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        self._connection.run(Said(self, last, "keep" if keep_alive else "close"))
 
     def abort(self) -> None:
         self._connection.run(Said(self, b"", "abort"))

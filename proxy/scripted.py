@@ -158,7 +158,8 @@ class Scripted:
                 without_body = self._origin.answer.framing is Framing.NONE
                 self._push(parts.ResponseHeaders(_STREAM, response_flow(part), without_body))
 
-    def finish(self, *, keep_alive: bool) -> None:
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        self.send(last)
         self._origin = None
         self._push(parts.ResponseEndOfMessage(_STREAM))
 

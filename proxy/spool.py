@@ -9,23 +9,23 @@ from pathlib import Path
 from typing import BinaryIO
 
 from archive.capture import Body, Digests, Message
-from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm
+from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, Hasher
 
 
 class Spool:
     """Collects one HTTP message. Beyond `limit` bytes the body moves to an unnamed file in `folder`."""
 
     __slots__ = (
+        "_block",
         "_file",
         "_folder",
         "_limit",
         "_parts",
+        "_payload",
         "_sha256",
         "algorithm",
-        "block",
         "head",
         "length",
-        "payload",
         "payload_length",
     )
 
@@ -37,21 +37,20 @@ class Spool:
         self._file: BinaryIO | None = None
         self.head = b""
         self.length = 0
-        new = NEW_HASHER[algorithm]
         self.algorithm = algorithm
-        self.block = new()
-        self.payload = new()
-        self._sha256 = None if algorithm == "sha256" else NEW_HASHER["sha256"]()
+        self._block: Hasher | None = None
+        """Hashing begins with the body: most requests have none."""
+        self._payload: Hasher | None = None
+        self._sha256: Hasher | None = None
         self.payload_length = 0
 
     def start(self, head: bytes) -> None:
         """The head, byte for byte."""
         self.head = head
-        self.block.update(head)
 
     def add(self, data: bytes) -> None:
         """The next bytes of the body as on the wire. Raises OSError when the spool's disk is full."""
-        self.block.update(data)
+        (self._block or self._begin_block()).update(data)
         self.length += len(data)
         if self._file is None:
             self._parts.append(data)
@@ -63,7 +62,7 @@ class Spool:
     def add_payload(self, data: bytes | memoryview) -> None:
         """The next bytes of the body with its transfer coding removed."""
         self.payload_length += len(data)
-        self.payload.update(data)
+        (self._payload or self._begin_payload()).update(data)
         if self._sha256 is not None:
             self._sha256.update(data)
 
@@ -75,9 +74,9 @@ class Spool:
 
     def digests(self) -> Digests:
         """Digests of what has been collected so far."""
-        payload = self.payload.digest()
+        block, payload = self._block or self._begin_block(), (self._payload or self._begin_payload()).digest()
         sha256 = payload if self._sha256 is None else self._sha256.digest()
-        return Digests(self.block.digest(), payload, sha256, self.payload_length, self.algorithm)
+        return Digests(block.digest(), payload, sha256, self.payload_length, self.algorithm)
 
     def close(self) -> None:
         """Let go of the bytes."""
@@ -86,6 +85,17 @@ class Spool:
             with suppress(OSError):  # on a full disk closing fails to write what nobody wants any more
                 self._file.close()
             self._file = None
+
+    def _begin_block(self) -> Hasher:
+        self._block = block = NEW_HASHER[self.algorithm]()
+        block.update(self.head)
+        return block
+
+    def _begin_payload(self) -> Hasher:
+        self._payload = payload = NEW_HASHER[self.algorithm]()
+        if self.algorithm != "sha256":
+            self._sha256 = NEW_HASHER["sha256"]()
+        return payload
 
     def _to_disk(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)

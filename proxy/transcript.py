@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
+from os import urandom
 from pathlib import Path
 
 from archive import crawl_log
@@ -30,7 +30,7 @@ class Transcript:
     def __init__(
         self, order: Order, settings: ProxySettings, folder: Path, digest: Algorithm, clock: Callable[[], float]
     ) -> None:
-        self.id = uuid.uuid4().hex
+        self.id = urandom(16).hex()
         self.started = now_micros()
         self.began = clock()
         self.keeps = order.session.keeps

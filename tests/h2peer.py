@@ -23,7 +23,7 @@ class Answer:
 
     status: int = 0
     headers: Pairs = field(default_factory=list)
-    body: bytes = b""
+    body: bytearray = field(default_factory=bytearray)
     trailers: Pairs = field(default_factory=list)
     interim: list[int] = field(default_factory=list)
     ended: bool = False

@@ -22,7 +22,8 @@ class Ear:
     def send(self, data: bytes) -> None:
         self.heard += data
 
-    def finish(self, *, keep_alive: bool) -> None:
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        self.heard += last
         self.end += "keep" if keep_alive else "close"
 
     def abort(self) -> None:

@@ -30,7 +30,8 @@ class Ear:
     def send(self, data: bytes) -> None:
         self.heard += data
 
-    def finish(self, *, keep_alive: bool) -> None:
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        self.heard += last
         self.heard += b"|end"
 
     def abort(self) -> None:
@@ -55,7 +56,7 @@ class Exchange:
 
     def feed(self, *pieces: bytes) -> Exchange:
         for piece in pieces:
-            assert self.incoming.feed(piece, client_stays=True) == b""
+            assert self.incoming.feed(piece, client_stays=lambda: True) == b""
         return self
 
     @property
@@ -122,7 +123,9 @@ def test_what_can_become_no_head_is_not_waited_for(raw: bytes) -> None:
 def test_a_switch_gives_back_what_came_behind_it() -> None:
     exchange = Exchange(asks=b"Upgrade: WebSocket\r\n")
 
-    rest = exchange.incoming.feed(b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n\x81\x00", client_stays=True)
+    rest = exchange.incoming.feed(
+        b"HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n\r\n\x81\x00", client_stays=lambda: True
+    )
 
     assert rest == b"\x81\x00"
     assert exchange.incoming.is_switch
