@@ -73,6 +73,12 @@ class Status:
     looked: str = ""
     """When the home was last looked through, as a WARC-Date."""
     waiting: int = 0
+    """Files that the storage does not have yet, as far as this uploader knows."""
+    waiting_bytes: int = 0
+    waiting_since: float = 0.0
+    """When the oldest of them got its last record, in seconds since 1970; 0 when none waits."""
+    copying: str = ""
+    """The file that is handed over at present."""
     handed_over: int = 0
     bytes: int = 0
     removed: int = 0
@@ -95,6 +101,8 @@ class Uploader:
         self._verified: set[str] = set()
         self._listed: set[str] = set()
         self._said: dict[str, str] = {}
+        self._waiting: dict[str, os.stat_result] = {}
+        """The oldest first."""
         self._is_in_trouble = False
         self.status = Status(self._storage.place)
 
@@ -142,7 +150,10 @@ class Uploader:
         for collection in {file.collection for file in files} - self._listed:
             self._take_stock(collection, files)
         waiting = [file for file in files if file.name not in self._done]
-        self.status.looked, self.status.waiting = iso_date(now_micros()), len(waiting)
+        self.status.looked = iso_date(now_micros())
+        found = {file.name: file.warc.stat() for file in waiting}
+        self._waiting = dict(sorted(found.items(), key=lambda item: item[1].st_mtime))
+        self._count_waiting(sum(each.st_size for each in found.values()))
         in_a_row = 0
         for file in waiting:
             if is_over() or in_a_row == _FAILURES_IN_A_ROW:
@@ -171,12 +182,14 @@ class Uploader:
             self._is_in_trouble = True
             self._note_failure(file.name, error)
             return False
+        finally:
+            self.status.copying = ""
         return True
 
     def _hand_over(self, file: Finished, is_over: Callable[[], bool]) -> None:
         if not file.sidecar.exists():
             raise StorageConflict(f"{file.warc} has no sidecar; `ghostfleet repair` writes it")
-        began = time.monotonic()
+        began, self.status.copying = time.monotonic(), file.name
         self._storage.put(file.sidecar, file.sidecar_name, is_over, replace=True)
         if self._storage.put(file.warc, file.name, is_over):
             size, seconds = file.warc.stat().st_size, time.monotonic() - began
@@ -185,8 +198,13 @@ class Uploader:
             self.status.bytes += size
             log.info("%s handed to %s, %d bytes in %.1f s, verified", file.name, self._storage.place, size, seconds)
         self._done.add(file.name)
-        self.status.waiting -= 1
+        self._count_waiting(self.status.waiting_bytes - self._waiting.pop(file.name).st_size)
         self._report()
+
+    def _count_waiting(self, size: int) -> None:
+        self.status.waiting, self.status.waiting_bytes = len(self._waiting), size
+        oldest = next(iter(self._waiting.values()), None)
+        self.status.waiting_since = oldest.st_mtime if oldest else 0.0
 
     def _is_due(self, file: Finished) -> bool:
         keep = self._settings.keep_local_seconds

@@ -17,7 +17,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import metadata
@@ -27,23 +27,21 @@ from typing import Final
 
 from archive.capture import Capture, now_micros
 from archive.dictionary import frame_writer
-from archive.gzipmember import packed, packed_stream, stored_stream
 from archive.openfile import OpenFile
 from archive.place import Place
 from archive.reader import read_record
-from archive.record import RECORD_END, Record, new_id
+from archive.record import Record, new_id
 from archive.repair import Repaired, repair
 from archive.sections import NAME_PATTERN
 from archive.settings import Settings
 from archive.warcinfo import warcinfo_record
 from archive.warcname import warc_name
-from archive.zstdframe import FrameWriter
+from archive.wrapping import gzip_member, zstd_frame
 
 __all__ = ["KeepError", "Repaired", "WarcWriter", "free_bytes", "read_record", "repair"]
 
 log = logging.getLogger(__name__)
 
-_ONE_SHOT_MAX: Final = 1 << 20
 _NAME_TRIES: Final = 5
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 
@@ -203,7 +201,7 @@ class WarcWriter:
 
     def _write(self, file: OpenFile, record: Record) -> Capture | None:
         offset, level = file.size, self._settings.archive.gzip_level
-        for piece in _frame(record, self._zstd) if self._zstd else _member(record, level):
+        for piece in zstd_frame(record, self._zstd) if self._zstd else gzip_member(record, level):
             file.write(piece)
         if record.line is None:
             return None
@@ -256,38 +254,6 @@ def free_bytes(folder: Path) -> int:
         folder = folder.parent
     found = os.statvfs(folder)
     return found.f_bavail * found.f_frsize
-
-
-def _member(record: Record, level: int) -> Iterable[bytes]:
-    """The pieces of the record's gzip member; compressed bodies are not compressed again."""
-    if record.packed:
-        return stored_stream(record.header + record.block.head, _rest(record, record.block.body.chunks()), level)
-    if record.block_length > _ONE_SHOT_MAX:
-        return packed_stream(_rest(record, record.chunks(), record.header), level)
-    return (packed(b"".join(_rest(record, record.chunks(), record.header)), level),)
-
-
-def _frame(record: Record, zstd: FrameWriter) -> Iterable[bytes]:
-    """The pieces of the record's zstd frame; what can't be compressed costs zstd little."""
-    pieces = _rest(record, record.chunks(), record.header)
-    if record.block_length <= _ONE_SHOT_MAX:
-        return (zstd.packed(b"".join(pieces)),)
-    return zstd.packed_stream(pieces, len(record.header) + record.block_length + len(RECORD_END))
-
-
-def _rest(record: Record, chunks: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:
-    """`before`, the chunks that the block ends with, RECORD_END.
-
-    Raises OSError when the chunks are not as long as declared: a spool file that was cut, for instance.
-    """
-    yield before
-    left = record.block_length if before else record.block.body.length
-    for chunk in chunks:
-        left -= len(chunk)
-        yield chunk
-    if left:
-        raise OSError(f"the block of record {record.record_id} lacks {left} of {record.block_length} bytes")
-    yield RECORD_END
 
 
 def _hostname() -> str:

@@ -78,6 +78,7 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
     from waitress.server import create_server
 
     from admin import sockets
+    from admin.uploads import serve_metrics
     from archive.storage import StorageError
     from archive.upload import Uploader
     from dedupdb.captures import Captures
@@ -94,7 +95,9 @@ def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_ur
     stop = threading.Event()
     with captures, Indexer(redis_url or settings.redis.url, captures, settings.home) as index:
         index.reconcile()
-        server = create_server(create_app(captures), sockets=[listener], threads=_CDX_THREADS)
+        app = create_app(captures)
+        serve_metrics(app, uploader)
+        server = create_server(app, sockets=[listener], threads=_CDX_THREADS)
         threading.Thread(target=server.run, name="cdx", daemon=True).start()
         standing.report_ready(cdx=sockets.address(listener))
         if standing.is_alone:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from admin.options import JOB_FAILED, InputError, common, load_settings
 
 if TYPE_CHECKING:
     from archive.settings import Settings
+    from archive.upload import Uploader
 
 
 @click.command("config")
@@ -105,7 +107,7 @@ def upload(home: Path | None, settings_file: Path | None, as_json: bool) -> int:
         uploader = Uploader(settings)
     except StorageError as error:
         raise InputError(str(error)) from error
-    is_well = uploader.look()
+    is_well = uploader.look() if as_json or not sys.stderr.isatty() else _look_live(uploader)
     status = uploader.status
     if as_json:
         click.echo(json.dumps(asdict(status)))
@@ -114,6 +116,16 @@ def upload(home: Path | None, settings_file: Path | None, as_json: bool) -> int:
         for name, why in status.failing.items():
             click.echo(f"{name}: {why}")
     return 0 if is_well and not status.waiting else JOB_FAILED
+
+
+def _look_live(uploader: Uploader) -> bool:
+    """With a line at the bottom of the terminal that tells how far it is."""
+    from rich.console import Console
+
+    from admin.uploads import look_watched
+
+    with Console(stderr=True).status("") as live:
+        return look_watched(uploader, live.update)
 
 
 @click.command("dictionary")

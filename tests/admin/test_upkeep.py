@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,24 @@ def test_upload_hands_finished_files_to_the_storage(settings: Settings, archived
     assert [path.name for path in archived.iterdir()] == [
         path.name for path in (tmp_path / "target/garden/archive").iterdir()
     ]
+
+
+def test_upload_tells_a_terminal_how_far_it_is(settings: Settings, archived: Path, tmp_path: Path) -> None:
+    (settings.home / "ghostfleet.toml").write_text(f'[storage]\nurl = "{tmp_path / "target"}"\n')
+    terminal, theirs = os.openpty()
+    try:
+        with os.fdopen(theirs, "wb", buffering=0) as stderr:
+            done = subprocess.run(
+                [sys.executable, "-m", "admin.cli", "upload", "--home", str(settings.home)],
+                stdout=subprocess.PIPE, stderr=stderr, cwd=ROOT, timeout=100, text=True, check=False,
+                env={**os.environ, "TERM": "xterm", "COLUMNS": "200"},
+            )  # fmt: skip
+            shown = os.read(terminal, 1 << 16)
+    finally:
+        os.close(terminal)
+    assert done.returncode == 0
+    assert b"1 of 1 files" in shown
+    assert done.stdout == f"{tmp_path / 'target'}: 1 files handed over, 0 waiting\n"
 
 
 def test_upload_without_a_storage_says_what_to_set(settings: Settings, archived: Path) -> None:

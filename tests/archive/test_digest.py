@@ -6,8 +6,10 @@ import base64
 import hashlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from archive.digest import NEW_HASHER, Algorithm, algorithm_of, as_indexed, index_text, labelled, parse, same
+from archive.digest import NEW_HASHER, Algorithm, algorithm_of, as_indexed, base32, index_text, labelled, parse, same
 
 SHA1 = hashlib.sha1(b"abc").digest()
 SHA256 = hashlib.sha256(b"abc").digest()
@@ -30,6 +32,11 @@ def test_each_algorithm_has_its_label_and_encoding(algorithm: Algorithm, text: s
     assert index_text(algorithm, taken.digest()) == (indexed or text)
     assert parse(text) == (algorithm, taken.digest())
     assert algorithm_of(indexed or text) == algorithm
+
+
+@given(st.binary(min_size=20, max_size=20))
+def test_base32_is_that_of_the_standard_library(digest: bytes) -> None:
+    assert base32(digest) == base64.b32encode(digest).decode()
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
-"""The dashboard asks for nothing that a running proxy does not export."""
+"""The dashboard asks for nothing that a running proxy, or an indexer that hands files over, does not export."""
 
 from __future__ import annotations
 
 import json
 import re
+import signal
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from commanding import Command
 from proxy_process import ProxyProcess
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "grafana"
@@ -37,6 +39,11 @@ def exported(text: str) -> set[str]:
 def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
     dashboard: dict[str, Any], tmp_path: Path, redis_url: str
 ) -> None:
+    storage = {"GHOSTFLEET_STORAGE__URL": str(tmp_path / "target"), "GHOSTFLEET_ADMIN__CDX_PORT": "0"}
+    with Command("indexer", "--redis-url", redis_url, home=tmp_path / "other", **storage) as indexer:
+        uploads = httpx.get(f"http://{indexer.line(ready=True)['cdx']}/metrics", trust_env=False).text
+        indexer.signal(signal.SIGTERM)
+        assert indexer.ended() == 0, indexer.stderr
     with ProxyProcess(tmp_path / "home", redis_url) as proxy:
         token = (proxy.home / "control.token").read_text("ascii").strip()
         answer = httpx.get(
@@ -48,8 +55,10 @@ def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
 
     assert answer.status_code == 200, "as deploy/grafana/prometheus.yml scrapes it"
     assert exported(answer.text) == exported(main)
-    assert asked(dashboard) - exported(main) == set()
-    assert exported(main) - asked(dashboard) == set(), "what is exported but shown nowhere"
+    ours = exported(main) | exported(uploads)
+    assert len(exported(uploads)) == 8
+    assert asked(dashboard) - ours == set()
+    assert ours - asked(dashboard) == set(), "what is exported but shown nowhere"
 
 
 def test_panels_do_not_overlap_and_have_numbers_of_their_own(dashboard: dict[str, Any]) -> None:
