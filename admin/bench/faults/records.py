@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from archive.zstdframe import Unpacker
+import zstandard
 
 _END: Final = b"\r\n\r\n"
 
@@ -80,17 +80,15 @@ def bare(uri: str) -> str:
 
 def _member(path: Path, data: bytes, at: int) -> tuple[bytes, int]:
     """What is packed from there on, and where it ends."""
-    unpack: Any = Unpacker().frame() if path.name.endswith((".zst", ".zst.open")) else zlib.decompressobj(wbits=31)
-    found, rest = bytearray(), data[at:]
+    is_zstd = ".warc.zst" in path.name
+    unpack: Any = zstandard.ZstdDecompressor().decompressobj() if is_zstd else zlib.decompressobj(wbits=31)
     try:
-        while not unpack.eof and rest:
-            found += unpack.decompress(rest, 1 << 24)
-            rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
-    except (zlib.error, ValueError) as error:
+        found = unpack.decompress(data[at:])
+    except (zlib.error, zstandard.ZstdError) as error:
         raise Torn(f"{path.name} at {at}: {error}") from error
     if not unpack.eof:
         raise Torn(f"{path.name} ends within the record at {at}")
-    return bytes(found), len(data) - len(rest)
+    return found, len(data) - len(unpack.unused_data)
 
 
 def _record(path: Path, offset: int, length: int, data: bytes) -> Stored:
