@@ -11,6 +11,7 @@ from typing import Any, Final
 import zstandard
 
 _END: Final = b"\r\n\r\n"
+_PIECE: Final = 1 << 16
 
 
 class Torn(Exception):
@@ -82,13 +83,16 @@ def _member(path: Path, data: bytes, at: int) -> tuple[bytes, int]:
     """What is packed from there on, and where it ends."""
     is_zstd = ".warc.zst" in path.name
     unpack: Any = zstandard.ZstdDecompressor().decompressobj() if is_zstd else zlib.decompressobj(wbits=31)
+    found, end = bytearray(), at
     try:
-        found = unpack.decompress(data[at:])
+        while not unpack.eof and end < len(data):
+            found += unpack.decompress(data[end : end + _PIECE])
+            end += len(data[end : end + _PIECE])
     except (zlib.error, zstandard.ZstdError) as error:
         raise Torn(f"{path.name} at {at}: {error}") from error
     if not unpack.eof:
         raise Torn(f"{path.name} ends within the record at {at}")
-    return found, len(data) - len(unpack.unused_data)
+    return bytes(found), end - len(unpack.unused_data)
 
 
 def _record(path: Path, offset: int, length: int, data: bytes) -> Stored:
