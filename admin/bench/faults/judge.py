@@ -68,6 +68,10 @@ class _Case:
     def archive(self) -> Path:
         return self.evidence.home / "collections" / self.evidence.collection / "archive"
 
+    def name_of(self, record: Stored) -> str:
+        """The file of a record, as the index names it."""
+        return record.path.relative_to(self.archive).as_posix()
+
     def answers(self) -> list[Stored]:
         """Responses and revisits."""
         return [record for record in self.traces.records if record.kind in _ANSWERS]
@@ -181,7 +185,7 @@ def _revisits(case: _Case) -> Iterator[str]:
 
 def _index(case: _Case) -> Iterator[str]:
     """Records, sidecars and SQL tell the same."""
-    records = {(r.id, r.path.name, r.offset, r.length) for r in case.traces.records if r.kind not in _UNINDEXED}
+    records = {(r.id, case.name_of(r), r.offset, r.length) for r in case.traces.records if r.kind not in _UNINDEXED}
     lines = {(x["id"], x["filename"], int(x["offset"]), int(x["length"])) for x in case.traces.lines}
     yield from (f"record without its line in a sidecar: {one}" for one in sorted(records - lines))
     yield from (f"line in a sidecar without its record: {one}" for one in sorted(lines - records))
@@ -212,7 +216,7 @@ def _published(case: _Case) -> Iterator[str]:
 
 def _log(case: _Case) -> Iterator[str]:
     """A line that names a record is right; each response that was seen has its line."""
-    places = {(r.path.name, r.offset): r for r in case.answers()}
+    places = {(case.name_of(r), r.offset): r for r in case.answers()}
     logged: set[tuple[str, int]] = set()
     for line in case.traces.log:
         place = (line.extra.get("warcFilename"), line.extra.get("warcFileOffset"))

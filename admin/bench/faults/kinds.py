@@ -109,11 +109,11 @@ def _free_disk(scene: Scene) -> None:
 
 def _limit_files(scene: Scene) -> None:
     """A quota of the system's on the size of files: a write comes back short, then fails."""
-    sizes = [path.stat().st_size for path in scene.house.home.glob("collections/*/archive/*")]
+    sizes = [path.stat().st_size for path in scene.house.home.glob("collections/*/archive/**/*.open")]
     for pid in scene.house.recording():
         soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         scene.limits[pid] = soft, hard
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (max(sizes, default=0) + scene.draw.randrange(60_000), hard))
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (min(sizes, default=0) + scene.draw.randrange(40_000), hard))
     scene.until_refused()
     scene.pause(0.1, 1.0)
 

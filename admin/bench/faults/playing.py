@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from admin.bench.faults.house import COLLECTION, DidNotWork, House, wait
 from admin.bench.faults.judge import Evidence, Violation, digest, judge
 from admin.bench.faults.kinds import Kind, Scene
 from admin.bench.faults.origin import Origin
-from archive.source import warc_files
+from archive.place import closed, growing
 
 _CLIENTS: Final = 8
 _MOST_BEFORE: Final = 200
@@ -96,6 +97,7 @@ def _chosen(draw: random.Random) -> dict[str, Any]:
         "proxy.processes": draw.choice([1, 1, 2]),
         "archive.warc_max_bytes": draw.choice([100_000, 1_000_000, 1_000_000_000]),
         "archive.min_free_bytes": draw.choice([0, 0, 1_000_000]),
+        "archive.warc_folder": draw.choice(["", "", "{prefix}/{process}"]),
         "archive.compression": draw.choice(["gzip", "gzip", "gzip", "zstd"]),
         "proxy.keep_alive_seconds": draw.choice([0.5, 30]),
     }
@@ -120,7 +122,7 @@ class _Play:
     def __init__(self, house: House, disk: Folder, origin: Origin, draw: random.Random, found: Episode) -> None:
         self._house, self._disk, self._origin = house, disk, origin
         self._draw, self._found = draw, found
-        self._archive = house.home / "collections" / COLLECTION / "archive"
+        self._folder = house.home / "collections" / COLLECTION
         self._published: dict[str, bytes] = {}
         self._told: list[_Told] = []
 
@@ -131,17 +133,23 @@ class _Play:
             for kind in kinds:
                 self._round(kind)
             self._house.stop()
-            if list(self._archive.glob("*.open")):  # a start mends what nobody could close
+            if list(growing(self._folder)):  # a start mends what nobody could close
                 self._house.start()
                 self._house.stop()
         except DidNotWork as error:
             self._found.violations.append(Violation("the fleet goes on", f"{error}; {self._house.last_words()}"))
-        finally:
+            self._try_again()
+        for told in self._told:
+            told.load.finish()
+        self._sum_up(dedup_is_whole=not any(kind.loses_dedup for kind in kinds))
+
+    def _try_again(self) -> None:
+        """What is judged after a failure is what a new start makes of it, if it can."""
+        with suppress(DidNotWork):
             if self._house.runs:
                 self._house.kill()
-            for told in self._told:
-                told.load.finish()
-        self._sum_up(dedup_is_whole=not any(kind.loses_dedup for kind in kinds))
+            self._house.start()
+            self._house.stop()
 
     def _round(self, kind: Kind) -> None:
         found = Round(kind.name)
@@ -150,7 +158,7 @@ class _Play:
         scene = Scene(self._house, self._disk, self._origin, self._draw, told.load)
         enough = self._draw.randrange(10, _MOST_BEFORE)
         wait(lambda: len(told.load.seen) >= enough, f"{enough} responses", _LOAD_SECONDS)
-        self._published |= {path.name: digest(path) for path in warc_files(self._archive)}
+        self._published |= {place.name: digest(place.warc) for place in closed(self._folder)}
         kind.strike(scene)
         kind.lift(scene)
         found.told_after, told.until = scene.told_after, scene.cut_at or told.until

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from archive.zstdframe import Unpacker
+import zstandard
 
 _END: Final = b"\r\n\r\n"
+_PIECE: Final = 1 << 16
 
 
 class Torn(Exception):
@@ -80,17 +81,18 @@ def bare(uri: str) -> str:
 
 def _member(path: Path, data: bytes, at: int) -> tuple[bytes, int]:
     """What is packed from there on, and where it ends."""
-    unpack: Any = Unpacker().frame() if path.name.endswith((".zst", ".zst.open")) else zlib.decompressobj(wbits=31)
-    found, rest = bytearray(), data[at:]
+    is_zstd = ".warc.zst" in path.name
+    unpack: Any = zstandard.ZstdDecompressor().decompressobj() if is_zstd else zlib.decompressobj(wbits=31)
+    found, end = bytearray(), at
     try:
-        while not unpack.eof and rest:
-            found += unpack.decompress(rest, 1 << 24)
-            rest = unpack.unused_data if unpack.eof else unpack.unconsumed_tail
-    except (zlib.error, ValueError) as error:
+        while not unpack.eof and end < len(data):
+            found += unpack.decompress(data[end : end + _PIECE])
+            end += len(data[end : end + _PIECE])
+    except (zlib.error, zstandard.ZstdError) as error:
         raise Torn(f"{path.name} at {at}: {error}") from error
     if not unpack.eof:
         raise Torn(f"{path.name} ends within the record at {at}")
-    return bytes(found), len(data) - len(rest)
+    return bytes(found), end - len(unpack.unused_data)
 
 
 def _record(path: Path, offset: int, length: int, data: bytes) -> Stored:

@@ -50,7 +50,7 @@ class Traces:
         """Reads everything; nothing may run in the home."""
         found = cls()
         folder = home / "collections" / collection
-        for path in sorted((folder / "archive").glob("*")):
+        for path in _files(folder / "archive"):
             if path.name.endswith((".warc.gz", ".warc.zst")):
                 try:
                     found.records += read_file(path)
@@ -58,7 +58,7 @@ class Traces:
                     found.torn.append(str(error))
             else:
                 found.strays.append(path.name)
-        for path in sorted((folder / "indexes").glob("*")):
+        for path in _files(folder / "indexes"):
             if path.suffix == ".cdxj":
                 found.lines += _lines(path)
             else:
@@ -125,6 +125,10 @@ def columns(home: Path) -> list[str]:
 
 def _database(home: Path) -> str:
     return load({"home": str(home)}, environment={}).database_url.removeprefix("sqlite:///")
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

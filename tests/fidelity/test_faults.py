@@ -1,0 +1,203 @@
+"""The fault campaign in its short form, and the proof that it can fail. Long form: `ghostfleet bench faults`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+from waiting import until
+
+from admin.bench.faults.clients import Load, Seen
+from admin.bench.faults.house import COLLECTION, House
+from admin.bench.faults.judge import Evidence, Verdict, digest, judge
+from admin.bench.faults.kinds import KINDS
+from admin.bench.faults.origin import Origin
+from admin.bench.faults.playing import play
+from admin.bench.faults.records import read_file
+from admin.bench.process import our_command, source_environment
+from frontier.embedded import start_redis
+
+SHORT = ("kill-process", "kill-all", "power-loss")
+
+
+@pytest.mark.timeout(600)
+def test_a_short_campaign_breaks_no_promise(tmp_path: Path) -> None:
+    played = campaign(tmp_path, *SHORT)
+    assert sum(one["lost"] for one in played) == 0
+    assert all(one["seen"] >= 25 for one in played)
+    assert {"kill-process", "kill-all"} <= {one["kind"] for one in played}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(2400)
+def test_a_campaign_of_every_kind_breaks_no_promise(tmp_path: Path) -> None:
+    assert sum(one["lost"] for one in campaign(tmp_path, *KINDS)) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_without_durability_kills_lose_responses() -> None:
+    """The control: the campaign sees a loss where there is one."""
+    found = play([KINDS["kill-all"]] * 4, 1, settings={"proxy.deliver": "at_once"})
+    assert sum(one.lost for one in found.rounds) > 0
+    assert any(violation.promise == "seen is kept" for violation in found.violations)
+
+
+def campaign(folder: Path, *only: str) -> list[dict[str, float]]:
+    """A command of its own, since it makes itself a mount namespace; what it played, once it ended well."""
+    results = folder / "results.json"
+    options = [option for kind in only for option in ("--only", kind)]
+    done = subprocess.run(
+        our_command("bench", "faults", "--rounds", str(len(only)), *options, "--output", str(results)),
+        env=source_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+    homes = json.loads(results.read_text("utf-8"))["homes"]
+    return [one for home in homes for one in home["rounds"]]
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a fleet left that nothing had struck, to be tampered with."""
+
+    evidence: Evidence
+
+    @property
+    def home(self) -> Path:
+        return self.evidence.home
+
+    @property
+    def warc(self) -> Path:
+        return max(
+            (self.home / "collections" / COLLECTION / "archive").glob("*.warc.gz"), key=lambda p: p.stat().st_size
+        )
+
+    @property
+    def sidecar(self) -> Path:
+        return self.home / "collections" / COLLECTION / "indexes" / f"{self.warc.name}.cdxj"
+
+    def judged(self) -> Verdict:
+        return judge(self.evidence)
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[Seen]]]:
+    # A short path: Redis gets its socket in the home.
+    folder = Path(tempfile.mkdtemp(prefix="gf-"))
+    house = House(folder / "home", folder / "log", {})
+    with Origin() as origin:
+        house.start()
+        load = Load(house.address, origin, name="before", clients=4)
+        until(lambda: len(load.seen) >= 150, what="150 responses", within=60)
+        seen = load.finish()
+        house.stop()
+    yield house.home, seen
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def left(untouched: tuple[Path, list[Seen]]) -> Iterator[Left]:
+    home, seen = untouched
+    with tempfile.TemporaryDirectory(prefix="gf-") as folder:
+        copy = Path(shutil.copytree(home, Path(folder) / "home"))
+        (warc,) = (copy / "collections" / COLLECTION / "archive").glob("*.warc.gz")
+        yield Left(Evidence(copy, COLLECTION, seen, logged=seen, published={warc.name: digest(warc)}))
+
+
+def test_what_nothing_struck_is_sound(left: Left) -> None:
+    verdict = left.judged()
+    assert verdict.violations == ()
+    assert verdict.lost == frozenset()
+    assert verdict.revisits > 0
+
+
+def lose_a_response(left: Left) -> None:
+    found = list(read_file(left.warc))
+    gone = next(record for record in found if record.kind == "response")
+    cut(left.warc, gone.offset, gone.length)
+
+
+def cut(path: Path, offset: int, length: int) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:offset] + data[offset + length :])
+
+
+def lose_a_request(left: Left) -> None:
+    gone = [record for record in read_file(left.warc) if record.kind == "request"][-1]
+    cut(left.warc, gone.offset, gone.length)
+
+
+def tear_the_end(left: Left) -> None:
+    left.warc.write_bytes(left.warc.read_bytes()[:-100])
+
+
+def forget_to_close(left: Left) -> None:
+    left.warc.with_name("another.warc.gz.open").touch()
+
+
+def keep_twice(left: Left) -> None:
+    shutil.copy(left.warc, left.warc.with_name("twice.warc.gz"))
+
+
+def change_a_closed_file(left: Left) -> None:
+    data = left.warc.read_bytes()
+    last = [record for record in read_file(left.warc) if record.kind == "request"][-1]
+    left.warc.write_bytes(data + data[last.offset :])
+
+
+def lose_a_line(left: Left) -> None:
+    lines = left.sidecar.read_text("utf-8").splitlines(keepends=True)
+    left.sidecar.write_text("".join(lines[1:]), "utf-8")
+
+
+def lose_a_row(left: Left) -> None:
+    with closing(sqlite3.connect(left.home / "ghostfleet.db")) as database, database:
+        database.execute("DELETE FROM captures WHERE id = (SELECT max(id) FROM captures)")
+
+
+def lose_a_log_line(left: Left) -> None:
+    log = left.home / "log" / "crawl.log"
+    log.write_text("".join(log.read_text("utf-8").splitlines(keepends=True)[1:]), "utf-8")
+
+
+def tear_the_log(left: Left) -> None:
+    log = left.home / "log" / "crawl.log"
+    log.write_bytes(log.read_bytes() + b"2026-11-21T")
+
+
+def forget_an_original(left: Left) -> None:
+    with start_redis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
+        client.delete(next(client.scan_iter(match="gf:{*}:o:*")))
+
+
+@pytest.mark.parametrize(
+    ("tamper", "promise"),
+    [
+        (lose_a_response, "seen is kept"),
+        (lose_a_request, "request and response are both there"),
+        (tear_the_end, "files are whole"),
+        (forget_to_close, "files are whole"),
+        (keep_twice, "record ids are unique"),
+        (change_a_closed_file, "closed files stay"),
+        (lose_a_line, "index and records agree"),
+        (lose_a_row, "index and records agree"),
+        (lose_a_log_line, "crawl.log is right"),
+        (tear_the_log, "crawl.log is right"),
+        (forget_an_original, "Redis and SQL can be made again"),
+    ],
+)
+def test_what_is_broken_is_named(left: Left, tamper: Callable[[Left], None], promise: str) -> None:
+    tamper(left)
+    assert promise in {violation.promise for violation in left.judged().violations}
