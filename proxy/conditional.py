@@ -17,6 +17,7 @@ from archive.capture import now_micros
 from proxy import heads
 from proxy.delivery import Client
 from proxy.history import Earlier, History, may_be_asked
+from proxy.loglines import about
 from proxy.order import Order
 from proxy.refusal import Refused
 from proxy.relay import Exchanging
@@ -111,6 +112,10 @@ class Conditional:
     # -- to the connection ----------------------------------------------------------------------------------------
 
     @property
+    def id(self) -> str:
+        return self._now.id if self._now is not None else ""
+
+    @property
     def wants_no_more(self) -> bool:
         return self._now is not None and self._now.wants_no_more
 
@@ -196,7 +201,7 @@ class Conditional:
                     return
                 client.send(piece)
         except OSError as error:
-            log.error("%s: the spool failed: %s", self._order.url, error)
+            log.error("%s: the spool failed: %s", self._order.url, error, extra=about(self.id))
             self.abort()
 
     def _end(self) -> None:

@@ -18,6 +18,7 @@ from mitmproxy.proxy.context import Context as LayerContext
 from mitmproxy.proxy.layers.tls import TlsFailedClientHook
 
 from proxy.gate import Gate, Refused, Session
+from proxy.loglines import about
 from proxy.relay import Stream
 from proxy.scripts import ScriptFolder
 
@@ -141,16 +142,17 @@ class ClientConnection(asyncio.Protocol):
                     self._execute(command)
         except Exception:
             # A fault of ours must not leave the client waiting, nor let bytes pass unrecorded.
-            log.exception("relaying failed; the connection is cut")
+            exchange = self.stream.exchange if self.stream is not None else None
+            log.exception("relaying failed; the connection is cut", extra=about(exchange.id if exchange else ""))
             self._layer = None
             self.abort()
         finally:
             self._is_running = False
 
-    def refused(self, refused: Refused) -> None:
-        """Count a request that was turned away."""
+    def refused(self, refused: Refused, exchange: str) -> None:
+        """Count a request that was turned away; `exchange` is empty when none had begun."""
         self.house.gate.counts["refused"] += 1
-        log.info("refused %d: %s", refused.status, refused)
+        log.info("refused %d: %s", refused.status, refused, extra=about(exchange))
 
     def pause_reading(self) -> None:
         """Let the client wait with what it has to say."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from archive import crawl_log
@@ -11,10 +12,13 @@ from proxy.failures import Failure
 from proxy.http1 import ResponseHead
 from proxy.keep import Kept, Lost
 from proxy.line import Line
+from proxy.loglines import about
 from proxy.order import Order
 from proxy.refusal import Refused
 from proxy.services import Services
 from proxy.transcript import Transcript
+
+log = logging.getLogger(__name__)
 
 
 class Ending:
@@ -43,6 +47,7 @@ class Ending:
 
     def failed(self, failure: Failure, over: Callable[[], None]) -> None:
         """Nothing to keep: a line in the crawl log, and an answer that says why."""
+        self._log(f"{failure.code} {failure.word} {failure.detail}".rstrip())
         text = f"ghostfleet could not fetch {self._order.url}: {failure.detail or failure.word}\n"
         self._refuse(failure, text, "", over)
 
@@ -53,6 +58,7 @@ class Ending:
     def unreadable(self, raw: bytes, why: str, word: str, over: Callable[[], None]) -> None:
         """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
         self._order.session.note_failure(crawl_log.LOST)
+        self._log(f"{crawl_log.LOST} {word} {why}")
         text = f"ghostfleet could not understand {self._order.url}: {why}; {len(raw)} bytes came\n"
         self._delivery.refuse(502, crawl_log.LOST, word, text)
         self._note(self._transcript.unreadable(self._line.origin, raw, word), over)
@@ -61,6 +67,10 @@ class Ending:
         self._order.session.note_failure(failure.code)
         self._delivery.refuse(failure.status, failure.code, failure.word, text, extra)
         self._note(self._transcript.failure(self._line.origin, failure.logged, failure.annotations), over)
+
+    def _log(self, why: str) -> None:
+        url = self._order.session.spec.redaction.url(self._order.url)
+        log.info("%s: %s", url, why, extra=about(self._transcript.id))
 
     def _note(self, failed: Exchange, over: Callable[[], None]) -> None:
         """A line in the crawl log, unless nothing is kept at all."""

@@ -31,6 +31,7 @@ from proxy.http1 import BadMessage, BodyReader, ResponseHead
 from proxy.incoming import Incoming
 from proxy.leave import Leave
 from proxy.line import Line
+from proxy.loglines import about
 from proxy.order import Order
 from proxy.refusal import Refused
 from proxy.services import Services
@@ -266,10 +267,10 @@ class Fetch:
             else:
                 self._read(data)
         except BadMessage as error:
-            log.info("%s: %s", self.order.url, error, extra={"exchange": self.id})
+            log.info("%s: %s", self._url, error, extra=about(self.id))
             self._unreadable(str(error))
         except OSError as error:
-            log.error("%s: the spool failed: %s", self.order.url, error, extra={"exchange": self.id})
+            log.error("%s: the spool failed: %s", self._url, error, extra=about(self.id))
             self._fail(spool_failure(error))
         if self._delivery.is_full:
             self._line.pause()
@@ -390,6 +391,11 @@ class Fetch:
         if self._watch is not None:
             self._watch.lap(_PHASE_OF[self.stage], self._services.loop.time())
         self.stage = stage
+
+    @property
+    def _url(self) -> str:
+        """For log lines."""
+        return self.order.session.spec.redaction.url(self.order.url)
 
     def _report_slow(self) -> None:
         if self._watch is not None and not self.ends_with_client:

@@ -129,7 +129,8 @@ class Session:
         """What the control port tells of the session."""
         counts = {name: self.counts[name] + self.past.counts.get(name, 0) for name in COUNTS}
         errors = self.errors + Counter(self.past.errors)
-        return {**counts, "in_flight": self.in_flight + self.past.in_flight, "errors": dict(errors)}
+        in_flight = self.in_flight + self.past.in_flight
+        return {**counts, "in_flight": in_flight, "errors": dict(errors), "user_agent": self.spec.user_agent}
 
     def told(self) -> dict[str, Any]:
         """What a process that takes this one's place is told of the session."""

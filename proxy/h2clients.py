@@ -85,6 +85,8 @@ class ClientStream:
 class _All:
     """All streams of a connection as one exchange, for the connection itself."""
 
+    id = ""
+
     def __init__(self, streams: dict[int, ClientStream]) -> None:
         self._streams = streams
 
@@ -161,7 +163,7 @@ class ClientLayer(layer.Layer):
         if data := self._wire.data_to_send():
             yield commands.SendData(self.context.client, data)
         if self._is_closing and not self._streams:
-            yield commands.CloseConnection(self.context.client)
+            self._connection.hang_up()
 
     # -- from the client ------------------------------------------------------------------------------------------
 
@@ -277,18 +279,19 @@ class ClientLayer(layer.Layer):
 
     # -- to the client --------------------------------------------------------------------------------------------
 
-    def _refuse(self, stream: ClientStream, refused: Refused) -> None:
-        self._connection.refused(refused)
+    def _refuse(self, stream: ClientStream, refused: Refused, exchange: str = "") -> None:
+        self._connection.refused(refused, exchange)
         self._spoke(Spoke(stream, heads.refusal(refused.status, refused.word, str(refused), refused.extra), "whole"))
 
     def _break_off(self, stream: ClientStream, refused: Refused) -> None:
         """Give a request up half-way: with an answer of ours, unless the origin's has begun."""
+        exchange = stream.exchange.id if stream.exchange is not None else ""
         self._leave(stream)
         if stream.answer.has_begun:
-            self._connection.refused(refused)
+            self._connection.refused(refused, exchange)
             self._spoke(Spoke(stream, end="abort"))
         else:
-            self._refuse(stream, refused)
+            self._refuse(stream, refused, exchange)
 
     def _spoke(self, event: Spoke) -> None:
         stream = event.stream

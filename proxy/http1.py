@@ -176,10 +176,12 @@ def parse_response(raw: bytes) -> ResponseHead:
 
 def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str]:
     """How the response's body ends, its length if known, and what is doubtful about it (empty: nothing)."""
-    if method == "HEAD" or head.status in (204, 304) or 100 <= head.status < 200:
+    if method == "HEAD" or head.status == 304 or 100 <= head.status < 200:
         return Framing.NONE, 0, ""
     codings = [token for name, value, _ in head.fields if name == b"transfer-encoding" for token in _split(value)]
     lengths = [token for name, value, _ in head.fields if name == b"content-length" for token in _split(value)]
+    if head.status == 204:
+        return Framing.NONE, 0, "a body announced with 204" if codings or set(lengths) - {b"0"} else ""
     if codings and codings != [b"identity"]:
         doubt = "Transfer-Encoding beside Content-Length" if lengths else ""
         if b"chunked" not in codings:

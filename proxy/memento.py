@@ -16,6 +16,7 @@ from archive.settings import Settings
 from archive.source import WarcError
 from proxy.byterange import ByteRange, parse_content_range
 from proxy.http1 import BadMessage, ResponseHead, parse_response
+from proxy.loglines import about
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +58,8 @@ class Wanted:
     date: Micros | None
     range: ByteRange | None
     is_conditional: bool
+    exchange: str = ""
+    """Its id in log lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +96,8 @@ class Archive:
             try:
                 memento = self._open(shown, wanted)
             except (OSError, WarcError, BadMessage) as error:
-                log.warning("%s of %s can't be replayed: %s", capture.record_id, capture.url, error)
+                reason = "%s of %s can't be replayed: %s"
+                log.warning(reason, capture.record_id, capture.url, error, extra=about(wanted.exchange))
                 continue
             if memento is not None:
                 return memento
@@ -163,11 +167,21 @@ def _memento(head: ResponseHead, capture: Capture, length: int, record: StoredRe
         b"HTTP/1.1 %d %s\r\n" % (status, head.reason if status == head.status else _phrase(status))
         + fields
         + extra
-        + (b"" if status in _NO_BODY else b"Content-Length: %d\r\n" % (stop - start))
+        + _length_line(head, capture, status, stop - start)
         + f"Memento-Datetime: {date}\r\n\r\n".encode()
     )
     pieces = _slice(record.payload(), start, stop) if has_body else iter(())
     return Memento(answer, stop - start if has_body else 0, pieces, record.close)
+
+
+def _length_line(head: ResponseHead, capture: Capture, status: int, length: int) -> bytes:
+    """What was captured by HEAD has the length that the origin told, if it did."""
+    if status in _NO_BODY:
+        return b""
+    if capture.method != "HEAD":
+        return b"Content-Length: %d\r\n" % length
+    told = head.get(b"content-length")
+    return b"Content-Length: %s\r\n" % told if told is not None and told.isdigit() else b""
 
 
 def _kept_lines(head: ResponseHead) -> Iterator[bytes]:

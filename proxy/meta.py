@@ -27,6 +27,7 @@ METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 class Answered:
     """A request that was answered as it was read; nothing of it is left to do."""
 
+    id = ""
     request_is_whole = True
     wants_no_more = False
     ends_with_client = False

@@ -30,6 +30,10 @@ class Patch:
         self._now: Exchanging = replay(self._missed)
 
     @property
+    def id(self) -> str:
+        return self._now.id
+
+    @property
     def request_is_whole(self) -> bool:
         return self._now.request_is_whole
 

@@ -22,6 +22,7 @@ from typing import Final
 from archive.capture import Capture, Exchange
 from archive.settings import Settings
 from proxy.keep import Keeper, Kept, Later, Lost, Outcome
+from proxy.loglines import about
 from proxy.plan import Derived
 
 log = logging.getLogger(__name__)
@@ -164,7 +165,8 @@ class Recorder:
                 patient=lambda position: not self._stopping and batch[position].since > patience,
             )
         except Exception as error:  # the one place that must not let anything pass: see the module's docstring
-            log.exception("keeping a batch of %d exchanges failed", len(batch))
+            ids = [waiting.item.id for waiting in batch if isinstance(waiting.item, Exchange)]
+            log.exception("keeping a batch of %d exchanges failed", len(batch), extra={"exchanges": ids})
             outcomes = [Lost(f"{type(error).__name__}: {error}")] * len(batch)
         answers: list[tuple[_Waiting, Kept | Lost]] = []
         later: list[_Waiting] = []
@@ -176,8 +178,8 @@ class Recorder:
         self._in_hand = len(later)
         if answers:
             failure = next((outcome.reason for _, outcome in answers if isinstance(outcome, Lost)), "")
-            if failure and failure != self.last_failure:
-                log.error("not kept: %s", failure)
+            if failure:
+                _log_lost(answers)
             self.last_failure = failure
             if self._stopping and failure:
                 self.unfinished = f"at the end not everything was kept: {failure}"
@@ -213,4 +215,14 @@ def _answer_all(answers: list[tuple[_Waiting, Kept | Lost]]) -> None:
         try:
             item.answer(outcome)
         except Exception:
-            log.exception("answering for %s failed", item.item.url)
+            log.exception("answering for %s failed", item.item.url, extra=_about(item.item))
+
+
+def _log_lost(answers: list[tuple[_Waiting, Kept | Lost]]) -> None:
+    for waiting, outcome in answers:
+        if isinstance(outcome, Lost):
+            log.error("%s is not kept: %s", waiting.item.url, outcome.reason, extra=_about(waiting.item))
+
+
+def _about(item: Exchange | Derived) -> dict[str, str]:
+    return about(item.id) if isinstance(item, Exchange) else {}

@@ -3,6 +3,8 @@
 What is sent to the origin is never changed. Fields are looked for in the URL's query (and so in the record's target
 URI, in `Referer` and in the log), and in bodies of forms (urlencoded, multipart) and of JSON. A body that can't be
 looked into - of another kind, encoded, cut short or larger than 4 MiB - is left out whole: in doubt nothing is told.
+So are a client's WebSocket messages, which are looked into when they are JSON (also behind the digits that Socket.IO
+puts before it) or pairs of a form.
 The recorded head then says the recorded body's length, and the record names what is missing in `WARC-Redacted`.
 Responses are recorded as they came.
 """
@@ -22,6 +24,8 @@ REDACTED: Final = "redacted"
 _MARK: Final = REDACTED.encode()
 _MAX_BODY: Final = 4_194_304
 _BOUNDARY: Final = re.compile(rb'(?i);\s*boundary=(?:"([^"]{1,70})"|([^;"\s]{1,70}))')
+_DIGITS: Final = re.compile(rb"[0-9]{1,9}")
+_PAIRS: Final = re.compile(rb"[^=&\s]+=[^&]*(?:&[^=&\s]+=[^&]*)*")
 _FIELD_NAME: Final = re.compile(
     rb'(?i)^content-disposition:[^\r\n]*?[;\s]name=(?:"([^"\r\n]*)"|([^;"\s]+))', re.MULTILINE
 )
@@ -67,6 +71,26 @@ class Redaction:
         lines = [text for text in lines if _name(text) not in ("content-length", "transfer-encoding")]
         lines.append(b"Content-Length: %d\r\n" % len(body))
         return Message(b"".join(lines) + b"\r\n", Body((body,), None, len(body))), tuple(dict.fromkeys(missing))
+
+    def message(self, payload: bytes, *, is_text: bool) -> tuple[bytes, tuple[str, ...]]:
+        """A client's WebSocket message to record, and what is missing of it: names, or `message` for all of it."""
+        missing: list[str] = []
+        lead = _DIGITS.match(payload)
+        plain = payload[lead.end() :] if lead else payload
+        if not plain:
+            return payload, ()
+        kind = b"application/json" if plain[:1] in (b"{", b"[") else b"application/x-www-form-urlencoded"
+        try:
+            if not is_text or (kind != b"application/json" and not _PAIRS.fullmatch(payload)):
+                raise _Opaque
+            kept = self._form(plain if kind == b"application/json" else payload, kind, missing)
+        except _Opaque:
+            return b"", ("message",)
+        if not missing:
+            return payload, ()
+        return payload[: len(payload) - len(plain)] + kept if kind == b"application/json" else kept, tuple(
+            dict.fromkeys(missing)
+        )
 
     def _header(self, line: bytes, missing: list[str]) -> bytes:
         name, colon, value = line.partition(b":")

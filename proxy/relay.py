@@ -30,6 +30,10 @@ class Exchanging(Protocol):
     """An exchange under way, as the client's side sees it."""
 
     @property
+    def id(self) -> str:
+        """What all log lines about it have in common; empty for what is not logged."""
+
+    @property
     def request_is_whole(self) -> bool:
         """Whether the request's last byte is here."""
 
@@ -196,10 +200,10 @@ class RelayLayer(layer.Layer):
         stream = self._connection.stream
         self._left()
         if stream is not None and stream.has_begun:
-            self._connection.refused(refused)
+            self._connection.refused(refused, _id(stream))
             self._connection.abort()
         else:
-            yield from self._answer(refused)
+            yield from self._answer(refused, _id(stream))
 
     def _next_request(self) -> layer.CommandGenerator[None]:
         if self._buffer[:1] in (b"\r", b"\n"):
@@ -252,10 +256,10 @@ class RelayLayer(layer.Layer):
             data, self._buffer = self._buffer, b""
             yield from self._child.handle_event(events.DataReceived(self.context.client, data))
 
-    def _answer(self, refused: Refused) -> layer.CommandGenerator[None]:
+    def _answer(self, refused: Refused, exchange: str = "") -> layer.CommandGenerator[None]:
         """Refuse a request; the connection's state may be in doubt, so it is closed."""
         self._closing = True
-        self._connection.refused(refused)
+        self._connection.refused(refused, exchange)
         yield commands.SendData(self.context.client, heads.refusal(refused.status, refused.word, str(refused)))
         self._connection.linger()
 
@@ -287,6 +291,10 @@ class RelayLayer(layer.Layer):
                 self._connection.linger()
             else:
                 yield commands.CloseConnection(self.context.client)
+
+
+def _id(stream: Stream | None) -> str:
+    return stream.exchange.id if stream is not None and stream.exchange is not None else ""
 
 
 type MakeRelay = Callable[[LayerContext, Tunnel | None], RelayLayer]

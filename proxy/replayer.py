@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
@@ -13,11 +14,13 @@ from typing import Final
 from archive.capture import Micros, parse_date
 from archive.holdings import StorageError
 from archive.source import WarcError
+from dedupdb.captures import CapturesError
 from proxy import heads
 from proxy.byterange import parse_range
 from proxy.delivery import Client
 from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead
+from proxy.loglines import about
 from proxy.memento import Archive, Memento, Wanted
 
 log = logging.getLogger(__name__)
@@ -61,6 +64,7 @@ class Replayer:
             method=head.method,
             date=_date(head, session),
             range=parse_range(head.get(b"range")),
+            exchange=uuid.uuid4().hex,
             is_conditional=head.get(b"if-none-match") is not None or head.get(b"if-modified-since") is not None,
         )
         replay = Replay(wanted, head.keep_alive, framing, length, session, client, self, missed)
@@ -109,6 +113,7 @@ class Replay:
         replayer: Replayer,
         missed: Callable[[], None] | None,
     ) -> None:
+        self.id = wanted.exchange
         self._missed = missed
         self._wanted = wanted
         self._has_begun = False
@@ -168,17 +173,27 @@ class Replay:
             self._unavailable(504, error)
         except StorageError as error:
             self._unavailable(503, error)
+        except CapturesError as error:
+            self._index_failed(error)
         except (OSError, WarcError) as error:
-            log.warning("replay of %s broke off: %s", self._wanted.url, error)
+            log.warning("replay of %s broke off: %s", self._wanted.url, error, extra=about(self.id))
         finally:
             client, self._client = self._client, None
             if client is not None:  # whatever went wrong: nobody else will answer it
                 client.abort()
             self._session.ended()
 
-    def _unavailable(self, status: int, error: Exception) -> None:
+    def _index_failed(self, error: CapturesError) -> None:
+        """Nobody knows what the archive has: in patch mode it is fetched, which at worst keeps it twice."""
+        if self._missed is None:
+            self._unavailable(503, error, "index-away")
+            return
+        log.warning("%s is fetched without a look into the archive: %s", self._wanted.url, error, extra=about(self.id))
+        self._miss()
+
+    def _unavailable(self, status: int, error: Exception, word: str = "storage-away") -> None:
         """The archive has it and can't get at it: no 404, and no reason to fetch it anew. Broken off when begun."""
-        log.warning("replay of %s: %s", self._wanted.url, error)
+        log.warning("replay of %s: %s", self._wanted.url, error, extra=about(self.id))
         if self._has_begun:
             return
         self._session.counts["urls"] += 1
@@ -186,7 +201,7 @@ class Replay:
         self._session.errors[str(status)] += 1
         client, self._client = self._client, None
         if client is not None:
-            client.send(heads.refusal(status, "storage-away", str(error)))
+            client.send(heads.refusal(status, word, str(error)))
             client.finish(keep_alive=False)
 
     async def _send(self, memento: Memento) -> None:

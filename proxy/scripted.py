@@ -30,6 +30,7 @@ from proxy.delivery import Client
 from proxy.flowsides import ClientSide, OriginSide, is_endless, request_flow, response_flow, sent_head
 from proxy.gate import Session
 from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
+from proxy.loglines import about
 from proxy.policy import Policy
 from proxy.refusal import Refused
 from proxy.relay import Exchanging
@@ -74,6 +75,7 @@ class Scripted:
         services: Services,
     ) -> None:
         """`fetch` starts what gets a request in absolute form; it may raise Refused or BadMessage."""
+        self.id = uuid.uuid4().hex
         self._asking = asking
         self._scripts = scripts
         self._services = services
@@ -190,7 +192,8 @@ class Scripted:
                     self._execute(command)
         except Exception as error:  # a script's streaming function raises in here
             self._services.gate.counts["script_errors"] += 1
-            log.error("%s: a script broke its flow: %r", self._asking.target.url, error, exc_info=error)
+            url = self._asking.target.url
+            log.error("%s: a script broke its flow: %r", url, error, exc_info=error, extra=about(self.id))
             self._events.clear()
             self._give_up(f"a script failed: {error}")
         finally:
@@ -297,7 +300,7 @@ class Scripted:
             return
         session.began()
         line = Exchange(
-            id=uuid.uuid4().hex,
+            id=self.id,
             context=asking.policy.context,
             method=asking.head.method,
             url=asking.target.url,

@@ -11,7 +11,8 @@ Chrome's DevTools protocol:
 * `payloadData`: text where the opcode is 1, Base64 of the bytes otherwise. Text that is no UTF-8 is in Base64 as well
   and says `"base64": true`. Fragments are put together (`fragments` tells how many) and permessage-deflate is
   taken off where it was agreed on; what can't be unpacked stays as it came and says `"compressed": true`; what is
-  longer than 16 MiB is cut there and says `"truncated": true`.
+  longer than 16 MiB is cut there and says `"truncated": true`. Where a session blackens form fields, they are looked
+for in what the client says (see `proxy.redaction`), and `redacted` names what is missing.
 
 A line with `error` instead of an opcode says that one side stopped speaking WebSocket. The last line has type "end"
 and `reason`: "closed" behind the close frames of both sides, otherwise the WARC-Truncated of its record. A long
@@ -23,6 +24,7 @@ from __future__ import annotations
 import logging
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -31,12 +33,15 @@ from archive.sections import ProxySettings
 from proxy.frames import CLOSE, TEXT, Deflate, FrameReader, Inflater, SocketMessage
 from proxy.gate import Session
 from proxy.keep import Kept, Lost
+from proxy.loglines import about
 from proxy.plan import Derived
 from proxy.spool import Spool
 
 log = logging.getLogger(__name__)
 
 CONTENT_TYPE: Final = "application/jsonl"
+_CONTROL: Final = 8
+"""This bit of an opcode: what the protocol itself says."""
 RESOURCE_TYPE: Final = ("WARC-Resource-Type", "websocket")
 
 
@@ -59,7 +64,10 @@ class SocketLog:
         settings: ProxySettings,
         recorder: Keeping,
         spool_folder: Path,
+        exchange: str = "",
     ) -> None:
+        """`exchange` is the handshake's, for log lines."""
+        self._exchange, self._redaction = exchange, session.spec.redaction
         self._url, self._context, self._session = url, context, session
         self._settings, self._recorder, self._spool_folder = settings, recorder, spool_folder
         self._sent = FrameReader(self._said("send"), Inflater(forgets=deflate.client_forgets) if deflate else None)
@@ -112,7 +120,7 @@ class SocketLog:
             try:
                 self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})
             except OSError as error:
-                log.error("%s: the end of what was said can't be spooled: %s", self._url, error)
+                log.error("%s: the end of what was said can't be spooled: %s", self._url, error, extra=self._about)
             self._flush(reason)
         self._check_over()
 
@@ -123,6 +131,10 @@ class SocketLog:
             spool.close()
         self._waiting.clear()
         self._check_over()
+
+    @property
+    def _about(self) -> dict[str, str]:
+        return about(self._exchange)
 
     def _new_spool(self) -> Spool:
         return Spool(self._settings.spool_bytes, self._spool_folder)
@@ -136,7 +148,14 @@ class SocketLog:
             self._session.counts["messages"] += 1
             if message.opcode == CLOSE:
                 self._closed_by.add(kind)
-            self._write(_line(kind, message))
+            missing: tuple[str, ...] = ()
+            if kind == "send" and self._redaction.fields and not message.opcode & _CONTROL:
+                payload, missing = self._redaction.message(
+                    message.payload, is_text=message.opcode == TEXT and not message.is_packed
+                )
+                message = replace(message, payload=payload)
+            line = _line(kind, message)
+            self._write({**line, "redacted": missing} if missing else line)
 
         return tell
 
@@ -168,7 +187,7 @@ class SocketLog:
         try:
             body = spool.message().body
         except OSError as error:
-            log.error("%s: %d bytes of what was said are lost: %s", self._url, spool.length, error)
+            log.error("%s: %d bytes of what was said are lost: %s", self._url, spool.length, error, extra=self._about)
             spool.close()
             self._note_loss()
             return

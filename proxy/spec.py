@@ -48,7 +48,8 @@ class SessionSpec:
     egress: str | None = None
     """The proxy to go out by, as `proxy.egress.parse` reads it; None is what the setting proxy.egress says."""
     user_agent: str | None = None
-    """A note of what the session's client calls itself; told with the session, never sent."""
+    """A note of what the session's client calls itself; told with the session's counts, never sent or recorded: each
+    recorded request has what was really sent."""
     wishes: Wishes = NOTHING
     redaction: Redaction = NOTHING_REDACTED
     scripts: tuple[str, ...] = ()

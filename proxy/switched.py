@@ -11,6 +11,7 @@ from proxy.delivery import Delivery
 from proxy.frames import agreed_deflate
 from proxy.http1 import ResponseHead
 from proxy.keep import Kept, Lost
+from proxy.loglines import about
 from proxy.order import Order
 from proxy.services import Services
 from proxy.socketlog import SocketLog
@@ -28,6 +29,7 @@ class Switched:
         self, order: Order, delivery: Delivery, services: Services, end: Callable[[Truncation | None], None]
     ) -> None:
         self._order = order
+        self._exchange = ""
         self._delivery = delivery
         self._services = services
         self._end = end
@@ -42,6 +44,7 @@ class Switched:
 
     def keep_handshake(self, handshake: Exchange, head: ResponseHead) -> None:
         """The handshake is kept as an exchange of its own; what is said behind it belongs to its record."""
+        self._exchange = handshake.id
         self._order.session.began()
         self._socket = socket = SocketLog(
             handshake.url,
@@ -51,6 +54,7 @@ class Switched:
             self._services.settings,
             self._services.recorder,
             self._services.spool_folder,
+            handshake.id,
         )
         self._services.recorder.submit(handshake, lambda outcome: self._handshake_kept(socket, outcome, len(head.raw)))
 
@@ -93,5 +97,5 @@ class Switched:
         try:
             (self._socket.sent if by_client else self._socket.received)(data)
         except OSError as error:
-            log.error("%s: the spool failed: %s", self._order.url, error)
+            log.error("%s: the spool failed: %s", self._order.url, error, extra=about(self._exchange))
             self._end("unspecified")

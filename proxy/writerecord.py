@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Mapping
 from typing import Final
 
@@ -66,6 +67,7 @@ class WriteRecord:
     ) -> None:
         if framing is not Framing.LENGTH:
             raise Refused(400, f"{head.method} needs a Content-Length")
+        self.id = uuid.uuid4().hex
         self._head = head
         self._url = url
         self._policy = policy

@@ -21,6 +21,16 @@ def test_each_signal_is_counted_and_ends_the_wait() -> None:
         until(interrupts.in_haste, what="the second signal to be noticed")
 
 
+def test_a_hang_up_asks_for_a_restart_where_there_is_one() -> None:
+    with Interrupts(restarts=True) as interrupts:
+        os.kill(os.getpid(), signal.SIGHUP)
+        until(lambda: interrupts.asked_to_restart, what="the signal to be noticed")
+        assert not interrupts.asked_to_stop
+    with Interrupts() as interrupts:
+        os.kill(os.getpid(), signal.SIGHUP)
+        until(lambda: interrupts.asked_to_stop, what="the signal to be noticed")
+
+
 def test_another_thread_can_end_the_wait_without_a_signal() -> None:
     with Interrupts() as interrupts:
         threading.Thread(target=interrupts.wake).start()

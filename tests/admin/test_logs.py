@@ -11,6 +11,7 @@ import httpx
 import pytest
 from chain_site import ChainSite
 from commanding import Command
+from origin import RawOrigin, Send
 from waiting import until
 
 from admin.logformat import JsonFormatter, TextFormatter, redacted
@@ -85,6 +86,28 @@ def test_secrets_are_in_no_traceback(formatter: logging.Formatter) -> None:
 )
 def test_everything_else_stays_as_it_is(text: str) -> None:
     assert redacted(text) == text
+
+
+def test_one_failed_exchange_is_followed_by_its_id(settings: Settings) -> None:
+    """It can't be understood, is slow, and what came of it can't be kept: every line of that has one id."""
+    settings.collection("default").mkdir(parents=True)
+    settings.archive_dir("default").touch()
+    environment = {"GHOSTFLEET_LOGS__FORMAT": "json", "GHOSTFLEET_PROXY__SLOW_SECONDS": "0.000001"}
+    log = settings.home / "logs" / "proxy-0.log"
+    with RawOrigin("127.0.1.73") as origin:
+        origin.script("/nonsense", Send(b"HTTP/1.1 nonsense\r\n\r\n"))
+        with Command("proxy", "--port", "0", "--allow-private", home=settings.home, **environment) as fleet:
+            address = fleet.line(ready=True)["proxy"]
+            with httpx.Client(proxy=f"http://{address}", trust_env=False, timeout=30) as client:
+                assert client.get(origin.url("/nonsense")).status_code == 502
+            until(lambda: "slow: " in log.read_text("utf-8"), what="the slow exchange in the log")
+            fleet.signal(15)
+            fleet.ended()
+
+    lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
+    about = [line for line in lines if origin.url("/nonsense") in line["message"]]
+    assert {line["logger"] for line in about} == {"proxy.fetch", "proxy.ending", "proxy.recorder", "proxy.slow"}
+    assert len({line["exchange"] for line in about}) == 1
 
 
 def test_a_fleet_logs_in_json_and_its_slow_exchanges_with_their_id(settings: Settings, site: ChainSite) -> None:

@@ -78,6 +78,37 @@ def test_a_killed_child_is_replaced_and_told_of(supervisor: Supervisor, role: Ma
     assert notices == ["one was killed by SIGKILL and starts again"]
 
 
+def test_a_child_that_is_replaced_ends_once_the_other_is_ready(
+    supervisor: Supervisor, role: MakeRole, notices: list[str], tmp_path: Path
+) -> None:
+    post = supervisor.start(role("one"))
+    supervisor.wait_ready([post], 30)
+    old = post.child
+
+    supervisor.replace(post, role("one"), 30)
+
+    assert post.child.is_ready
+    until(lambda: _ticked(supervisor) and old.exit_code is not None, what="the old child's end")
+    assert (old.exit_code, (tmp_path / "order").read_text(), notices, post.restarts) == (0, "one\n", [], 0)
+
+
+@pytest.mark.parametrize(("mode", "why"), [("refuse", "the disk is full"), ("crash", "one ended with code 3")])
+def test_a_child_stays_when_the_other_can_not_serve(
+    supervisor: Supervisor, role: MakeRole, mode: str, why: str
+) -> None:
+    post = supervisor.start(role("one"))
+    supervisor.wait_ready([post], 30)
+    before = post.child
+
+    with pytest.raises(StartError, match=why):
+        supervisor.replace(post, role("one", mode), 30)
+
+    assert post.child is before
+    assert _ticked(supervisor)
+    assert before.exit_code is None
+    assert post.role.arguments[0] == "serve"
+
+
 def test_what_a_killed_child_left_running_ends_with_it(supervisor: Supervisor, role: MakeRole, tmp_path: Path) -> None:
     post = supervisor.start(role("one", "parent"))
     supervisor.wait_ready([post], 30)

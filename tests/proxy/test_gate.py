@@ -293,6 +293,7 @@ class TestSession:
             "relayed": 0,
             "in_flight": 0,
             "errors": {"not-kept": 1, "-2": 1},
+            "user_agent": None,
         }
         assert session.page_record == page.record_id
 

@@ -11,6 +11,8 @@ from proxy.http1 import (
     response_framing,
 )
 
+ANNOUNCED = "a body announced with 204"
+
 
 class TestResponse:
     @pytest.mark.parametrize(
@@ -121,9 +123,23 @@ class TestResponse:
         assert response_framing(head, "GET") == (Framing.CHUNKED, 0, "Transfer-Encoding in HTTP/1.0")
 
     @pytest.mark.parametrize(
-        ("status", "method"), [(204, "GET"), (304, "GET"), (103, "GET"), (200, "HEAD"), (404, "HEAD")]
+        ("status", "method"), [(304, "GET"), (103, "GET"), (204, "HEAD"), (200, "HEAD"), (404, "HEAD")]
     )
     def test_without_a_body_whatever_its_head_says(self, status: int, method: str) -> None:
         head = parse_response(b"HTTP/1.1 %d X\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" % status)
 
         assert response_framing(head, method) == (Framing.NONE, 0, "")
+
+    @pytest.mark.parametrize(
+        ("line", "doubt"),
+        [
+            ("Content-Length: 0", ""),
+            ("X: y", ""),
+            ("Content-Length: 5", ANNOUNCED),
+            ("Transfer-Encoding: x", ANNOUNCED),
+        ],
+    )
+    def test_a_body_announced_where_there_is_none_makes_the_next_message_uncertain(self, line: str, doubt: str) -> None:
+        head = parse_response(f"HTTP/1.1 204 No Content\r\n{line}\r\n\r\n".encode())
+
+        assert response_framing(head, "GET") == (Framing.NONE, 0, doubt)

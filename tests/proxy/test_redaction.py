@@ -36,6 +36,27 @@ def test_a_field_becomes_a_word_and_the_length_follows() -> None:
     assert missing == ("field password",)
 
 
+@pytest.mark.parametrize(
+    ("said", "recorded", "missing"),
+    [
+        (b'{"user": "me", "password": "hunter2"}', b'{"user": "me", "password": "redacted"}', ("field password",)),
+        (b'42["login",{"password":"hunter2"}]', b'42["login", {"password": "redacted"}]', ("field password",)),
+        (b"user=me&password=hunter2", b"user=me&password=redacted", ("field password",)),
+        (b'{"user":"me"}', b'{"user":"me"}', ()),
+        (b"2", b"2", ()),
+        (b"", b"", ()),
+        (b"password hunter2", b"", ("message",)),
+        (b'{"password": "hunt', b"", ("message",)),
+    ],
+)
+def test_a_message_of_a_websocket_is_looked_into(said: bytes, recorded: bytes, missing: tuple[str, ...]) -> None:
+    assert PASSWORD.message(said, is_text=True) == (recorded, missing)
+
+
+def test_a_binary_message_is_left_out() -> None:
+    assert PASSWORD.message(b'{"password": 1}', is_text=False) == (b"", ("message",))
+
+
 def test_a_file_that_is_a_secret_goes_whole_and_the_rest_stays() -> None:
     body = (
         b'--b\r\nContent-Disposition: form-data; name="user"\r\n\r\nme\r\n'

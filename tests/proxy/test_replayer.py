@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import socket
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import formatdate
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +55,8 @@ def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
                     origin.script(path, Send(response(PAGE, b"Content-Type: text/plain")))
                 client.ask(request("plain", origin.url(path)))
             client.ask(request("plain", origin.url("/form"), method="POST", body=b"a=b"))
+            origin.script("/asked-by-head", Send(b"HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\n"))
+            client.ask(request("plain", origin.url("/asked-by-head"), method="HEAD"))
         proxy.control("DELETE", f"/sessions/{recording['id']}")
         proxy.index()
         visits = len(origin.visits)
@@ -103,6 +107,29 @@ def test_several_requests_share_a_connection(stage: Stage) -> None:
 
     assert [reply.status for reply in replies] == [200, 200, 404, 200]
     assert replies[1].body == FILM
+
+
+def test_what_was_captured_by_head_has_the_length_that_was_told(stage: Stage) -> None:
+    reply = stage.get("/asked-by-head", method="HEAD")
+
+    assert (reply.status, reply.header("Content-Length"), reply.body) == (200, "12345", b"")
+
+
+def test_without_its_index_replay_says_so_and_patch_fetches(tmp_path: Path, redis_url: str, origin: RawOrigin) -> None:
+    with ProxyProcess(tmp_path / "home", redis_url, {"proxy.mode": "patch"}) as proxy:
+        replay = proxy.session(mode="replay", listen=True)
+        with sqlite3.connect(proxy.home / "ghostfleet.db") as database:
+            database.execute("DROP TABLE captures")
+
+        with proxy.connect() as client, proxy.connect((replay["host"], replay["port"])) as other:
+            replies = [client.ask(request("plain", origin.url(path))) for path in ("/one", "/two")]
+            away = other.ask(request("plain", origin.url("/one")))
+
+        assert [reply.status for reply in replies] == [200, 200]
+        assert len(origin.asked("/one")) == 1
+        assert (away.status, away.header("Ghostfleet-Error")) == (503, "0 index-away")
+        assert f"{origin.url('/one')} is fetched without a look into the archive" in proxy.log.read_text()
+        assert proxy.kept(origin.url("/two"))
 
 
 def test_a_head_has_no_body(stage: Stage) -> None:

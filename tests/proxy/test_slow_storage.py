@@ -53,7 +53,8 @@ class Listener:
     def send(self, data: bytes) -> None:
         self.heard += data
 
-    def finish(self, *, keep_alive: bool) -> None:
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        self.send(last)
         self.over.set()
 
     def abort(self) -> None:

@@ -15,6 +15,7 @@ from archive.sections import ProxySettings
 from proxy.gate import Session, SessionSpec
 from proxy.keep import Kept, Lost
 from proxy.plan import Derived
+from proxy.redaction import Redaction
 from proxy.socketlog import SocketLog
 
 HANDSHAKE = "6f1a7c1e-0000-4000-8000-000000000009"
@@ -61,6 +62,22 @@ def test_what_ends_before_its_handshake_is_kept_waits_for_it(log: SocketLog, des
     assert item.concurrent_to == HANDSHAKE
     assert [line["type"] for line in lines] == ["receive", "end"]
     assert session.counts["messages"] == 1
+
+
+def test_what_the_client_says_is_redacted(desk: Desk, tmp_path: Path) -> None:
+    session = Session(SessionSpec("news", redaction=Redaction(fields=frozenset({"password"}))))
+    log = SocketLog("http://a.org/", Context("news"), session, None, ProxySettings(), desk, tmp_path)
+    log.sent(frame(TEXT, b'{"password": "hunter2"}', mask=b"mask") + frame(TEXT, b"hunter2", mask=b"mask"))
+    log.received(frame(TEXT, b"welcome"))
+    log.handshake_kept(HANDSHAKE)
+    log.end(None, lambda: None)
+
+    ((item, _),) = desk.items
+    text = b"".join(item.body.chunks())
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert b"hunter2" not in text
+    assert [line.get("payloadData") for line in lines] == ['{"password": "redacted"}', "", "welcome", None]
+    assert [line.get("redacted") for line in lines] == [["field password"], ["message"], None, None]
 
 
 def test_without_its_handshake_nothing_is_kept_and_it_is_over(log: SocketLog, desk: Desk) -> None:
