@@ -225,6 +225,9 @@ class ProxySettings(Section):
     http2: bool = Field(
         False, description="offer HTTP/2 to clients within CONNECT: fewer handshakes, but more CPU for each exchange"
     )
+    request_seconds: float = Field(
+        60, gt=0, description="longest time a client may take for the head of a request, or for its TLS handshake"
+    )
     connect_seconds: float = Field(20, gt=0, description="longest wait for a connection, TLS included")
     first_byte_seconds: float = Field(60, gt=0, description="longest wait for the first byte of a response")
     idle_seconds: float = Field(60, gt=0, description="longest silence within a response")
