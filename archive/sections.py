@@ -228,6 +228,9 @@ class ProxySettings(Section):
     http2_origins: bool = Field(
         False, description="offer HTTP/2 to origins; records then have the messages as HTTP/1.1, and WARC-Protocol: h2"
     )
+    request_seconds: float = Field(
+        60, gt=0, description="longest time a client may take for the head of a request, or for its TLS handshake"
+    )
     connect_seconds: float = Field(20, gt=0, description="longest wait for a connection, TLS included")
     first_byte_seconds: float = Field(60, gt=0, description="longest wait for the first byte of a response")
     idle_seconds: float = Field(60, gt=0, description="longest silence within a response")

@@ -29,6 +29,7 @@ class Clock:
         self, settings: Settings, parts: Parts, connections: Mapping[str, ClientConnection], rates: Rates
     ) -> None:
         self._keep_alive_seconds = settings.proxy.keep_alive_seconds
+        self._request_seconds = settings.proxy.request_seconds
         self._parts = parts
         self._connections = connections
         self._rates = rates
@@ -62,7 +63,10 @@ class Clock:
 
     def _close_idle_clients(self, now: float) -> None:
         for connection in list(self._connections.values()):
-            if connection.awaits_client and now - connection.last_heard > _CLIENT_IDLE_SECONDS:
+            if connection.awaits_client and (
+                now - connection.last_heard > _CLIENT_IDLE_SECONDS
+                or now - (connection.asking_since or now) > self._request_seconds
+            ):
                 connection.close()
 
     def _check_disk(self) -> None:

@@ -15,7 +15,7 @@ from mitmproxy.addonmanager import AddonManager
 from mitmproxy.options import Options
 from mitmproxy.proxy import commands, events, layer, layers, server_hooks
 from mitmproxy.proxy.context import Context as LayerContext
-from mitmproxy.proxy.layers.tls import TlsFailedClientHook
+from mitmproxy.proxy.layers.tls import TlsEstablishedClientHook, TlsFailedClientHook
 
 from proxy.gate import Gate, Refused, Session
 from proxy.loglines import about
@@ -53,6 +53,8 @@ class ClientConnection(asyncio.Protocol):
         self.is_at_end = False
         """Whether the client has closed its sending side."""
         self.last_heard = house.loop.time()
+        self.asking_since = 0.0
+        """When it began a request's head, or a TLS handshake, that is not whole yet; 0 when there is none."""
         self._transport: asyncio.Transport | None = None
         self._layer: layers.modes.HttpProxy | None = None
         self._client: mitm.Client | None = None
@@ -202,7 +204,9 @@ class ClientConnection(asyncio.Protocol):
             log.log(command.level, "%s", command.message)
 
     def _hook(self, hook: commands.StartHook) -> None:
-        if isinstance(hook, TlsFailedClientHook):
+        if isinstance(hook, TlsEstablishedClientHook):
+            self.asking_since = 0.0
+        elif isinstance(hook, TlsFailedClientHook):
             self.house.gate.counts["client_tls_failed"] += 1
         if not isinstance(hook, server_hooks.ServerDisconnectedHook):
             self.house.addons.trigger(hook)

@@ -58,6 +58,10 @@ class Desk:
 
     def connect(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> Tunnel:
         """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
+        if request_framing(head)[0] is not Framing.NONE:
+            raise BadMessage(
+                "CONNECT takes no body"
+            )  # others may have read these bytes as one (RFC 9110 section 9.3.6)
         session, trusted = self._gate.who(head, listener, is_local=is_local)
         host, port = host_and_port(head.target, None)  # RFC 9110 section 9.3.6: there is no default
         return Tunnel(f"{host}:{port}", session, trusted, tls=True)

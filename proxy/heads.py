@@ -20,6 +20,9 @@ NEVER_FORWARDED: Final = frozenset(
 """Request headers that are for us: neither an origin nor a WARC ever gets them."""
 
 _FRAMING: Final = frozenset((b"transfer-encoding", b"content-length"))
+_CODING: Final = frozenset((b"transfer-encoding",))
+"""Beside a length that counts it is `identity`, for which some clients wait until the connection ends."""
+_NOTHING: Final[frozenset[bytes]] = frozenset()
 _NEVER_DROPPED: Final = _FRAMING | {b"host", b"cookie", b"authorization", b"content-type", b"content-encoding"}
 """What `Connection` can't make hop-by-hop: without it the origin would see another request, or where another ends."""
 _NOT_FOR_CLIENTS: Final = frozenset(
@@ -83,10 +86,11 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
     """
     lines = [b"HTTP/1.1 %03d %s\r\n" % (head.status, head.reason)]
     reframed = framing in (Framing.CLOSE, Framing.CHUNKED)
+    dropped = _FRAMING if reframed else _CODING if framing is Framing.LENGTH else _NOTHING
     seen_length = False
     coding = b"chunked"
     for name, value, line in head.fields:
-        if name in _NOT_FOR_CLIENTS or not name or (reframed and name in _FRAMING):
+        if name in _NOT_FOR_CLIENTS or not name or name in dropped:
             if name == b"transfer-encoding" and value != b"chunked":
                 coding = _transfer_coding(value, coding)
             continue

@@ -211,6 +211,7 @@ class RelayLayer(layer.Layer):
         end = find_head_end(self._buffer, self._searched)
         if end < 0:
             self._searched = len(self._buffer)
+            self._connection.asking_since = self._connection.asking_since or self._connection.last_heard
             if self._searched > self._max_head:
                 yield from self._answer(Refused(431, f"the request's head is larger than {self._max_head} bytes"))
             return
@@ -242,11 +243,13 @@ class RelayLayer(layer.Layer):
         except (BadMessage, Refused):
             self._connection.stream = None
             raise
+        self._connection.asking_since = 0.0
 
     def _open_tunnel(self, head: RequestHead) -> layer.CommandGenerator[None]:
         if self.tunnel is not None:
             raise BadMessage("CONNECT inside a tunnel")
         self.tunnel = self._desk.connect(head, self._connection.listener, is_local=self._connection.is_local)
+        self._connection.asking_since = self._connection.last_heard
         host, _, port = self.tunnel.authority.rpartition(":")
         self.context.server.address = (host.strip("[]"), int(port))
         yield commands.SendData(self.context.client, b"HTTP/1.1 200 Connection established\r\n\r\n")

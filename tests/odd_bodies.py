@@ -111,7 +111,7 @@ CHUNKS = (
     Odd("upper-case-chunk-sizes", one_chunk(upper=True)),
     Odd("chunk-size-with-zeros", one_chunk(before=b"00")),
     Odd("chunk-size-of-16-digits", one_chunk(before=b"0" * 13)),
-    Odd("spaces-behind-the-chunk-size", one_chunk(after=b"  \t")),
+    Odd("spaces-behind-the-chunk-size", one_chunk(after=b"  ")),
     Odd("many-zeros-at-the-end", lambda tag: (
         OK + b"Transfer-Encoding: chunked\r\n\r\n" + chunked(page(tag))[:-5] + b"000;end\r\n\r\n", page(tag)
     )),
@@ -136,8 +136,8 @@ CODINGS = (
     Odd("unknown-content-coding", packed(b"moss", lambda data: data)),
     Odd("unknown-coding", with_head(lambda _: OK + b"Transfer-Encoding: moss\r\n\r\n"), end=Close()),
     Odd("quoted-coding", with_head(lambda _: OK + b'Transfer-Encoding: "chunked"\r\n\r\n'), end=Close()),
-    Odd("identity-coding", with_length(b"Transfer-Encoding: identity\r\nContent-Length: @\r\n")),
-    Odd("coding-of-nothing", with_length(b"Transfer-Encoding: \r\nContent-Length: @\r\n")),
+    Odd("identity-coding", with_length(b"Transfer-Encoding: identity\r\nContent-Length: @\r\n"), end=Close()),
+    Odd("coding-of-nothing", with_length(b"Transfer-Encoding: \r\nContent-Length: @\r\n"), end=Close()),
     Odd("gzip-for-transfer", _packed_for_transfer),
     Odd("gzip-for-transfer-to-the-end", _packed_to_the_end, end=Close()),
     Odd("chunked-lines-twice", coded(b"chunked", b"chunked")),
@@ -145,7 +145,7 @@ CODINGS = (
     Odd("identity-and-chunked", coded(b"identity, chunked")),
     Odd("chunked-and-identity", coded(b"chunked, identity")),
     Odd("chunked-in-odd-case", coded(b" cHuNkEd \t")),
-    Odd("chunked-in-a-folded-line", coded(b"\r\n chunked")),
+    Odd("chunked-in-a-folded-line", coded(b"\r\n chunked"), end=Close()),
 )
 
 BODIES = (*LENGTHS, *CHUNKS, *CODINGS)

@@ -63,7 +63,7 @@ HEADER_LINES = (
     Odd("non-ascii-header", with_field(b"X-Name: B\xe4r\r\nX-Utf: \xc3\xa4\xe2\x82\xac\r\n")),
     Odd("non-ascii-name", with_field(b"X-B\xe4r: 1\r\n")),
     Odd("header-name-with-space", with_field(b"X Odd: 1\r\nX-Late : 2\r\n")),
-    Odd("length-with-space-before-the-colon", with_length(b"Content-Length : @\r\n")),
+    Odd("length-with-space-before-the-colon", with_length(b"Content-Length : @\r\n"), end=Close()),
     Odd("line-without-colon", with_field(b"what is this\r\n")),
     Odd("empty-name", with_field(b": moss\r\n")),
     Odd("colon-alone", with_field(b":\r\n")),
