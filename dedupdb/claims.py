@@ -82,12 +82,15 @@ class Want:
         return hashlib.sha256(self.sha256 + self.border.encode("utf-8", "surrogatepass")).digest()
 
     @property
-    def places(self) -> list[tuple[bytes, bytes]]:
+    def places(self) -> Sequence[tuple[bytes, bytes]]:
         """For every bucket to fill, the hash that may know the original, and the key of a claim."""
-        name = self.name
-        head, tail = f"gf:{{{self.collection}}}:".encode(), name + pack_length(self.length)
+        name = self.name if self.border else self.sha256
+        head, shelf, tail = f"gf:{{{self.collection}}}:".encode(), name[:2], name + pack_length(self.length)
+        if len(self.filled) == 1:  # nearly always, and asked for thousands of times a second
+            bucket = self._bucket(self.filled[0])
+            return ((b"%so:%s:%s" % (head, bucket, shelf), b"%sc:%s:%s" % (head, bucket, tail)),)
         return [
-            (b"%so:%s:%s" % (head, bucket, name[:2]), b"%sc:%s:%s" % (head, bucket, tail))
+            (b"%so:%s:%s" % (head, bucket, shelf), b"%sc:%s:%s" % (head, bucket, tail))
             for bucket in map(self._bucket, self.filled)
         ]
 
@@ -103,7 +106,7 @@ class Want:
     @property
     def field(self) -> bytes:
         """The bytes' name within the hash."""
-        return self.name[2:] + pack_length(self.length)
+        return (self.name if self.border else self.sha256)[2:] + pack_length(self.length)
 
     def meets(self, other: Want) -> bool:
         """Whether a claim on one is a claim on the other: the same bytes, and a bucket that both fill."""
@@ -200,7 +203,7 @@ class Claims:
 
     def _claim_command(self, wants: Sequence[Want]) -> Command:
         if wants[0].is_plain:
-            keys = [key for want in wants for place in want.places for key in place]
+            keys = [key for want in wants for key in want.places[0]]
             return _CLAIM.command(keys, [self._writer, self._claim_ms, *(want.field for want in wants)])
         keys = [key for want in wants for key in (*chain.from_iterable(want.places), *want.shelves)]
         facts = [part for want in wants for part in (want.field, len(want.filled), len(want.searched))]
@@ -211,10 +214,12 @@ class Claims:
         for group in _by_collection([want for want, _ in kept]):
             keys: list[bytes] = []
             facts: list[bytes] = []
-            for want, original in (kept[place] for place in group):
-                places, packed = want.places, (want.field, pack_original(original))
-                keys += chain.from_iterable(places)
-                facts += packed * len(places)
+            for place in group:
+                want, original = kept[place]
+                fact = (want.field, pack_original(original))
+                for known in want.places:
+                    keys += known
+                    facts += fact
             if keys:
                 commands.append(_COMMIT.command(keys, [self._writer, *facts]))
         return commands

@@ -1,8 +1,9 @@
 """Claims with the durable index behind them: what Redis has lost is found there, and told to it again.
 
 Only payloads that Redis grants as new are looked up, all those of a batch in one query, and only where Redis is known
-to have lost some (`dedup.recall = "lost"`), or always. On SQLite a batch costs the writer's thread about a
-millisecond, and some 0.03 ms for each new payload; a store that is whole costs it one question every five seconds.
+to have lost some (`dedup.recall = "lost"`), or always. On SQLite that costs the writer's thread 0.02 ms of CPU for
+each new payload, and 0.07 ms for each that is found and told to Redis; a store that is whole costs it one question
+every five seconds.
 """
 
 from __future__ import annotations

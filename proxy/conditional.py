@@ -41,12 +41,10 @@ class Conditions:
 
     def wanted(self, order: Order) -> bool:
         """Whether settings, session or request want it, and the request allows it."""
-        policy, wish = order.policy, order.policy.wishes.conditional
+        policy = order.policy
         return (
-            (self._history.by_default if wish is None else wish)
+            self._history.is_wanted(policy.context, policy.wishes.conditional)
             and order.session.spec.mode == "record"
-            and policy.context.dedup
-            and policy.context.archived
             and policy.refusal is None
             and order.part is None
             and may_be_asked(order.head)

@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from archive.capture import OWN_BUCKET, Capture, Context, Message, Original
+from archive.sections import DedupSettings
 from archive.source import WarcError
 from dedupdb.captures import CapturesError
 from proxy.http1 import BadMessage, RequestHead, ResponseHead, parse_response
@@ -49,11 +50,22 @@ class Earlier:
 class History:
     """Looks for earlier captures of URLs."""
 
-    def __init__(self, archive: Archive, spool: Callable[[], Spool], *, by_default: bool) -> None:
-        """`by_default` is what is done for sessions and requests that don't say."""
-        self.by_default = by_default
+    def __init__(self, archive: Archive, spool: Callable[[], Spool], settings: DedupSettings) -> None:
+        """`spool` makes room for a payload."""
+        self._settings = settings
         self._archive = archive
         self._spool = spool
+
+    def is_wanted(self, context: Context, wish: bool | None) -> bool:
+        """Whether an earlier capture is to be looked for; `wish` is the session's or the request's, if it has one."""
+        settings = self._settings
+        return (
+            (settings.conditional if wish is None else wish)
+            and settings.enabled
+            and context.dedup
+            and context.archived
+            and (bool(context.buckets) or not settings.only_with_bucket)
+        )
 
     def find(self, context: Context, url: str, head: RequestHead) -> Earlier | None:
         """The newest capture of exactly that URL which this request can be about; None when there is none.

@@ -126,7 +126,11 @@ class Keeper:
         """Twins within the batch wait for the first of them, so that no revisit can outlive its original's file."""
         asked: dict[Want, int] = {}
         for position, plan in enumerate(plans):
-            plan.want = self._want(plan.item) if isinstance(plan.item, Exchange) else None
+            if not isinstance(plan.item, Exchange):
+                continue
+            plan.want = self._want(plan.item)
+            if plan.item.unchanged is not None:
+                plan.in_blackout = self._eligible.in_blackout(plan.item.url, plan.item.started, plan.item.unchanged)
             if plan.want is not None and asked.setdefault(plan.want, position) != position:
                 plan.later = True
         if not asked or self._dedup is None:

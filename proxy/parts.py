@@ -83,7 +83,7 @@ class Parts:
         history = History(
             archive,
             lambda: Spool(settings.proxy.spool_bytes, services.spool_folder, settings.archive.digest),
-            by_default=settings.dedup.conditional,
+            settings.dedup,
         )
         patience = settings.storage.answer_seconds if settings.storage.url else None
         replayer = Replayer(archive, gate, loop, answer_seconds=patience)

@@ -12,7 +12,7 @@ from kept import exchange
 from warcs import Archive
 
 from archive import crawl_log
-from archive.capture import Context, Exchange
+from archive.capture import SERVER_NOT_MODIFIED, Context, Exchange, Original
 from archive.settings import Settings, load
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
@@ -167,6 +167,20 @@ class TestBlackout:
         assert crawl_log.parse(line).annotations == ("duplicate:digest", "blackout")
         tally = claims.tally("news", "daily")
         assert (tally["novel_urls"], tally["duplicate_urls"], tally["unkept_urls"]) == (1, 2, 1)
+
+    def test_nor_is_a_304_so_soon(self, home: Path, settings: Settings, claims: Claims) -> None:
+        keeper = keeper_with(home, claims, blackout_seconds=60)
+        first = exchange(url("a"))
+        (capture,) = captures(keeper.keep([first], patient=impatient))
+        place = Original(capture.record_id, capture.url, capture.date)
+        soon = replace(exchange(url("a"), b"", status=304), unchanged=place)
+        late = replace(soon, started=first.started + 61_000_000)
+
+        outcomes = [keeper.keep([item], patient=impatient)[0] for item in (soon, late)]
+
+        assert outcomes[0] == Kept(None, is_revisit=False)
+        assert [each.field("WARC-Profile") for each in _revisits(settings)] == [SERVER_NOT_MODIFIED]
+        assert (keeper.counts["revisits"], keeper.counts["not_modified"]) == (1, 1)
 
 
 def _revisits(settings: Settings) -> Any:

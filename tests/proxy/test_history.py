@@ -1,0 +1,127 @@
+"""When an origin is asked whether something changed, and what the client gets when it says no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from archive.capture import Context, Message, Original
+from archive.sections import DedupSettings
+from proxy import history
+from proxy.history import Earlier, History, may_be_asked
+from proxy.http1 import RequestHead, ResponseHead, parse_request, parse_response
+from proxy.unchanged import freshened
+
+DATE = b"Sat, 21 Nov 2026 08:00:00 GMT"
+
+
+def asking(*lines: bytes, method: bytes = b"GET") -> RequestHead:
+    return parse_request(b"\r\n".join((method + b" http://x.test/ HTTP/1.1", b"Host: x.test", *lines, b"", b"")))
+
+
+def answer(*lines: bytes, status: bytes = b"200 OK") -> ResponseHead:
+    return parse_response(b"\r\n".join((b"HTTP/1.1 " + status, *lines, b"", b"")))
+
+
+@pytest.mark.parametrize(
+    ("head", "questions"),
+    [
+        ((b'ETag: "a"',), b'If-None-Match: "a"\r\n'),
+        ((b'ETag: W/"a"', b"Vary: Accept"), b'If-None-Match: W/"a"\r\n'),
+        ((b"Last-Modified: " + DATE,), b"If-Modified-Since: " + DATE + b"\r\n"),
+        ((b'ETag: "a"', b"Last-Modified: yesterday"), b'If-None-Match: "a"\r\n'),
+        ((b"Last-Modified: yesterday",), None),
+        ((b"Last-Modified: " + DATE, b"Vary: Cookie"), None),
+        ((b'ETag: "a"', b"Vary: *"), None),
+        ((b'ETag: "a"', b"Content-Encoding: br"), None),
+        ((b'ETag: "a"', b"Content-Encoding: gzip"), b'If-None-Match: "a"\r\n'),
+        ((), None),
+    ],
+)
+def test_a_capture_is_asked_about_by_its_validators(head: tuple[bytes, ...], questions: bytes | None) -> None:
+    assert history._questions(answer(*head), asking(b"Accept-Encoding: deflate, gzip;q=0.8")) == questions
+
+
+@pytest.mark.parametrize(
+    ("own", "is_about"),
+    [
+        (b'If-None-Match: "a"', True),
+        (b'If-None-Match: "b", W/"a"', True),
+        (b'If-None-Match: "b"', False),
+        (b"If-None-Match: *", False),
+        (b"If-Modified-Since: " + DATE, True),
+        (b"If-Modified-Since: Sun, 22 Nov 2026 08:00:00 GMT", False),
+    ],
+)
+def test_a_clients_own_question_is_about_a_capture_with_those_validators(own: bytes, is_about: bool) -> None:
+    found = history._questions(answer(b'ETag: W/"a"', b"Last-Modified: " + DATE), asking(own))
+
+    assert found == (b"" if is_about else None)
+
+
+@pytest.mark.parametrize(
+    ("request_head", "may"),
+    [
+        (asking(), True),
+        (asking(b'If-None-Match: "a"'), True),
+        (asking(b"Range: bytes=0-"), False),
+        (asking(b'If-Match: "a"'), False),
+        (asking(b"If-Unmodified-Since: " + DATE), False),
+        (asking(method=b"HEAD"), False),
+        (asking(method=b"POST"), False),
+    ],
+)
+def test_only_a_get_for_the_whole_is_sent_with_a_question(request_head: RequestHead, may: bool) -> None:
+    assert may_be_asked(request_head) is may
+
+
+@pytest.mark.parametrize(
+    ("settings", "facts", "wish", "wanted"),
+    [
+        ({}, {}, None, False),
+        ({}, {}, True, True),
+        ({"conditional": True}, {}, None, True),
+        ({"conditional": True}, {}, False, False),
+        ({"conditional": True, "enabled": False}, {}, True, False),
+        ({"conditional": True}, {"dedup": False}, None, False),
+        ({"conditional": True}, {"archived": False}, None, False),
+        ({"conditional": True, "only_with_bucket": True}, {}, None, False),
+        ({"conditional": True, "only_with_bucket": True}, {"buckets": (("a", "ro"),)}, None, True),
+    ],
+)
+def test_settings_session_and_request_decide_together(
+    settings: dict[str, Any], facts: dict[str, Any], wish: bool | None, wanted: bool
+) -> None:
+    rules = History(None, None, DedupSettings(**settings))  # type: ignore[arg-type]
+
+    assert rules.is_wanted(Context("news", **facts), wish) is wanted
+
+
+def test_the_head_of_the_earlier_page_is_updated_as_caches_do() -> None:
+    stored = answer(
+        *(b"Content-Type: text/html", b"Content-Encoding: gzip", b"Transfer-Encoding: chunked", b'ETag: "old"'),
+        *(b"Cache-Control: max-age=1", b"Set-Cookie: then=1", b"Age: 7", b"X-Kept: yes", b"Connection: close"),
+    )
+    said = answer(
+        *(b'ETag: "new"', b"Content-Type: text/lies", b"Content-Length: 999", b"Cache-Control: no-store"),
+        *(b"Set-Cookie: now=1", b"Set-Cookie: now=2", b"Connection: keep-alive"),
+        status=b"304 Not Modified",
+    )
+    place = Original("11112222-3333-4444-5555-666677778888", "http://x.test/", 1)
+    body = Message(b"")
+    earlier = Earlier(place, stored, body, b"x", lambda: None)
+
+    fresh = freshened(earlier, said)
+
+    assert (fresh.status, fresh.reason) == (200, b"OK")
+    assert sorted((name, value) for name, value, _ in fresh.fields) == [
+        (b"cache-control", b"no-store"),
+        (b"content-encoding", b"gzip"),
+        (b"content-length", b"0"),
+        (b"content-type", b"text/html"),
+        (b"etag", b'"new"'),
+        (b"set-cookie", b"now=1"),
+        (b"set-cookie", b"now=2"),
+        (b"x-kept", b"yes"),
+    ]
