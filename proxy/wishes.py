@@ -21,6 +21,8 @@ NOT_ARCHIVED: Final = "-"
 CAPTURE_METADATA: Final = "capture-metadata"
 CAPTURE_RECORD: Final = "capture-record"
 _MAX_META: Final = 4_194_304
+_MAX_BUCKETS: Final = 64
+_MAX_NAME: Final = 256
 _REMEMBERED: Final = 65_536
 _MODES: Final = {"": "rw", "rw": "rw", "ro": "ro"}
 
@@ -135,8 +137,12 @@ def _dedup_buckets(value: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     given = check_object("dedup-buckets", value.get("dedup-buckets"))
     if not given:
         given = {name: "rw" for key in ("captures-bucket", "dedup-bucket") if (name := value.get(key)) is not None}
+    if len(given) > _MAX_BUCKETS:
+        raise Refused(400, f"dedup-buckets names {len(given)} buckets, more than {_MAX_BUCKETS}")
     for name, mode in given.items():
         check_text("a bucket of dedup-buckets", name)
+        if not 0 < len(name) <= _MAX_NAME:
+            raise Refused(400, f"dedup-buckets {name[:100]!r} must have 1 to {_MAX_NAME} characters")
         if not isinstance(mode, str | None) or (mode or "") not in _MODES:
             raise Refused(400, f"dedup-buckets {name[:100]!r} = {str(mode)[:100]!r} must be rw or ro")
     return tuple((name, _MODES[mode or ""]) for name, mode in given.items())

@@ -31,6 +31,13 @@ def test_dedup_buckets_in_all_their_forms(value: dict[str, Any], buckets: tuple[
     ("value", "word"),
     [
         ({"dedup-buckets": {"a": "wo"}}, "'wo' must be rw or ro"),
+        ({"dedup-buckets": {"": "rw"}}, "dedup-buckets '' must have 1 to 256 characters"),
+        ({"dedup-bucket": ""}, "dedup-buckets '' must have 1 to 256 characters"),
+        ({"dedup-buckets": {"x" * 257: "rw"}}, "must have 1 to 256 characters"),
+        ({"dedup-buckets": {str(number): "rw" for number in range(65)}}, "names 65 buckets, more than 64"),
+        ({"dedup-buckets": {"\ud800": "rw"}}, "dedup-buckets"),
+        ({"conditional": "yes"}, "conditional = 'yes' must be true or false"),
+        ({"conditional": 1}, "conditional = '1' must be true or false"),
         ({"dedup-buckets": {"a\n": "rw"}}, "dedup-buckets"),
         ({"dedup-buckets": ["a"]}, "dedup-buckets"),
         ({"captures-bucket": 5}, "dedup-buckets"),
