@@ -16,17 +16,17 @@ from typing import Any, Final
 
 from pydantic import Field, ValidationError, field_validator
 
+from archive.dedup_section import DedupSettings
+from archive.section import Section
 from archive.sections import (
     AdminSettings,
     ArchiveSettings,
     BrowserSettings,
     DatabaseSettings,
-    DedupSettings,
     FrontierSettings,
     LogSettings,
     ProxySettings,
     RedisSettings,
-    Section,
     StorageSettings,
 )
 

@@ -13,9 +13,9 @@ from typing import Final
 
 from archive import url as urls
 from archive.capture import OWN_BUCKET, Capture, Micros, Original
+from archive.dedup_section import DedupSettings, read_statuses
 from archive.digest import DEFAULT_ALGORITHM, algorithm_of
 from archive.record import UNKNOWN_MIME
-from archive.sections import DedupSettings, read_statuses
 from dedupdb.claims import Want
 
 _NEVER: Final = 1 << 63

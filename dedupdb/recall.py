@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from archive.capture import Capture, Original
-from archive.sections import DedupSettings
+from archive.dedup_section import DedupSettings
 from dedupdb.captures import Captures, CapturesError
 from dedupdb.claims import Claims, Tallies, Verdict, Want
 from dedupdb.eligible import Eligible

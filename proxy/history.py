@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from archive.capture import OWN_BUCKET, Capture, Context, Message, Original
-from archive.sections import DedupSettings
+from archive.dedup_section import DedupSettings
 from archive.source import WarcError
 from dedupdb.captures import CapturesError
 from proxy.http1 import BadMessage, RequestHead, ResponseHead, parse_response

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from archive.sections import DedupSettings
+from archive.dedup_section import DedupSettings
 from dedupdb.deduplicator import Unmapped, parameters_in, settings_of
 
 TEMPLATE = {

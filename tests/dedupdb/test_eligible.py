@@ -9,7 +9,7 @@ from captured import capture
 from pydantic import ValidationError
 
 from archive.capture import Original
-from archive.sections import DedupSettings, read_statuses
+from archive.dedup_section import DedupSettings, read_statuses
 from dedupdb.claims import Want
 from dedupdb.eligible import Eligible, is_text
 

@@ -21,7 +21,7 @@ from waiting import until
 
 from archive import cdxj
 from archive.capture import Capture, Original
-from archive.sections import DedupSettings
+from archive.dedup_section import DedupSettings
 from archive.settings import Settings
 from archive.warcfile import WarcWriter
 from dedupdb import query as queries

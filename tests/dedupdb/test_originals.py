@@ -13,7 +13,7 @@ from captured import capture
 from sqlalchemy import inspect, text
 
 from archive.capture import Capture, Original
-from archive.sections import DedupSettings
+from archive.dedup_section import DedupSettings
 from dedupdb.captures import Captures
 from dedupdb.claims import Want
 from dedupdb.eligible import Eligible

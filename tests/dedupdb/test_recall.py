@@ -12,7 +12,7 @@ from captured import capture
 from redis_server import RedisServer
 
 from archive.capture import Capture, Original
-from archive.sections import DedupSettings
+from archive.dedup_section import DedupSettings
 from dedupdb import recall as recalls
 from dedupdb import wholeness
 from dedupdb.captures import Captures, CapturesError

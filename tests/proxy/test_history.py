@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from archive.capture import Context, Message, Original
-from archive.sections import DedupSettings
+from archive.dedup_section import DedupSettings
 from proxy import history
 from proxy.history import Earlier, History, may_be_asked
 from proxy.http1 import RequestHead, ResponseHead, parse_request, parse_response
