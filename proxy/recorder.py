@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 _BATCH: Final = 256
 _RETRY_SECONDS: Final = 0.02
 _IDLE_SECONDS: Final = 1.0
-_GATHER_SECONDS: Final = 0.01
+_GATHER_SECONDS: Final = 0.005
 _SHARE: Final = 0.75
 _TIMER_SECONDS: Final = 0.001
 """What the event loop's clock can tell apart."""
