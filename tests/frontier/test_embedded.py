@@ -214,6 +214,19 @@ def test_an_end_of_zeros_as_a_power_cut_leaves_is_cut_off(home: Path) -> None:
     assert kept.read_bytes() == damaged
 
 
+def test_a_place_that_a_failing_disk_lost_is_cut_off_with_all_after_it(home: Path) -> None:
+    with start_redis(home) as server, client(server) as link:
+        link.set("a", "b" * 100)
+        link.set("c", "d" * 100)
+        link.set("e", "f")
+    [log] = [path for path in server.folder.rglob("*.aof") if path.stat().st_size > 50]
+    whole = log.read_bytes()
+    at = whole.index(b"d" * 100) - 20
+    log.write_bytes(whole[:at] + bytes(60) + whole[at + 60 :])
+    with start_redis(home) as server, client(server) as link:
+        assert (link.get("a"), link.get("c"), link.get("e")) == (b"b" * 100, None, None)
+
+
 def test_an_executable_that_is_none_is_named(home: Path) -> None:
     broken = home / "redis-server"
     broken.write_text("#!/bin/sh\necho 'no such luck' >&2\nexit 3\n")

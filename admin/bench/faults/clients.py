@@ -45,7 +45,7 @@ class Load:
         self.wrong: list[str] = []
         """What was delivered as whole and is not what the origin sends."""
         self.counts: Counter[str] = Counter()
-        """Requests `asked`; `broken` and `refused` ones; those whose client `left`."""
+        """Requests `asked`; those `broken` off, `refused` (503) or `failed` otherwise; those whose client `left`."""
         self._address, self._origin, self._name = address, origin, name
         self._numbers = iter(range(1 << 30))
         self._draw = random.Random(name)
@@ -96,7 +96,7 @@ class Load:
         """Whether to go on on this connection."""
         status, expected = int(head[9:12]), answer(target)
         if b"\r\nghostfleet-error:" in head.lower():
-            self._count("refused")
+            self._count("refused" if status == 503 else "failed")
             self._over.wait(_PAUSE)
             return False
         if (status, body) != (expected.status, expected.payload):

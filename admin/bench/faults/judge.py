@@ -18,6 +18,7 @@ from admin.bench.faults.site import answer
 from admin.bench.faults.traces import Known, Traces, columns, rebuild
 from archive.check import check
 from dedupdb.claims import Want
+from frontier.embedded import RedisProblem
 
 _MOST: Final = 5
 """How many of one kind are told one by one."""
@@ -232,7 +233,11 @@ def _log(case: _Case) -> Iterator[str]:
 
 def _rebuilt(case: _Case) -> Iterator[str]:
     """Redis and SQL, made again from the disk, are what they were, and lead only to what is there."""
-    found = rebuild(case.evidence.home, case.evidence.collection)
+    try:
+        found = rebuild(case.evidence.home, case.evidence.collection)
+    except RedisProblem as problem:
+        yield str(problem)
+        return
     if found.rows != found.rows_again:
         yield f"SQL has {len(found.rows - found.rows_again)} rows that the disk has not, and lacks " + str(
             len(found.rows_again - found.rows)

@@ -30,7 +30,7 @@ class Scene:
     cut_at: float | None = None
     """When the power went: what clients saw later is not in the copy."""
     told_after: float | None = None
-    """Seconds from the fault to the first request that was refused or broken off, where that is to be so."""
+    """Seconds from the fault to the first request that was refused with 503, where that is to be so."""
     limits: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     def pause(self, shortest: float, longest: float) -> None:
@@ -39,10 +39,10 @@ class Scene:
 
     def until_refused(self) -> None:
         """Waits until clients are told. Raises DidNotWork when they never are."""
-        before = self.load.counts["refused"] + self.load.counts["broken"]
+        before = self.load.counts["refused"]
         self.told_after = wait(
-            lambda: self.load.counts["refused"] + self.load.counts["broken"] > before,
-            "requests to be refused once nothing can be written",
+            lambda: self.load.counts["refused"] > before,
+            "requests to be refused (503) once nothing can be written",
             _NOTICE_SECONDS,
         )
 

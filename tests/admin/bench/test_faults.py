@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
 
@@ -82,8 +82,8 @@ def test_a_client_sees_an_end_only_where_there_is_one(number: int) -> None:
         return
     for cut in (len(found.raw), len(found.raw) - 1, len(found.raw) - 2):
         ours, theirs = socket.socketpair()
-        with ours, theirs:
-            threading.Thread(target=_send, args=(ours, found.raw[:cut])).start()
+        with ours, theirs, ThreadPoolExecutor(1) as thread:
+            thread.submit(_send, ours, found.raw[:cut])
             if cut == len(found.raw):
                 assert Reader(theirs).response()[1] == found.payload
             else:
