@@ -9,6 +9,7 @@ end the children in the same order (`admin.child`).
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import time
@@ -65,7 +66,8 @@ class Supervisor:
         self.posts: list[Post] = []
         self.failures: list[str] = []
         """Of the children that keep things, were asked to end, and did not end well: what they said."""
-        self._retired: list[Child] = []
+        self._retired: dict[Child, float] = {}
+        """Those that were replaced and have not ended yet, and until when (monotonic seconds) they may take."""
         self._logs = logs
         self._environment = environment
         self._on_restart = on_restart
@@ -90,7 +92,7 @@ class Supervisor:
         old, new = post.child, self._spawn(role, post.child)
         try:
             self._await(new, within, lambda: self._look_after(post) or abandon())
-        except (StartError, Abandoned):
+        except BaseException:
             new.bury()
             if old.has_retired:  # the new one died with all it had got
                 self._retire(old)
@@ -142,7 +144,7 @@ class Supervisor:
             child.bury()
         for post in posts:
             post.finished, post.due = True, None
-        self._retired = [child for child in self._retired if child not in leaving]
+        self._retired = {child: until for child, until in self._retired.items() if child not in leaving}
         if stage > Stage.WORKERS:
             self.failures += [child.last_words() for child in leaving if child.exit_code]
         return sum((child.exit_code or 0) < 0 for child in leaving)
@@ -181,20 +183,28 @@ class Supervisor:
                 self._note_end(post)
             elif post.due is not None and time.monotonic() >= post.due:
                 self._restart(post)
-        for child in [child for child in self._retired if child.exit_code is not None]:
-            self._retired.remove(child)
-            child.bury()
-            if child.exit_code:
-                log.warning("the retired %s %s", child.role.name, how_it_ended(child.exit_code))
-                self._prepare(child.role)
+        for child, until in list(self._retired.items()):
+            self._look_after_retired(child, until)
         return False
 
+    def _look_after_retired(self, child: Child, until: float) -> None:
+        if child.exit_code is not None:
+            del self._retired[child]
+            child.bury()
+            if child.exit_code:
+                log.warning("the retired %s %s", child.role.name, child.last_words())
+                self._prepare(child.role)
+        elif time.monotonic() > until:
+            log.warning("the retired %s does not end and is killed", child.role.name)
+            child.kill()
+
     def _retire(self, child: Child) -> None:
-        """Let it end by itself; one that handed nothing over is asked to."""
+        """Let it end by itself; one that handed nothing over is asked to, and given its time."""
         child.unlink()
+        self._retired[child] = math.inf
         if not child.has_retired:
             child.terminate()
-        self._retired.append(child)
+            self._retired[child] = time.monotonic() + child.role.stop_seconds
 
     @staticmethod
     def _prepare(role: Role) -> None:

@@ -2,7 +2,8 @@
 
 The path of one exchange through this room:
 
-1. `serve` puts a process together; `connection` takes a client in and drives mitmproxy's layers; `addons` says which.
+1. `serve` puts a process together from its `parts`; `doors` has its ports. `connection` takes a client in and drives
+   mitmproxy's layers; `addons` says which.
 2. `relay` finds the borders of requests; `desk` sees where each goes; `gate` says whose it is and whether it may.
    `policy` says how it is to be treated, from what its client and its session wish (`wishes`, `rules`, `buckets`,
    `redaction`); `admission` asks the fleet's counters when there are limits.
@@ -16,5 +17,7 @@ it). `slices` sends a part of what is kept whole.
 In replay, `replayer` and `memento` stand where `fetch` does, and no connection to an origin is opened;
 `patch` tries them first and `fetch` after a miss. Where it is wanted, `conditional` looks into the archive first
 (`history`) and asks the origin whether it has anything newer; a 304 is shown to the client as `unchanged` says.
+When a process is replaced, `succession` takes sockets and sessions over from the `predecessor` and gives them to the
+`successor` (`handover` is the way they go). `vouched` tells commands from what a page's script made up.
 `control` is the port where sessions are made; `meta` is what the proxy says of itself.
 """

@@ -18,6 +18,7 @@ from proxy.doors import Doors
 from proxy.gate import Gate, Past, Session, SessionSpec
 from proxy.handover import Heirloom, NotHandedOver, take
 from proxy.predecessor import Predecessor
+from proxy.refusal import Refused
 from proxy.successor import Successor
 
 log = logging.getLogger(__name__)
@@ -99,7 +100,10 @@ class Succession:
         """As `successor.Retiring` says; asked of the process before this one as well."""
         gate = self._process.gate
         if verb == "open":
-            self._doors.adopt(facts["given"], session, facts["token"])
+            try:
+                self._doors.adopt(facts["given"], session, facts["token"])
+            except Refused as error:  # by the settings of this process, which may be older
+                log.warning("session %s is not served on connections of before: %s", session, error)
         found = gate.sessions.get(session)
         if found is None:
             return {}

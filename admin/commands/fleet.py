@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from admin.options import INTERRUPTED, JOB_FAILED, InputError, JobFailed, common
 
 if TYPE_CHECKING:
     from admin.fleet import Fleet
+    from admin.interrupts import Interrupts
     from archive.settings import Settings
 
 _TICK_SECONDS = 0.2
@@ -78,7 +78,6 @@ def serve(
     With `reload` it can be asked to restart, and uses the settings that this returns then.
     """
     from admin import logs
-    from admin.callsign import Callsign
     from admin.fleet import Fleet
     from admin.homefolder import HomeError, prepare
     from admin.interrupts import Interrupts
@@ -86,19 +85,18 @@ def serve(
     from admin.sockets import PortError
     from admin.supervise import GaveUp
 
-    with Interrupts(restarts=reload is not None) as interrupts, ExitStack() as held:
+    with Interrupts(restarts=reload is not None) as interrupts:
         fleet = Fleet(settings, _tell, lambda: interrupts.asked_to_stop)
         try:
             prepare(settings.home)
             logs.to_file(settings.home / "logs" / "fleet.log", settings.logs.format)
             fleet.start()
-            callsign = held.enter_context(Callsign(settings.home)) if reload else None
-            announce(fleet)
-            while not interrupts.wait(_TICK_SECONDS) and not until():
-                fleet.tick()
-                if reload and callsign and interrupts.asked_to_restart:
-                    interrupts.asked_to_restart = False
-                    callsign.answer(_restart(fleet, reload, lambda: interrupts.asked_to_stop), fleet.pids)
+            if reload is None:
+                announce(fleet)
+                while not interrupts.wait(_TICK_SECONDS) and not until():
+                    fleet.tick()
+            else:
+                _serve_and_restart(fleet, interrupts, announce, reload)
         except Abandoned:
             return INTERRUPTED
         except (PortError, HomeError, StartError) as error:
@@ -112,6 +110,21 @@ def serve(
         for line in fleet.failures:
             _tell(line)
         return JOB_FAILED if fleet.failures else 0
+
+
+def _serve_and_restart(
+    fleet: Fleet, interrupts: Interrupts, announce: Callable[[Fleet], None], reload: Callable[[], Settings]
+) -> None:
+    """Look after the fleet until a signal ends it, and restart it when one asks for that."""
+    from admin.callsign import Callsign
+
+    with Callsign(fleet.settings.home) as callsign:
+        announce(fleet)
+        while not interrupts.wait(_TICK_SECONDS):
+            fleet.tick()
+            if interrupts.asked_to_restart:
+                interrupts.asked_to_restart = False
+                callsign.answer(_restart(fleet, reload, lambda: interrupts.asked_to_stop), fleet.pids)
 
 
 def _restart(fleet: Fleet, reload: Callable[[], Settings], abandon: Callable[[], bool]) -> str:

@@ -92,6 +92,16 @@ def test_a_child_that_is_replaced_ends_once_the_other_is_ready(
     assert (old.exit_code, (tmp_path / "order").read_text(), notices, post.restarts) == (0, "one\n", [], 0)
 
 
+def test_a_child_that_is_replaced_and_will_not_end_is_killed(supervisor: Supervisor, role: MakeRole) -> None:
+    post = supervisor.start(role("one", "stubborn", stop_seconds=0.2))
+    supervisor.wait_ready([post], 30)
+    old = post.child
+
+    supervisor.replace(post, role("one"), 30)
+
+    until(lambda: _ticked(supervisor) and old.exit_code == -signal.SIGKILL, what="the old child's end")
+
+
 @pytest.mark.parametrize(("mode", "why"), [("refuse", "the disk is full"), ("crash", "one ended with code 3")])
 def test_a_child_stays_when_the_other_can_not_serve(
     supervisor: Supervisor, role: MakeRole, mode: str, why: str
