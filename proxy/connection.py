@@ -24,6 +24,8 @@ from proxy.scripts import ScriptFolder
 
 log = logging.getLogger(__name__)
 
+_NOBODY: Final = ("", 0)
+"""Who calls when the client had broken its connection before we took it: the kernel doesn't know any more."""
 _HIGH_WATER: Final = 1 << 19
 _LINGER_SECONDS: Final = 2.0
 
@@ -89,7 +91,7 @@ class ClientConnection(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=_HIGH_WATER)
         self._client = mitm.Client(
-            peername=transport.get_extra_info("peername"),
+            peername=transport.get_extra_info("peername") or _NOBODY,
             sockname=transport.get_extra_info("sockname"),
             state=mitm.ConnectionState.OPEN,
         )

@@ -1,0 +1,114 @@
+"""pywb, with its own indexer and its own server, finds in our WARC files what our index finds, and the same bytes.
+
+It is installed from PyPI into an environment of its own, as `ghostfleet bench` does it, and only run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from odd_responses import HEALTHY, RESPONSES, page
+from origin import RawOrigin, Send, certificate_authority, response, server_tls
+from proxying import Route, RunningProxy, request
+from pywb_server import PywbServer
+from warcs import files
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+ADDRESS, HOST = "127.0.1.84", "www.garden.test"
+ROUTES: tuple[Route, Route] = ("plain", "connect")
+COMPARED = ("timestamp", "url", "mime", "status", "digest", "length", "offset", "filename")
+INDEX_DIFFERS = {
+    "leading-line-ends": {"mime": "pywb takes empty lines before the status line for the whole head"},
+    "status-099": {"status": "pywb keeps the leading zero"},
+    "status-without-space-behind": {"status": "pywb takes '200OK' for a status"},
+}
+REPLAY_DIFFERS = {"trailers": "pywb 2.10 takes what follows the last chunk for content"}
+
+
+@dataclass(frozen=True)
+class Stage:
+    proxy: RunningProxy
+    pywb: PywbServer
+    origins: dict[Route, RawOrigin]
+
+    def url(self, route: Route, path: str) -> str:
+        return f"{'http' if route == 'plain' else 'https'}://{HOST}:{self.origins[route].port}{path}"
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    """Every odd response by two routes; one body under three URLs, and one of them again; a form sent by POST."""
+    folder = tmp_path_factory.mktemp("pywb")
+    authority = certificate_authority()
+    authority.cert_pem.write_to_path(str(folder / "ca.pem"))
+    settings = {"proxy.upstream_ca": folder / "ca.pem", "proxy.resolve": f'{{"{HOST}": "{ADDRESS}"}}'}
+    with (
+        RawOrigin(ADDRESS) as plain,
+        RawOrigin(ADDRESS, tls=server_tls(authority, HOST)) as secure,
+        RunningProxy(folder / "home", settings) as proxy,
+    ):
+        origins: dict[Route, RawOrigin] = {"plain": plain, "connect": secure}
+        for route, origin in origins.items():
+            base = f"{'http' if route == 'plain' else 'https'}://{HOST}:{origin.port}"
+            for odd in RESPONSES:
+                origin.script(f"/{odd.name}", *odd.steps(f"{odd.name}:{route}".encode()))
+                assert proxy.get(f"{base}/{odd.name}", route=route, method=odd.method).whole
+            for number in (1, 2, 3, 1):
+                origin.script(f"/same/{number}", Send(response(page(b"same"))))
+                assert proxy.get(f"{base}/same/{number}", route=route).whole
+        plain.script("/form?q=1", Send(response(page(b"thanks"))))
+        proxy.exchange(request("plain", f"http://{HOST}:{plain.port}/form?q=1", method="POST", body=b"a=1&b=2"))
+        proxy.stop()
+        with PywbServer(folder / "pywb", files(proxy.folder())) as pywb:
+            yield Stage(proxy, pywb, origins)
+
+
+def test_its_index_is_ours(stage: Stage) -> None:
+    """Places, digests, times, types and statuses alike; each difference is one of those named."""
+    theirs = {(line["filename"], line["offset"]): line for line in stage.pywb.index()}
+    ours = {
+        (line["filename"], line["offset"]): line
+        for line in stage.proxy.sidecar_lines()
+        if line["url"].startswith("http") and line.get("kind") is None
+    }
+
+    assert {place: theirs[place] for place in theirs if theirs[place]["url"].startswith("http")}.keys() == ours.keys()
+    for place, line in ours.items():
+        name = line["url"].rpartition("/")[2]
+        different = {field for field in COMPARED if line.get(field, "-") != theirs[place].get(field, "-")}
+        assert different <= INDEX_DIFFERS.get(name, {}).keys(), (line, theirs[place])
+
+
+def test_its_keys_are_ours_with_www_and_without_the_bodies_of_forms(stage: Stage) -> None:
+    """Ours keep "www.", since a proxy's replay tells such hosts apart, and know a form by method, not by body."""
+    ours = {(line["filename"], line["offset"]): line["urlkey"] for line in stage.proxy.sidecar_lines()}
+    for line in stage.pywb.index():
+        if line["url"].startswith("http") and "/form" not in line["url"]:
+            assert ours[line["filename"], line["offset"]] == line["urlkey"].replace("test,garden", "test,garden,www", 1)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_its_server_gives_the_origins_bytes(stage: Stage, route: Route) -> None:
+    stamps = {line["url"]: line["timestamp"] for line in stage.proxy.sidecar_lines()}
+    wrong = []
+    for odd in HEALTHY:
+        url = stage.url(route, f"/{odd.name}")
+        reply = stage.pywb.replay(url, stamps[url])
+        if (reply.status, reply.body) != (odd.status, odd.payload(f"{odd.name}:{route}".encode())):
+            wrong.append(odd.name)
+
+    assert wrong == list(REPLAY_DIFFERS)
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_its_server_resolves_our_revisits(stage: Stage, route: Route) -> None:
+    revisits = [line for line in stage.proxy.sidecar_lines() if line["mime"] == "warc/revisit"]
+    mine = [line for line in revisits if line["url"].startswith(stage.url(route, "/same/"))]
+
+    assert len(mine) == (3 if route == "plain" else 4)
+    for line in mine:
+        reply = stage.pywb.replay(line["url"], line["timestamp"])
+        assert (reply.status, reply.body) == (200, page(b"same"))
