@@ -330,13 +330,13 @@ def test_events_reach_the_client_as_they_come(scripting: ProxyProcess, origin: R
 
 
 def test_trailers_reach_the_client(scripting: ProxyProcess, origin: RawOrigin) -> None:
-    raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"
+    raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nscrpt\r\n0\r\nX-Sum: 1\r\n\r\n"
     origin.script("/trailers", Send(raw))
     with session(scripting, "streams.py") as selected, scripting.connect() as client:
         client.send(request("plain", origin.url("/trailers"), selected, "Connection: close"))
         got = client.read_some(100_000)
 
-    assert got.endswith(b"5\r\nHELLO\r\n0\r\nX-Sum: 1\r\n\r\n")
+    assert got.endswith(b"5\r\nSCRPT\r\n0\r\nX-Sum: 1\r\n\r\n")
     assert scripting.kept(origin.url("/trailers")).block == raw
 
 
