@@ -86,7 +86,7 @@ class Doors:
             try:
                 self._by_session[session.id] = await self._listen_for(session)
             except Refused:
-                self._house.gate.close(session)
+                await self.close_session(session)
                 raise
         server = self._by_session[session.id] if listen else self._direct
         assert server is not None

@@ -41,7 +41,10 @@ _OPTIONS: Final = (
 class Scripts:
     """The scripts of one session, in their order."""
 
-    def __init__(self, master: Master, counts: Counter[str]) -> None:
+    def __init__(self, master: Master, counts: Counter[str], live: set[Scripts]) -> None:
+        """Until it is closed it is among the `live` ones."""
+        self._live = live
+        live.add(self)
         self._manager = AddonManager(master)  # type: ignore[no-untyped-call]
         self._modules: list[ModuleType] = []
         self._counts = counts
@@ -86,7 +89,10 @@ class Scripts:
         return True
 
     def close(self) -> None:
-        """The session is over: `done`, and the modules are let go."""
+        """The session is over: `done`, and the modules are let go. May be called again."""
+        if self not in self._live:
+            return
+        self._live.discard(self)
         try:
             self._manager.clear()  # type: ignore[no-untyped-call]
         except Exception as error:
@@ -108,6 +114,12 @@ class ScriptFolder:
         self._body_bytes = settings.script_body_bytes
         self._master = master
         self._counts = counts
+        self._live: set[Scripts] = set()
+
+    def close(self) -> None:
+        """The process ends: so do all scripts."""
+        for scripts in list(self._live):
+            scripts.close()
 
     def load(self, names: Sequence[str]) -> Scripts | None:
         """The scripts of those names, fresh; None for no names. Raises Refused (400, 403) naming what can't be used."""
@@ -115,7 +127,7 @@ class ScriptFolder:
             return None
         paths = [self._path(name) for name in names]
         self._declare_options()
-        scripts = Scripts(self._master, self._counts)
+        scripts = Scripts(self._master, self._counts, self._live)
         for name, path in zip(names, paths, strict=True):
             try:
                 scripts.add(path)

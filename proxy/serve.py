@@ -161,6 +161,7 @@ class Process:
         for connection in list(self.connections.values()):
             if connection.stream is not None:
                 connection.abort()
+        self.scripts.close()
         self._parts.close()
         return self.recorder.unfinished
 

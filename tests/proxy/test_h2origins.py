@@ -117,21 +117,21 @@ def test_a_request_body_is_sent_as_frames_and_recorded_as_it_came(
 def test_trailers_that_are_announced_are_in_the_record(h2_proxy: ProxyProcess, h2_origin: H2Origin) -> None:
     async def answer(stream: Stream) -> None:
         await stream.head(200, ("trailer", "x-sum"))
-        await stream.data(b"hello")
+        await stream.data(b"frams")
         await stream.trailers(("x-sum", "1"))
 
     async def unannounced(stream: Stream) -> None:
         await stream.head(200)
-        await stream.data(b"hello")
+        await stream.data(b"frams")
         await stream.trailers(("x-sum", "1"))
 
     h2_origin.answer("/announced", answer)
     h2_origin.answer("/unannounced", unannounced)
     replies = [h2_proxy.get(h2_origin.url(path), route="absolute") for path in ("/announced", "/unannounced")]
 
-    assert [(reply.body, reply.whole) for reply in replies] == [(b"hello", True)] * 2
+    assert [(reply.body, reply.whole) for reply in replies] == [(b"frams", True)] * 2
     kept = h2_proxy.kept(h2_origin.url("/announced")).block
-    assert kept.endswith(b"\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx-sum: 1\r\n\r\n")
+    assert kept.endswith(b"\r\ntransfer-encoding: chunked\r\n\r\n5\r\nframs\r\n0\r\nx-sum: 1\r\n\r\n")
     revisit = h2_proxy.records().of(h2_origin.url("/unannounced"))[0]
     assert revisit.payload_digest == h2_proxy.kept(h2_origin.url("/announced")).payload_digest
 

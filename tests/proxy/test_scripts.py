@@ -80,6 +80,7 @@ def response(flow): flow.response.headers["X-A"] = "b\\r\\nX-C: d"
 SCRIPTS = {
     "changes.py": CHANGES, "answers.py": ANSWERS, "counts.py": COUNTS, "raises.py": RAISES, "upper.py": UPPER,
     "elsewhere.py": ELSEWHERE, "streams.py": STREAMS, "breaks.py": BREAKS, "shouts.py": SHOUTS, "splits.py": SPLITS,
+    "ends.py": "def done(): open(__file__ + '.done', 'w').close()\n",
     "syntax.py": "def broken(:", "import.py": "raise OSError('no list')",
 }  # fmt: skip
 type Ask = Callable[..., Reply]
@@ -330,13 +331,13 @@ def test_events_reach_the_client_as_they_come(scripting: ProxyProcess, origin: R
 
 
 def test_trailers_reach_the_client(scripting: ProxyProcess, origin: RawOrigin) -> None:
-    raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n"
+    raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nscrpt\r\n0\r\nX-Sum: 1\r\n\r\n"
     origin.script("/trailers", Send(raw))
     with session(scripting, "streams.py") as selected, scripting.connect() as client:
         client.send(request("plain", origin.url("/trailers"), selected, "Connection: close"))
         got = client.read_some(100_000)
 
-    assert got.endswith(b"5\r\nHELLO\r\n0\r\nX-Sum: 1\r\n\r\n")
+    assert got.endswith(b"5\r\nSCRPT\r\n0\r\nX-Sum: 1\r\n\r\n")
     assert scripting.kept(origin.url("/trailers")).block == raw
 
 
@@ -418,9 +419,10 @@ def test_without_a_folder_no_session_has_scripts(proxy: ProxyProcess) -> None:
 def test_traffic_without_a_session_can_have_scripts_by_setting(
     tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin, folder: Path
 ) -> None:
-    settings = {"proxy.script_folder": str(folder), "proxy.scripts": "answers.py, counts.py"}
+    settings = {"proxy.script_folder": str(folder), "proxy.scripts": "answers.py, counts.py, ends.py"}
     with ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as proxy:
         mine, other = proxy.get(origin.url("/mine")), proxy.get(origin.url("/other"))
 
     assert mine.status == 418
+    assert (folder / "ends.py.done").exists()
     assert (other.header("X-Seen") or "").startswith("load running")
