@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from h2 import events as h2
 from h2.errors import ErrorCodes
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from proxy.connection import ClientConnection
 
 log = logging.getLogger(__name__)
+
+_MOST_RESETS: Final = 200
 
 
 @dataclass
@@ -144,6 +146,7 @@ class ClientLayer(layer.Layer):
         self._talk = Stream(connection)
         self._talk.exchange = _All(self._streams)
         self._is_closing = False
+        self._answered = self._resets = 0
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.Start):
@@ -197,6 +200,7 @@ class ClientLayer(layer.Layer):
             stream = self._streams.pop(event.stream_id, None)
             if stream is not None:
                 self._leave(stream)
+                self._note_reset()
         elif isinstance(event, GoAway) and not event.is_orderly:
             raise ProtocolError(f"the client gave up: {event.error_code}")
 
@@ -270,6 +274,13 @@ class ClientLayer(layer.Layer):
         if exchange is not None and not stream.is_answered:
             exchange.client_left()
 
+    def _note_reset(self) -> None:
+        """Raises ProtocolError for a client that does little but reset: each costs a fetch (CVE-2023-44487)."""
+        self._resets += 1
+        if self._resets > _MOST_RESETS and self._resets > self._answered:
+            self._wire.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+            raise ProtocolError(f"{self._resets} streams were reset, {self._answered} answered")
+
     def _leave_all(self) -> None:
         streams = list(self._streams.values())
         self._streams.clear()
@@ -297,10 +308,10 @@ class ClientLayer(layer.Layer):
         stream = event.stream
         if stream.id not in self._streams or stream.is_answered:
             return
-        if event.end == "room":
-            self._release(stream)
-            return
         try:
+            if event.end == "room":
+                self._release(stream)
+                return
             for part in stream.answer.feed(event.data):
                 self._send(stream, part)
             if event.end == "whole":
@@ -328,6 +339,7 @@ class ClientLayer(layer.Layer):
     def _end(self, stream: ClientStream) -> None:
         if not stream.is_answered:
             self._wire.end_stream(stream.id)
+        self._answered += 1
         stream.is_answered = True
         if stream.exchange is not None and not stream.exchange.request_is_whole:
             self._release(stream)

@@ -232,9 +232,13 @@ class Trunk:
 
     def give_room(self, stream_id: int, size: int) -> None:
         """So many bytes of a response have been taken."""
-        if size and self.upstream.is_open:
+        if not size or not self.upstream.is_open:
+            return
+        try:
             self._wire.acknowledge_received_data(size, stream_id)
-            self._flush()
+        except ProtocolError as error:  # we have said goodbye already
+            log.debug("room is given back too late: %s", error)
+        self._flush()
 
     def leave(self, stream: OriginStream) -> None:
         """An exchange is over. A stream that is not is reset, so that its origin stops sending."""

@@ -7,6 +7,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -229,6 +230,24 @@ def test_garbage_ends_its_connection_and_nothing_else(h2_proxy: ProxyProcess, se
     assert client.goaway is not None
     until(lambda: h2_proxy.status()["active_requests"] == 0, what="nothing under way")
     assert h2_proxy.get(secure_origin.url("/healthy"), route="connect").status == 200
+
+
+def test_a_client_that_does_nothing_but_reset_is_sent_away(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
+    going = threading.Event()
+    secure_origin.otherwise(lambda _: (Wait(going), Send(response(b"at last"))))
+    with connect(h2_proxy, secure_origin.authority) as client, suppress(OSError):
+        for number in range(400):
+            client.reset(client.ask(secure_origin.authority, f"/reset/{number}"))
+            if number % 40 == 39:
+                client.wire.ping(b"12345678")
+                client.flush()
+                client.step()
+            if client.goaway is not None or client.closed:
+                break
+    going.set()
+
+    assert number < 399
+    until(lambda: h2_proxy.status()["active_requests"] == 0, what="nothing under way")
 
 
 def test_scripts_see_streams_as_any_request(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
