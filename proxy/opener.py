@@ -14,7 +14,7 @@ from proxy.addresses import Address, Resolver
 from proxy.deadhosts import DeadHosts
 from proxy.dial import race
 from proxy.egress import Egress, EgressFailed
-from proxy.h2origins import EarlyUpstream
+from proxy.h2lines import EarlyUpstream
 from proxy.remembered import Remembered
 from proxy.trust import OriginContext, Trust, chain_of, forget_session
 from proxy.upstream import Destination, Facts, Upstream

@@ -6,7 +6,8 @@ import asyncio
 from typing import Final
 
 from archive.sections import ProxySettings
-from proxy.h2origins import EarlyUpstream, OriginStream, Trunk
+from proxy.h2lines import EarlyUpstream, OriginStream
+from proxy.h2origins import Trunk
 from proxy.remembered import Remembered
 from proxy.upstream import Destination, Opener, Pool, Upstream
 

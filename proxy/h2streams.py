@@ -1,0 +1,106 @@
+"""The streams of a client that speaks HTTP/2, each with an exchange, and all of them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from mitmproxy.proxy import events
+
+from proxy.answer import AnswerReader
+from proxy.h2wire import Wire
+from proxy.relay import Exchanging
+
+if TYPE_CHECKING:
+    from proxy.connection import ClientConnection
+
+
+@dataclass
+class Spoke(events.Event):
+    """Bytes of an answer for one stream, and what becomes of it then."""
+
+    stream: ClientStream
+    data: bytes = b""
+    end: str = ""
+    """"" goes on, "whole" ends the response, "abort" breaks it off, "room" lets the client send more."""
+
+
+class ClientStream:
+    """One stream of a client's connection; what `proxy.delivery.Client` asks for."""
+
+    def __init__(self, stream_id: int, connection: ClientConnection, wire: Wire, waiting: set[ClientStream]) -> None:
+        self.id = stream_id
+        self.exchange: Exchanging | None = None
+        self.answer = AnswerReader("GET")
+        self.in_chunks = False
+        """Whether the request's body has no length that is known."""
+        self.held = 0
+        """Bytes of the request that were taken without giving their room back."""
+        self.is_answered = False
+        self._connection = connection
+        self._wire = wire
+        self._waiting = waiting
+
+    @property
+    def is_full(self) -> bool:
+        if self._wire.is_full(self.id):
+            self._waiting.add(self)
+            return True
+        return self._connection.is_full
+
+    def send(self, data: bytes) -> None:
+        self._connection.run(Spoke(self, data))
+
+    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
+        self._connection.run(Spoke(self, last, "whole"))
+
+    def abort(self) -> None:
+        self._connection.run(Spoke(self, end="abort"))
+
+    def upgraded(self) -> None:
+        """Never right: no stream asks for another protocol."""
+        self.abort()
+
+    def take_more(self) -> None:
+        if self.held:
+            self._connection.run(Spoke(self, end="room"))
+
+
+class AllStreams:
+    """All streams of a connection as one exchange, for the connection itself."""
+
+    id = ""
+
+    def __init__(self, streams: dict[int, ClientStream]) -> None:
+        self._streams = streams
+
+    @property
+    def request_is_whole(self) -> bool:
+        return any(stream.exchange is None or stream.exchange.request_is_whole for stream in self._streams.values())
+
+    @property
+    def wants_no_more(self) -> bool:
+        return False
+
+    @property
+    def ends_with_client(self) -> bool:
+        return all(stream.exchange is None or stream.exchange.ends_with_client for stream in self._streams.values())
+
+    def request_data(self, data: bytes) -> int:
+        """Never called: the layer knows which stream bytes are for."""
+        return 0
+
+    def client_data(self, data: bytes) -> None:
+        """Never called: nothing switches protocols."""
+
+    def client_writable(self) -> None:
+        for exchange in self._under_way():
+            exchange.client_writable()
+
+    def client_left(self) -> None:
+        for exchange in self._under_way():
+            exchange.client_left()
+
+    def _under_way(self) -> list[Exchanging]:
+        streams = self._streams.values()
+        return [stream.exchange for stream in streams if stream.exchange is not None and not stream.is_answered]
