@@ -221,7 +221,7 @@ async def test_a_file_that_can_not_be_given_its_name_is_an_alarm(settings: Setti
 async def test_what_others_under_way_may_join_waits_for_them_and_no_longer_than_it_should(
     settings: Settings, claims: Claims
 ) -> None:
-    """Given four exchanges under way, three are kept at once and together; one that stays alone is kept as well."""
+    """Given six exchanges under way, three are kept at once and together; one that stays alone is kept as well."""
     sizes: list[int] = []
 
     class Counting(Keeper):
@@ -229,7 +229,7 @@ async def test_what_others_under_way_may_join_waits_for_them_and_no_longer_than_
             sizes.append(len(items))
             return super().keep(items, patient=patient)
 
-    to = Recorder(settings, Counting(settings, claims), asyncio.get_running_loop(), lambda: 4)
+    to = Recorder(settings, Counting(settings, claims), asyncio.get_running_loop(), lambda: 6)
     to.start()
     assert all(isinstance(answer, Kept) for answer in await keep(to, *(exchange(url(n), b"%d" % n) for n in range(3))))
     assert isinstance((await keep(to, exchange(url(9), b"9")))[0], Kept)
