@@ -8,7 +8,7 @@ from collections.abc import Callable
 from archive import crawl_log
 from archive.capture import Exchange, Truncation
 from proxy.delivery import Delivery
-from proxy.failures import Failure
+from proxy.failures import Failure, spool_failure
 from proxy.http1 import ResponseHead
 from proxy.keep import Kept, Lost
 from proxy.line import Line
@@ -42,7 +42,11 @@ class Ending:
             return
         if self._services.settings.deliver == "at_once":
             self._deliver(truncated)
-        exchange = self._transcript.exchange(head, self._line.origin, truncated, doubt)
+        try:
+            exchange = self._transcript.exchange(head, self._line.origin, truncated, doubt)
+        except OSError as error:  # the last of the body waits in memory for a disk that is full
+            self.failed(spool_failure(error), over)
+            return
         self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, truncated, over))
 
     def failed(self, failure: Failure, over: Callable[[], None]) -> None:
@@ -61,7 +65,11 @@ class Ending:
         self._log(f"{crawl_log.LOST} {word} {why}")
         text = f"ghostfleet could not understand {self._order.url}: {why}; {len(raw)} bytes came\n"
         self._delivery.refuse(502, crawl_log.LOST, word, text)
-        self._note(self._transcript.unreadable(self._line.origin, raw, word), over)
+        try:
+            exchange = self._transcript.unreadable(self._line.origin, raw, word)
+        except OSError:
+            exchange = self._transcript.failure(self._line.origin, crawl_log.RUNTIME, ("spool",))
+        self._note(exchange, over)
 
     def _refuse(self, failure: Failure, text: str, extra: str, over: Callable[[], None]) -> None:
         self._order.session.note_failure(failure.code)
