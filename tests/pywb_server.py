@@ -1,4 +1,4 @@
-"""pywb as anybody runs it, in an environment of its own: its indexer and its server, over a folder of our WARCs."""
+"""pywb as anybody runs it, in an environment of its own: its indexer and its server, over copies of our WARC files."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class PywbServer:
         """The capture as it was recorded (`id_`)."""
         with Client(socket.create_connection(("127.0.0.1", self._port), 30)) as client:
             path = f"/{COLLECTION}/{timestamp}id_/{url}"
-            lines = (f"GET {path} HTTP/1.0", f"Host: 127.0.0.1:{self._port}", "Accept-Encoding: gzip, deflate", "", "")
+            lines = [f"GET {path} HTTP/1.0", f"Host: 127.0.0.1:{self._port}", "Accept-Encoding: gzip, deflate", "", ""]
             return client.ask("\r\n".join(lines).encode())
 
     def _manage(self, *arguments: str) -> None:
