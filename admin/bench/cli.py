@@ -10,6 +10,7 @@ from typing import Final
 import click
 from rich.console import Console
 
+from admin.bench import soaking
 from admin.bench.corpus import FILES
 from admin.bench.faults.cli import faults
 from admin.bench.peers import KINDS, PeerUnavailable
@@ -85,6 +86,23 @@ def proxy(
 
 
 bench.add_command(faults)
+
+
+@bench.command()
+@click.option("--seconds", default=600.0, show_default=True, type=click.FloatRange(1), help="How long the load lasts.")
+@click.option("--every", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Seconds between samples.")
+@click.option("--scheme", default="connect", show_default=True, type=click.Choice(SCHEMES), help="What to load with.")
+@click.option("--connections", default=32, show_default=True, type=click.IntRange(1), help="Client connections.")
+def soak(seconds: float, every: float, scheme: str, connections: int) -> None:
+    """Our proxy under load for long: memory and file descriptors over time, and whether they stay flat."""
+    found = soaking.soak(seconds, every, scheme, connections, lambda sample: click.echo(str(sample)))
+    click.echo(
+        f"{found.acknowledged:,} answered, {found.errors:,} failed; later half: {found.mb_per_hour:+.1f} MB and "
+        f"{found.descriptors_per_hour:+.1f} descriptors an hour"
+    )
+    if not found.is_flat or found.errors:
+        raise click.ClickException("not flat" if not found.is_flat else "some requests failed")
+    click.echo("flat")
 
 
 def _measure(plan: Plan) -> list[Row]:

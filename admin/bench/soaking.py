@@ -1,0 +1,130 @@
+"""Whether load for a long time leaves memory and file descriptors flat: samples of both while clients ask and ask."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from admin.bench.load import LoadProcess, Order
+from admin.bench.origin import OriginProcess
+from admin.bench.peers import Set, Started
+from admin.bench.peers.ours import Ghostfleet
+from admin.bench.process import tree
+
+ORIGIN_ADDRESS: Final = "127.0.1.1"
+FLAT_MB_PER_HOUR: Final = 20.0
+"""Growth of resident memory that counts as flat: a leak of 100 bytes for each exchange is more, at 100 a second."""
+FLAT_DESCRIPTORS_PER_HOUR: Final = 10.0
+_PAGE_BYTES: Final = 4096
+_TITLE: Final = b"ghostfleet: proxy"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What the recording processes hold after so many seconds of load."""
+
+    seconds: float
+    resident_bytes: int
+    descriptors: int
+
+    def __str__(self) -> str:
+        return f"{self.seconds:6.0f} s  {self.resident_bytes / 1e6:7.1f} MB  {self.descriptors:5d} descriptors"
+
+
+@dataclass(frozen=True, slots=True)
+class Soaked:
+    """The samples in order, the first one after the warm-up, and what was answered meanwhile."""
+
+    samples: Sequence[Sample]
+    acknowledged: int
+    errors: int
+
+    @property
+    def mb_per_hour(self) -> float:
+        """Slope of memory over the second half of the time."""
+        return _slope([(one.seconds, one.resident_bytes / 1e6) for one in self._later]) * 3600
+
+    @property
+    def descriptors_per_hour(self) -> float:
+        """Slope of descriptors over the second half of the time."""
+        return _slope([(one.seconds, float(one.descriptors)) for one in self._later]) * 3600
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether neither grows, after the first half in which caches and heaps fill."""
+        return self.mb_per_hour < FLAT_MB_PER_HOUR and self.descriptors_per_hour < FLAT_DESCRIPTORS_PER_HOUR
+
+    @property
+    def _later(self) -> Sequence[Sample]:
+        return self.samples[len(self.samples) // 2 :]
+
+
+def soak(seconds: float, every: float, scheme: str, connections: int, tell: Callable[[Sample], None]) -> Soaked:
+    """Load by `scheme` (http, connect, absolute) for that long; `tell` hears of each sample, one in `every` seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="ghostfleet-bench-soak-"))
+    origin, load = OriginProcess(ORIGIN_ADDRESS), LoadProcess()
+    try:
+        started = Ghostfleet().start(Set(folder, 1, origin.certificate))
+        try:
+            order = Order(
+                scheme=scheme,
+                name="soak",
+                requests=1 << 40,
+                connections=connections,
+                seconds=seconds,
+                proxy_host=started.host,
+                proxy_port=started.port,
+                origin_host=origin.address,
+                origin_port=origin.http if scheme == "http" else origin.https,
+            )
+            return _watched(started, load, order, every, tell)
+        finally:
+            started.stop()
+    finally:
+        load.close()
+        origin.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _watched(started: Started, load: LoadProcess, order: Order, every: float, tell: Callable[[Sample], None]) -> Soaked:
+    samples: list[Sample] = []
+    over = threading.Event()
+    began = time.monotonic()
+
+    def watch() -> None:
+        while not over.wait(every):
+            samples.append(_sample(started, time.monotonic() - began))
+            tell(samples[-1])
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        result = load.run(order)
+    finally:
+        over.set()
+        watcher.join()
+    return Soaked(samples, len(result.acknowledged), sum(result.errors.values()))
+
+
+def _sample(started: Started, seconds: float) -> Sample:
+    assert started.process is not None
+    folders = [Path(f"/proc/{pid}") for pid in tree(started.process.pid, started.mark)]
+    ours = [folder for folder in folders if (folder / "cmdline").read_bytes().startswith(_TITLE)]
+    pages = sum(int((folder / "statm").read_text("ascii").split()[1]) for folder in ours)
+    return Sample(seconds, pages * _PAGE_BYTES, sum(len(list((folder / "fd").iterdir())) for folder in ours))
+
+
+def _slope(points: Sequence[tuple[float, float]]) -> float:
+    """Of the straight line that fits best (least squares); 0 for fewer than two points."""
+    if len(points) < 2:
+        return 0.0
+    middle_x, middle_y = (sum(values) / len(points) for values in zip(*points, strict=True))
+    over = sum((x - middle_x) * (y - middle_y) for x, y in points)
+    under = sum((x - middle_x) ** 2 for x, _ in points)
+    return over / under if under else 0.0
