@@ -78,7 +78,7 @@ class EmbeddedRedis:
         with self._starting():
             address = socket_path(self.folder)
             self.url = f"unix://{address}"
-            if is_up(address):
+            if self._runs(address):
                 self._wait(address)
             else:
                 self._bring_up(address)
@@ -90,7 +90,7 @@ class EmbeddedRedis:
         """Start the server again if it died; True when it had to be. Its last two seconds may be lost."""
         address = self.url.removeprefix("unix://")
         with self._starting():
-            if is_up(address):
+            if self._runs(address):
                 return False
             logger.warning("the Redis of %s died; started again", self.folder)
             self._bring_up(address)
@@ -128,6 +128,11 @@ class EmbeddedRedis:
         with _locked(self.folder / "start.lock", fcntl.LOCK_EX):
             yield
 
+    def _runs(self, address: str) -> bool:
+        """Whether there is a server, be it one that hangs: a second one would write to the same file."""
+        number = _pid(self.folder)
+        return is_up(address) or (number is not None and _lives(number) and _is_server(number))
+
     def _bring_up(self, address: str) -> None:
         self._launch(address)
         try:
@@ -157,14 +162,14 @@ class EmbeddedRedis:
 
     def _wait(self, address: str) -> None:
         started, pause = time.monotonic(), threading.Event()
-        while not answer(address, PING).startswith(b"+PONG"):
+        while not (said := answer(address, PING)) or said.startswith(b"-LOADING"):
             waited = time.monotonic() - started
             number = _pid(self.folder)
             is_gone = waited > _PIDFILE_SECONDS if number is None else not _lives(number)
             if is_gone or waited > _START_SECONDS:
                 log = self.folder / "redis.log"
-                said = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "nothing in its log"
-                raise RedisProblem(f"the Redis in {self.folder} does not start: {said}; see {log}")
+                last = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "nothing in its log"
+                raise RedisProblem(f"the Redis in {self.folder} does not start: {last}; see {log}")
             pause.wait(_POLL_SECONDS)
 
 
@@ -255,6 +260,15 @@ def _lives(number: int) -> bool:
         return status.read_text("ascii", "replace").rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return not Path("/proc/self").exists()
+
+
+def _is_server(number: int) -> bool:
+    """Whether a process is a Redis: its number may have gone to another since it was noted."""
+    try:
+        command = Path(f"/proc/{number}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return b"redis-server" in command or b"valkey-server" in command
 
 
 def _check_version(executable: str, folder: Path) -> None:

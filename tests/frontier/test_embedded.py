@@ -5,10 +5,12 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -159,6 +161,30 @@ def test_one_that_was_killed_is_revived_with_all_it_had_written(home: Path) -> N
         with client(server) as link:
             assert link.dbsize() == 1000
     assert not is_up(address(server))
+
+
+def test_one_that_can_not_write_is_up(tmp_path: Path) -> None:
+    """Even its answer to PING is an error then; taken for dead, it would get a second one beside it."""
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as thread:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        found = thread.submit(is_up, str(tmp_path / "s"))
+        link, _ = listener.accept()
+        with link:
+            link.sendall(b"-MISCONF Errors writing to the AOF file: No space left on device\r\n")
+            assert found.result() is True
+
+
+def test_one_that_hangs_is_not_given_a_second_beside_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("frontier.guard._SECONDS", 0.2)
+    with start_redis(home) as server:
+        number = pid(server)
+        os.kill(number, signal.SIGSTOP)
+        try:
+            assert server.revive() is False
+        finally:
+            os.kill(number, signal.SIGCONT)
+        assert pid(server) == number
 
 
 def test_a_home_with_a_long_path_has_its_socket_elsewhere_in_private(home: Path) -> None:

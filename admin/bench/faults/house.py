@@ -84,6 +84,11 @@ class House:
             _close(process)
         if code:
             raise DidNotWork(f"it ended with exit code {code}: {self.last_words()}")
+        wait(lambda: not self._left_behind(), "its Redis to be gone too", _GONE_SECONDS)
+
+    def _left_behind(self) -> set[int]:
+        """Redis servers of this home that run while nothing should."""
+        return {pid for pid in tree(os.getpid(), str(self.home)) if b"redis-server unixsocket" in _title(pid)}
 
     def kill(self) -> None:
         """kill -9 of every process, all in one moment."""
