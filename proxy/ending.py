@@ -59,14 +59,14 @@ class Ending:
         """It was not to be fetched."""
         self._refuse(Failure(refused.code, refused.word, refused.status), f"{refused}\n", refused.extra, over)
 
-    def unreadable(self, raw: bytes, why: str, word: str, over: Callable[[], None]) -> None:
+    def unreadable(self, raw: bytes, why: str, failure: Failure, over: Callable[[], None]) -> None:
         """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
-        self._order.session.note_failure(crawl_log.LOST)
-        self._log(f"{crawl_log.LOST} {word} {why}")
+        self._order.session.note_failure(failure.code)
+        self._log(f"{failure.code} {failure.word} {why}")
         text = f"ghostfleet could not understand {self._order.url}: {why}; {len(raw)} bytes came\n"
-        self._delivery.refuse(502, crawl_log.LOST, word, text)
+        self._delivery.refuse(failure.status, failure.code, failure.word, text)
         try:
-            exchange = self._transcript.unreadable(self._line.origin, raw, word)
+            exchange = self._transcript.unreadable(self._line.origin, raw, failure.code, failure.word)
         except OSError:
             exchange = self._transcript.failure(self._line.origin, crawl_log.RUNTIME, ("spool",))
         self._note(exchange, over)

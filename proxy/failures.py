@@ -34,6 +34,7 @@ class Failure:
         return (self.word, "dead-host") if self.was_known else (self.word,)
 
 
+BAD_RESPONSE: Final = Failure(crawl_log.LOST, "bad-response", 502)
 CLIENT_LEFT: Final = Failure(crawl_log.CANCELLED, "client-left", 400)
 CONNECT_TIMEOUT: Final = Failure(crawl_log.CONNECT, "connect-timeout", 504)
 TIMEOUT: Final = Failure(crawl_log.TIMEOUT, "timeout", 504)

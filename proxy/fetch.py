@@ -17,6 +17,7 @@ from archive.capture import Truncation
 from proxy.delivery import Client, Delivery
 from proxy.ending import Ending
 from proxy.failures import (
+    BAD_RESPONSE,
     CLIENT_LEFT,
     CONNECT_TIMEOUT,
     EMPTY,
@@ -190,6 +191,8 @@ class Fetch:
             return
         if self.stage is Stage.CONNECTING:
             self._fail(CONNECT_TIMEOUT)
+        elif self.stage is Stage.HEAD and self._incoming.unread:
+            self._unreadable("the response's head did not end in time", TIMEOUT)
         elif self.stage is Stage.HEAD:
             self._fail(TIMEOUT)
         elif self.stage is Stage.BODY:
@@ -320,7 +323,7 @@ class Fetch:
         elif error is None and self._incoming.ended_by_close():
             self._complete(None)
         elif self._incoming.unread:
-            self._unreadable("the connection ended within the response's head", "lost")
+            self._unreadable("the connection ended within the response's head", LOST)
         else:
             self._fail(LOST)
 
@@ -362,9 +365,9 @@ class Fetch:
         if self._begins_to_end():
             self._ending.failed(failure, self._over)
 
-    def _unreadable(self, why: str, word: str = "bad-response") -> None:
+    def _unreadable(self, why: str, failure: Failure = BAD_RESPONSE) -> None:
         if self._begins_to_end():
-            self._ending.unreadable(self._incoming.unread, why, word, self._over)
+            self._ending.unreadable(self._incoming.unread, why, failure, self._over)
 
     def _begins_to_end(self) -> bool:
         """Whether nobody has ended it before."""

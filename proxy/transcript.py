@@ -7,7 +7,6 @@ from dataclasses import replace
 from os import urandom
 from pathlib import Path
 
-from archive import crawl_log
 from archive.capture import Exchange, Origin, ResponseForm, Truncation, now_micros
 from archive.digest import Algorithm
 from archive.incompressible import is_incompressible
@@ -83,12 +82,12 @@ class Transcript:
         """Nothing came: only a line in the crawl log."""
         return self._as_wished(self._exchange(origin, code, annotations), b"")
 
-    def unreadable(self, origin: Origin, raw: bytes, word: str) -> Exchange:
+    def unreadable(self, origin: Origin, raw: bytes, code: int, word: str) -> Exchange:
         """What came and is no response: kept as it came, in a record that nobody takes for one."""
         if raw:
             self.response.add(raw)
             self.response.add_payload(raw)
-        return self._as_wished(self._exchange(origin, crawl_log.LOST, (word,), "metadata" if raw else None), b"")
+        return self._as_wished(self._exchange(origin, code, (word,), "metadata" if raw else None), b"")
 
     def close(self) -> None:
         """Let go of the bytes."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from odd_responses import OK, page
-from origin import Close, RawOrigin, Send, Step, certificate_authority, server_tls
+from origin import Close, RawOrigin, Send, Step, Wait, certificate_authority, server_tls
 from proxying import ROUTES, Route, RunningProxy, crawl_session, credentials
 
 from archive import crawl_log
@@ -76,6 +77,20 @@ def test_it_counts_as_a_failure(stage: tuple[RunningProxy, RawOrigin, RawOrigin]
     (line,) = (tmp_path / "crawl.log").read_text().splitlines()
     assert crawl_log.parse(line).code == crawl_log.LOST
     assert '"warcFilename":' in line
+
+
+def test_a_head_that_stops_is_kept_as_far_as_it_came(tmp_path: Path) -> None:
+    go_on = threading.Event()
+    with RawOrigin(ADDRESS) as origin, RunningProxy(tmp_path / "home", {"proxy.idle_seconds": 1}) as proxy:
+        origin.script("/stops", Send(OK + b"X: y\r\n"), Wait(go_on))
+        try:
+            reply = proxy.get(origin.url("/stops"))
+        finally:
+            go_on.set()
+
+        assert (reply.status, reply.header("Ghostfleet-Error")) == (504, "-4 timeout")
+        record = proxy.awaited(origin.url("/stops"), "metadata")
+        assert record.block == OK + b"X: y\r\n"
 
 
 def test_http_0_9_is_shown_where_browsers_show_it(tmp_path: Path) -> None:
