@@ -39,7 +39,9 @@ class ProxyProcess(RunningProxy):
         self, home: Path, redis_url: str, settings: Mapping[str, Any] | None = None, *, private: bool = True
     ) -> None:
         super().__init__(home)
-        overrides = {"proxy.allow_private": private, "archive.min_free_bytes": 0, **(settings or {})}
+        # The processes of many tests share a Redis: what one of them hears in a few words is no revisit of another's.
+        overrides = {"proxy.allow_private": private, "archive.min_free_bytes": 0, "dedup.min_bytes": 32}
+        overrides.update(settings or {})
         self.settings: Settings = load({"home": str(home), **overrides}, environment={})
         self._redis_url = redis_url
 

@@ -138,9 +138,9 @@ def test_a_redis_without_memory_left_refuses_and_changes_nothing(own: Bench, lin
     lease = leased(frontier)
     before = frontier.progress()
     own.client.config_set("maxmemory", 1)
-    with pytest.raises(FrontierUnavailable, match="OutOfMemory"):
+    with pytest.raises(FrontierUnavailable, match=r"OutOfMemory|OOM command"):
         frontier.finish(lease, OK)
-    with pytest.raises(FrontierUnavailable, match="OutOfMemory"):
+    with pytest.raises(FrontierUnavailable, match=r"OutOfMemory|OOM command"):
         frontier.add(links("http://example.org/b"))
     own.client.config_set("maxmemory", 0)
     assert replace(frontier.progress(), next_due_seconds=None) == replace(before, next_due_seconds=None)
@@ -159,11 +159,11 @@ def test_a_password_is_not_told(server: RedisServer) -> None:
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[str]:
     """A cluster of one node that holds all slots."""
-    port, bus = free_port(), free_port()
+    port = next(port for port in iter(free_port, 0) if port < 55_536)  # the bus is at 10,000 above
     process = subprocess.Popen(
         [
             *(redis_server(), "--bind", "127.0.0.1", "--port", str(port), "--cluster-enabled", "yes"),
-            *("--cluster-port", str(bus), "--dir", str(tmp_path), "--save", "", "--logfile", str(tmp_path / "log")),
+            *("--dir", str(tmp_path), "--save", "", "--logfile", str(tmp_path / "log")),
         ]
     )
     client = redis.Redis(port=port)
@@ -176,7 +176,7 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 
     def takes_slots() -> bool:
         try:
-            return bool(client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383))
+            return bool(client.execute_command("CLUSTER", "ADDSLOTS", *range(16384)))
         except redis.ConnectionError:
             return False
 
