@@ -53,7 +53,7 @@ class TestEnds:
             pytest.param((Reset(),), 502, "-3 lost", id="a reset"),
         ],
     )
-    def test_without_a_response_say_why_and_keep_nothing(
+    def test_without_a_response_say_why_and_keep_no_more_than_came(
         self, hurried: ProxyProcess, origin: RawOrigin, tmp_path: Path, steps: tuple[Step, ...], status: int, error: str
     ) -> None:
         origin.script("/fails", *steps)
@@ -66,7 +66,10 @@ class TestEnds:
         assert reply.whole
         code = error.partition(" ")[0]
         assert (report["failed"], report["errors"]) == (1, {code: 1})
-        assert hurried.records().of(origin.url("/fails")) == []
+        kept = {record.kind: record.block for record in hurried.records().of(origin.url("/fails"))}
+        sent = b"".join(step.data for step in steps if isinstance(step, Send | Drip))
+        assert kept.keys() == ({"metadata", "request"} if sent else set())
+        assert sent.startswith(kept.get("metadata", b""))
         (line,) = (tmp_path / "crawl.log").read_text().splitlines()
         assert crawl_log.parse(line).code == int(code)
 
