@@ -88,7 +88,9 @@ class House:
 
     def _left_behind(self) -> set[int]:
         """Redis servers of this home that run while nothing should."""
-        return {pid for pid in tree(os.getpid(), str(self.home)) if b"redis-server unixsocket" in _title(pid)}
+        home = os.fsencode(self.home)
+        titles = {pid: _title(pid) for pid in tree(os.getpid(), str(self.home))}
+        return {pid for pid, title in titles.items() if b"redis-server unixsocket" in title and home in title}
 
     def kill(self) -> None:
         """kill -9 of every process, all in one moment."""
