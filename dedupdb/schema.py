@@ -7,6 +7,8 @@ says how far each source was read, and is written in the same transaction as the
 from __future__ import annotations
 
 import json
+import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -84,6 +86,9 @@ _SAME_NAMES: Final = (
     *("record_id", "method", "job", "page_id", "payload_length", "truncated"),
 )
 _BUSY_SECONDS: Final = 60
+_AGAIN_SECONDS: Final = 0.005
+_PRIMARY_CODE: Final = 0xFF
+"""An SQLite result code without its extension."""
 _SCHEMA_LOCK: Final = 0x67686F7374
 """PostgreSQL advisory lock under which the tables are made."""
 
@@ -200,9 +205,22 @@ def _one_at_a_time(connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _SCHEMA_LOCK})
 
 
-def _prepare_sqlite(connection: Any, _record: object) -> None:
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     """Write-ahead log: readers never wait. The last commits may go with the power; their sidecars bring them back."""
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute("PRAGMA synchronous=NORMAL")
-    cursor.close()
+    _switch_to_write_ahead(connection, time.monotonic() + _BUSY_SECONDS)
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
+def _switch_to_write_ahead(connection: sqlite3.Connection, deadline: float) -> None:
+    """Two that switch one new file at once would wait for each other, so SQLite refuses one of them at once.
+
+    Its own timeout is not asked for that (sqlite.org/c3ref/busy_handler.html), so the refused one comes again.
+    """
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(_AGAIN_SECONDS)  # noqa: TID251 - another process holds it, and nothing tells of its end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
@@ -221,6 +222,7 @@ def test_threads_share_an_index(captures: Captures) -> None:
 
 STARTER = """
 import sys
+import threading
 sys.path.insert(0, "tests")
 from captured import capture
 from dedupdb.captures import Captures
@@ -247,6 +249,18 @@ def test_processes_that_start_at_once_make_one_index(database_url: str) -> None:
     assert [(starter.communicate()[0], starter.returncode) for starter in starters] == [("", 0)] * 6
     with Captures(database_url) as captures:
         assert captures.count("news") == 7
+
+
+def test_many_that_open_one_new_file_at_once_all_can(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for round_number in range(25):
+            url, together = f"sqlite:///{tmp_path}/{round_number}.db", threading.Barrier(8)
+
+            def opened(_: int, url: str = url, together: threading.Barrier = together) -> None:
+                together.wait()
+                Captures(url).close()
+
+            assert list(pool.map(opened, range(8))) == [None] * 8
 
 
 @pytest.mark.parametrize(
