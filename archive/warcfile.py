@@ -100,17 +100,23 @@ class WarcWriter:
         for record in records:
             if record.warcinfo_id != self._warcinfo_id:
                 raise ValueError(f"record {record.record_id} names warcinfo {record.warcinfo_id}, not this file's")
-        try:
-            with self._all_or_nothing("append"):
-                file = self._file or self._open()
-                placed = [capture for record in records if (capture := self._write(file, record))]
-        except KeepError as error:
-            self._failure = error if self._sets else None
-            raise
+        with self._failing("append"):
+            file = self._file or self._open()
+            placed = [capture for record in records if (capture := self._write(file, record))]
         self._sets += 1
         self._new_captures += placed
         self._used = time.monotonic()
         return placed
+
+    def make_room(self, size: int) -> None:
+        """Does ahead what an `append` of up to `size` bytes would do to a disk, so that it only computes.
+
+        Raises KeepError as `append` does.
+        """
+        if self._failure is not None:
+            return
+        with self._failing("append"):
+            (self._file or self._open()).make_room(size)
 
     def sync(self) -> None:
         """Makes the batch durable, its index lines written; closes the file when it is large enough.
@@ -214,6 +220,16 @@ class WarcWriter:
             yield
         except Exception as error:
             raise KeepError(f"{step} failed, {self._go_back()}: {error}") from error
+
+    @contextmanager
+    def _failing(self, step: str) -> Iterator[None]:
+        """As `_all_or_nothing`; remembers, for the batch that went with it, until `sync` has said so."""
+        try:
+            with self._all_or_nothing(step):
+                yield
+        except KeepError as error:
+            self._failure = error if self._sets else None
+            raise
 
     def _go_back(self) -> str:
         """Undoes the batch and says how."""

@@ -6,7 +6,6 @@ make durable, only then tell dedup and the index, only then say "kept". In doubt
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +17,12 @@ from archive.capture import Capture, Exchange, Original
 from archive.dictionary import frame_writer
 from archive.facts import fact
 from archive.settings import Settings
-from archive.warcfile import KeepError, WarcWriter
 from dedupdb.claims import DedupUnavailable, Verdict, Want
 from dedupdb.eligible import Eligible
+from proxy.lent import Compute, at_once
 from proxy.plan import Derived, Plan
 from proxy.tallies import Tallies, tallies_of
+from proxy.writers import Writers
 
 
 class Dedup(Protocol):
@@ -67,15 +67,16 @@ type Outcome = Kept | Lost | Later
 class Keeper:
     """Keeps batches of exchanges of any number of collections. Not thread-safe: one thread owns it."""
 
-    def __init__(self, settings: Settings, dedup: Dedup | None, *, process: str = "0") -> None:
-        """Raises SettingsError for a zstd dictionary that can't be used."""
+    def __init__(
+        self, settings: Settings, dedup: Dedup | None, *, process: str = "0", compute: Compute = at_once
+    ) -> None:
+        """`compute` does what only computes. Raises SettingsError for a zstd dictionary that can't be used."""
         frame_writer(settings.archive)
         self._settings = settings
         self._dedup = dedup
         self._eligible = Eligible(settings.dedup)
         self._asks = dedup is not None and settings.dedup.enabled
-        self._process = process
-        self._writers: dict[tuple[str, str | None], WarcWriter] = {}
+        self._writers = Writers(settings, process, compute)
         self._logs: dict[str, crawl_log.CrawlLog] = {}
         self.counts: Counter[str] = Counter()
         """Totals since the start: exchanges, revisits and of these not_modified (by the origin's word), lost,
@@ -90,37 +91,23 @@ class Keeper:
         """
         plans = [Plan(item) for item in items]
         self._ask_dedup(plans, patient)
-        touched = self._append(plans)
-        self._make_durable(plans, touched)
+        self._writers.write([plan for plan in plans if plan.is_kept_whole and not plan.later])
+        self.counts["lost"] += sum(bool(plan.failure) for plan in plans)
         self._tell_dedup(plans)
         self._log(plans)
         return [self._outcome(plan) for plan in plans]
 
     def idle_close(self) -> None:
         """Close files that have seen no record for a while."""
-        now = time.monotonic()
-        for writer in self._writers.values():
-            writer.idle_close(now)
+        self._writers.idle_close()
 
     def close(self) -> None:
         """Give every file its final name. Raises KeepError, after all of them, when one could not be closed whole."""
-        self._close(list(self._writers))
+        self._writers.close()
 
     def close_collection(self, collection: str, prefix: str | None = None) -> None:
         """Give that collection's files their final names, or those of a prefix alone; raises as `close` does."""
-        names = [name for name in self._writers if name[0] == collection]
-        self._close([name for name in names if prefix in (None, name[1])])
-
-    def _close(self, names: Sequence[tuple[str, str | None]]) -> None:
-        failures = []
-        for name in names:
-            try:
-                self._writers.pop(name).close()
-            except KeepError as error:
-                failures.append(error)
-        if failures:
-            more = f"; so did {len(failures) - 1} more" if len(failures) > 1 else ""
-            raise KeepError(f"{failures[0]}{more}") from failures[0]
+        self._writers.close(collection, prefix)
 
     def _ask_dedup(self, plans: Sequence[Plan], patient: Callable[[int], bool]) -> None:
         """Twins within the batch wait for the first of them, so that no revisit can outlive its original's file."""
@@ -174,35 +161,6 @@ class Keeper:
             algorithm=digests.algorithm,
         )
 
-    def _append(self, plans: Sequence[Plan]) -> dict[WarcWriter, list[Plan]]:
-        touched: dict[WarcWriter, list[Plan]] = defaultdict(list)
-        digest = self._settings.archive.digest
-        for plan in plans:
-            if plan.later or not plan.is_kept_whole:
-                continue
-            try:
-                writer = self._writer(plan.item.context.collection, plan.item.context.prefix)
-                plan.capture = writer.append(plan.records(writer.warcinfo_id, digest))[0]
-                touched[writer].append(plan)
-            except KeepError as error:  # it took the writer's whole batch so far with it
-                for lost in [*touched[writer], plan]:
-                    lost.failure, lost.capture = str(error), None
-                touched[writer] = []  # still to be synced: only that makes the writer usable again
-            except (OSError, ValueError) as error:
-                plan.failure = f"{type(error).__name__}: {error}"
-        return touched
-
-    def _make_durable(self, plans: Sequence[Plan], touched: Mapping[WarcWriter, list[Plan]]) -> None:
-        for writer, written in touched.items():
-            try:
-                writer.sync()
-            except KeepError as error:
-                for plan in written:
-                    plan.failure, plan.capture = str(error), None
-        for plan in plans:
-            if plan.failure:
-                self.counts["lost"] += 1
-
     def _tell_dedup(self, plans: Sequence[Plan]) -> None:
         if self._dedup is None:
             return
@@ -228,12 +186,6 @@ class Keeper:
                 log.append(text)
             except OSError:
                 self.counts["log_lines_lost"] += len(text)
-
-    def _writer(self, collection: str, prefix: str | None) -> WarcWriter:
-        name = (collection, prefix)
-        if name not in self._writers:
-            self._writers[name] = WarcWriter(self._settings, collection, prefix=prefix, process=self._process)
-        return self._writers[name]
 
     def _outcome(self, plan: Plan) -> Outcome:
         if plan.later:

@@ -19,6 +19,7 @@ from proxy.gate import Gate
 from proxy.heads import via_line
 from proxy.history import History
 from proxy.keep import Keeper
+from proxy.lent import on_loop
 from proxy.memento import Archive
 from proxy.opener import Opener, resolver_of
 from proxy.provenance import Provenance
@@ -58,7 +59,7 @@ class Parts:
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
         captures = Captures(settings.database_url)
         recall = Recall(claims, captures, settings.dedup)
-        keeper = Keeper(_for_keeping(settings), recall, process=str(index))
+        keeper = Keeper(_for_keeping(settings), recall, process=str(index), compute=on_loop(loop))
         active: set[Ongoing] = set()
         recorder = Recorder(settings, keeper, loop, lambda: len(active))
         recorder.after_keep = extensions.kept if extensions is not None else None

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from archive import crawl_log, record
 from archive.capture import Body, Capture, Context, Exchange, Micros, Origin, Original, Truncation
 from archive.derived import ResourceKind, resource_record
 from archive.digest import Algorithm
 from dedupdb.claims import Want
+
+_HEADERS: Final = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,14 @@ class Plan:
             and not self.in_blackout
             and (isinstance(self.item, Derived) or self.item.response is not None)
         )
+
+    @property
+    def weight(self) -> int:
+        """Bytes to pack, the records' headers by estimate; beyond any measure when they are to be read from a disk."""
+        if isinstance(self.item, Derived):
+            return _HEADERS + _weight(self.item.body)
+        messages = (self.item.response, self.item.request)
+        return _HEADERS + sum(len(message.head) + _weight(message.body) for message in messages if message)
 
     @property
     def original_to_be(self) -> Original | None:
@@ -131,3 +143,7 @@ class Plan:
             annotations=annotations,
             capture=self.capture,
         )
+
+
+def _weight(body: Body) -> int:
+    return body.length if body.file is None else sys.maxsize
