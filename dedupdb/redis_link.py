@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,6 +72,7 @@ class RedisLink:
             retry=Retry(NoBackoff(), 1, supported_errors=(redis.ConnectionError,)),
         )
         self._address = url.rpartition("@")[2].partition("?")[0]
+        self._idle: deque[Any] = deque()
         self._rests_until = 0.0
 
     def run(self, commands: Sequence[Command], *, patient: bool = False) -> list[Any]:
@@ -136,15 +138,45 @@ class RedisLink:
         self._client.close()
 
     def _send(self, commands: Sequence[Command]) -> list[Any]:
-        pipeline: Any = self._client.pipeline(transaction=False)
-        with pipeline:
-            for command in commands:
-                pipeline.execute_command(command.name, *command.arguments)
-            replies: list[Any] = pipeline.execute(raise_on_error=False)
-            return replies
+        """All of them on one connection. The client's own pipeline does the same at three times the price."""
+        connection = self._connection()
+        packed = connection.pack_commands([(command.name, *command.arguments) for command in commands])
+        try:
+            replies: list[Any] = connection.retry.call_with_retry(
+                lambda: _exchange(connection, packed, len(commands)), lambda _: connection.disconnect()
+            )
+        except BaseException:
+            connection.disconnect()  # replies may still be on their way
+            raise
+        finally:
+            self._idle.append(connection)
+        parsers = self._client.response_callbacks
+        return [
+            parsers[command.name](reply) if command.name in parsers and not isinstance(reply, Exception) else reply
+            for command, reply in zip(commands, replies, strict=True)
+        ]
+
+    def _connection(self) -> Any:
+        """One that nobody else is using. It belongs to the client's pool, which closes it with all others."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._client.connection_pool.get_connection()
 
     def _send_with_scripts(self, commands: Sequence[Command]) -> list[Any]:
         scripts = {command.script for command in commands if command.script is not None}
         loads = [Command("SCRIPT LOAD", (script.text,)) for script in scripts]
         logger.info("Redis at %s forgot %d of our scripts; sent again", self._address, len(scripts))
         return self._send([*loads, *commands])[len(loads) :]
+
+
+def _exchange(connection: Any, packed: Sequence[bytes], replies: int) -> list[Any]:
+    connection.send_packed_command(packed)
+    return [_reply(connection) for _ in range(replies)]
+
+
+def _reply(connection: Any) -> Any:
+    try:
+        return connection.read_response()
+    except redis.ResponseError as error:
+        return error
