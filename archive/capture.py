@@ -215,6 +215,14 @@ class Capture:
     buckets: tuple[str, ...] = OWN_BUCKET
     """Dedup buckets that know this response as an original; none when it was not to be one."""
 
+    def placed(self, filename: str, offset: int, length: int) -> Capture:
+        """The same, kept there. In a fifth of the time that `dataclasses.replace` takes."""
+        return Capture(
+            self.collection, self.key, self.date, self.url, self.mime, self.status, self.digest, self.kind,
+            filename, offset, length, self.record_id, self.method, self.job, self.page_id, self.refers_to,
+            self.payload_length, self.sha256, self.truncated, self.buckets,
+        )  # fmt: skip
+
     @property
     def timestamp(self) -> str:
         """The 14-digit date of CDX files."""

@@ -19,7 +19,6 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import metadata
 from itertools import count
 from pathlib import Path
@@ -211,7 +210,7 @@ class WarcWriter:
             file.write(piece)
         if record.line is None:
             return None
-        return replace(record.line, filename=file.name, offset=offset, length=file.size - offset)
+        return record.line.placed(file.name, offset, file.size - offset)
 
     @contextmanager
     def _all_or_nothing(self, step: str) -> Iterator[None]:

@@ -6,6 +6,7 @@ bytes follow), the id, the date as 8 bytes of big-endian microseconds, and the U
 
 from __future__ import annotations
 
+import re
 import struct
 import uuid
 from typing import Final
@@ -13,6 +14,7 @@ from typing import Final
 from archive.capture import Original
 
 _DATE: Final = struct.Struct(">q")
+_UUID: Final = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def pack_length(length: int) -> bytes:
@@ -38,12 +40,8 @@ def unpack_original(packed: bytes) -> Original:
 
 
 def _pack_id(record_id: str) -> bytes:
-    try:
-        number = uuid.UUID(record_id)
-    except ValueError:
-        number = None
-    if number is not None and str(number) == record_id:
-        return b"\0" + number.bytes
+    if _UUID.fullmatch(record_id):
+        return b"\0" + bytes.fromhex(record_id.replace("-", ""))
     text = record_id.encode()
     if not 0 < len(text) < 256:
         raise ValueError(f"record id {record_id[:80]!r} has {len(text)} bytes; 1 to 255 can be kept")

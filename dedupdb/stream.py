@@ -1,8 +1,8 @@
 """The stream on which writers announce captures, and what one entry of it looks like.
 
 `gf:captures` is one Redis stream for the whole fleet. An entry has one field, `c`: a JSON array of the captures of one
-batch, each an object with the fields of `archive.capture.Capture` by their own names, those that equal their default
-left out; `refers_to` is the array [record_id, url, date]. (One object without its array is read as well.) The stream
+batch, each an array of what `archive.capture.Capture` holds, in the order of its fields; `refers_to` is the array
+[record_id, url, date]. Fields that a newer release added at the end may be missing. The stream
 is cut to about MAX_ENTRIES, and an indexer drops what it has taken in: the stream is news, the sidecars beside the
 WARC files are the record.
 """
@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from itertools import batched
+from operator import attrgetter
 from typing import Any, Final
 
 from archive.capture import Capture, Original, compact_json
@@ -23,8 +24,10 @@ MAX_ENTRIES: Final = 100_000
 _TOGETHER: Final = 64
 """Captures in one entry, at most."""
 
-_DEFAULTS: Final = {field.name: field.default for field in fields(Capture)}
-_REQUIRED: Final = frozenset(name for name, default in _DEFAULTS.items() if default is MISSING)
+_NAMES: Final = tuple(field.name for field in fields(Capture))
+_values: Final = attrgetter(*_NAMES)
+_REFERS_TO: Final = _NAMES.index("refers_to")
+_BUCKETS: Final = _NAMES.index("buckets")
 
 
 def to_entries(captures: Sequence[Capture]) -> list[bytes]:
@@ -38,27 +41,23 @@ def from_entry(entry: Mapping[bytes, bytes]) -> list[Capture]:
         said = json.loads(entry[FIELD])
         if not said:
             raise ValueError("nothing is announced")
-        return [_capture(facts) for facts in (said if isinstance(said, list) else [said])]
+        return [_capture(facts) for facts in said]
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"stream {STREAM}: {str(entry)[:200]} is no capture: {error}") from error
 
 
-def _facts(capture: Capture) -> dict[str, Any]:
-    facts: dict[str, Any] = {}
-    for name, default in _DEFAULTS.items():
-        value = getattr(capture, name)
-        if value is not default and value != default:
-            facts[name] = value
-    if capture.refers_to is not None:
-        facts["refers_to"] = [capture.refers_to.record_id, capture.refers_to.url, capture.refers_to.date]
-    return facts
+def _facts(capture: Capture) -> Sequence[Any]:
+    facts: tuple[Any, ...] = _values(capture)
+    if (original := capture.refers_to) is None:
+        return facts
+    return [*facts[:_REFERS_TO], [original.record_id, original.url, original.date], *facts[_REFERS_TO + 1 :]]
 
 
 def _capture(facts: Any) -> Capture:
-    if not isinstance(facts, dict) or not facts.keys() >= _REQUIRED:
-        raise ValueError("facts are missing")
-    if facts.get("refers_to") is not None:
-        facts["refers_to"] = Original(*facts["refers_to"])
-    if "buckets" in facts:
-        facts["buckets"] = tuple(facts["buckets"])
-    return Capture(**facts)
+    if not isinstance(facts, list):
+        raise ValueError("it is no array of facts")
+    if len(facts) > _REFERS_TO and facts[_REFERS_TO] is not None:
+        facts[_REFERS_TO] = Original(*facts[_REFERS_TO])
+    if len(facts) > _BUCKETS:
+        facts[_BUCKETS] = tuple(facts[_BUCKETS])
+    return Capture(*facts)

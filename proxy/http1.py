@@ -10,13 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import lru_cache
 from typing import Final
 
 from archive.facts import fact
 from archive.message import MAX_CHUNK_LINE, media_type
 
-type Fields = tuple[tuple[bytes, bytes, bytes], ...]
-"""Header lines: name in lower case, value without outer space, the line as it came with its line end."""
+type Field = tuple[bytes, bytes, bytes]
+"""A header line: name in lower case, value without outer space, the line as it came with its line end."""
+type Fields = tuple[Field, ...]
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -32,6 +34,8 @@ _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
 _CHUNK_SIZE: Final = re.compile(rb"[ \t]*0*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r*\n")
 _STRICT_CHUNK_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,15})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
+_LINES_KNOWN: Final = 2048
+_SHORT_LINE: Final = 200
 _STRICT_LINE: Final = re.compile(rb"[^\x00\r\n]*\r\n")
 
 
@@ -113,14 +117,8 @@ def parse_request(raw: bytes) -> RequestHead:
         raise BadMessage(f"bad request line {raw.partition(b'\n')[0][:100]!r}")
     if not raw.endswith(b"\r\n\r\n"):
         raise BadMessage("the head ends with a bare line feed")
-    fields = []
-    for text in raw[line.end() :].split(b"\n")[:-2]:
-        # One bare CR or LF, and the origin may see other lines than we do (RFC 9112 section 2.2).
-        name, colon, value = text[:-1].partition(b":")
-        if text[-1:] != b"\r" or not colon or not _TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
-            raise BadMessage(f"bad header line {text[:100]!r}")
-        fields.append((name.lower(), value.strip(b" \t"), text + b"\n"))
-    return RequestHead(line[1].decode("ascii"), line[2].decode("latin-1"), int(line[3]), tuple(fields))
+    fields = tuple([_strict_field(text) for text in raw[line.end() :].split(b"\n")[:-2]])
+    return RequestHead(line[1].decode("ascii"), line[2].decode("latin-1"), int(line[3]), fields)
 
 
 def request_framing(head: RequestHead) -> tuple[Framing, int]:
@@ -156,19 +154,19 @@ def parse_response(raw: bytes) -> ResponseHead:
         oddities.append("leading line end")
     if text[:4].upper() != b"HTTP":
         oddities.append("odd status line")
-    fields: list[tuple[bytes, bytes, bytes]] = []
+    fields: list[Field] = []
     for item in text[line.end() :].split(b"\n"):
-        stripped, whole = item.rstrip(b"\r"), item + b"\n"
+        stripped = item.rstrip(b"\r")
         if not stripped:
             continue
         if stripped[0] in b" \t" and fields:
             name, value, before = fields[-1]
-            fields[-1] = (name, value + b" " + stripped.strip(b" \t"), before + whole)
+            fields[-1] = (name, value + b" " + stripped.strip(b" \t"), before + item + b"\n")
             continue
-        name, colon, value = stripped.partition(b":")
-        if not colon or not _TOKEN.fullmatch(name):
+        field, is_odd = _lenient_field(item)
+        if is_odd:
             oddities.append("odd header line")
-        fields.append((name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), whole))
+        fields.append(field)
     major = int(line[1] or 1)
     minor = int(line[2] or 0) if major == 1 else int(major > 1)
     return ResponseHead(int(line[3]), minor, line[4], tuple(fields), raw, ", ".join(oddities))
@@ -291,6 +289,30 @@ class BodyReader:
             self._state = "size"
         elif not line.strip(b"\r\n"):
             self.done = True
+
+
+def _remembered[T](read: Callable[[bytes], T]) -> Callable[[bytes], T]:
+    """The same, remembered for short lines: of the lines of a crawl's heads, most have come before."""
+    known = lru_cache(maxsize=_LINES_KNOWN)(read)
+    return lambda line: known(line) if len(line) <= _SHORT_LINE else read(line)
+
+
+@_remembered
+def _strict_field(line: bytes) -> Field:
+    """The field in a request's line, which lacks its line feed. Raises BadMessage."""
+    # One bare CR or LF, and the origin may see other lines than we do (RFC 9112 section 2.2).
+    name, colon, value = line[:-1].partition(b":")
+    if line[-1:] != b"\r" or not colon or not _TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
+        raise BadMessage(f"bad header line {line[:100]!r}")
+    return name.lower(), value.strip(b" \t"), line + b"\n"
+
+
+@_remembered
+def _lenient_field(line: bytes) -> tuple[Field, bool]:
+    """The field in a response's line, which lacks its line feed, and whether it is an odd one."""
+    name, colon, value = line.rstrip(b"\r").partition(b":")
+    is_odd = not colon or not _TOKEN.fullmatch(name)
+    return (name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), line + b"\n"), is_odd
 
 
 def _first(fields: Fields, name: bytes) -> bytes | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from captured import capture
 
@@ -29,13 +31,23 @@ def test_many_captures_share_an_entry() -> None:
     assert [one for some in entries for one in some] == announced
 
 
-def test_an_entry_with_one_capture_outside_an_array_is_read() -> None:
+def test_an_entry_from_before_the_last_fields_were_added_is_read() -> None:
     (entry,) = to_entries([capture()])
-    assert from_entry({FIELD: entry[1:-1]}) == [capture()]
+    ((*facts, _buckets),) = json.loads(entry)
+    assert from_entry({FIELD: json.dumps([facts]).encode()}) == [capture()]
 
 
 @pytest.mark.parametrize(
-    "entry", [{}, {b"c": b"x"}, {b"c": b"{}"}, {b"c": b"[]"}, {b"c": b"[5]"}, {b"c": b'{"collection":"a"}'}]
+    "entry",
+    [
+        {},
+        {b"c": b"x"},
+        {b"c": b"{}"},
+        {b"c": b"[]"},
+        {b"c": b"[5]"},
+        {b"c": b'{"collection":"a"}'},
+        {b"c": b'[["a", "key"]]'},
+    ],
 )
 def test_a_stream_entry_that_is_no_capture_is_refused_in_one_line(entry: dict[bytes, bytes]) -> None:
     with pytest.raises(ValueError, match=r"stream gf:captures: .* is no capture"):
