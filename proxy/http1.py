@@ -197,6 +197,12 @@ def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str
     return Framing.LENGTH, valid[0], "repeated Content-Length" if len(lengths) > 1 else ""
 
 
+def announces_body(head: ResponseHead) -> bool:
+    """Whether it speaks of a body: one that must not follow, to HEAD or with 304, follows from some origins still."""
+    lengths = [token for name, value, _ in head.fields if name == b"content-length" for token in _split(value)]
+    return bool(set(lengths) - {b"0"}) or head.get(b"transfer-encoding") is not None
+
+
 class BodyReader:
     """Finds a body's end in a stream of bytes, and hands on its payload: the body without transfer coding."""
 

@@ -11,6 +11,7 @@ from proxy.http1 import (
     BodyReader,
     Framing,
     ResponseHead,
+    announces_body,
     find_head_end,
     may_be_response,
     parse_response,
@@ -70,8 +71,10 @@ class Incoming:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the connection stands exactly at the message's end."""
-        return self.is_whole and not self.doubt and not self._reader.broken
+        """Whether the connection stands exactly at the message's end, and nothing more of it can come."""
+        if self.head is None or not self.is_whole or self.doubt or self._reader.broken:
+            return False
+        return self._reader.framing is not Framing.NONE or not announces_body(self.head)
 
     def feed(self, data: bytes, *, client_stays: Callable[[], bool]) -> bytes:
         """Take in the next bytes; those behind a 101 come back. Raises BadMessage, and OSError when spooling fails.

@@ -57,24 +57,52 @@ class TestForms:
         assert proxy.kept(origin.url("/by-close")).field("WARC-Truncated") is None
 
     @pytest.mark.parametrize(
-        ("method", "sent"),
+        ("method", "sent", "connections"),
         [
-            ("HEAD", OK + b"Content-Length: 1000\r\n\r\n"),
-            ("GET", b"HTTP/1.1 204 No Content\r\nX: 204\r\n\r\n"),
-            ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n"),
+            ("HEAD", OK + b"Content-Length: 1000\r\n\r\n", 2),
+            ("HEAD", OK + b"Transfer-Encoding: chunked\r\n\r\n", 2),
+            ("HEAD", OK + b"X: short\r\n\r\n", 1),
+            ("HEAD", OK + b"Content-Length: 0\r\n\r\n", 1),
+            ("GET", b"HTTP/1.1 204 No Content\r\nX: 204\r\n\r\n", 1),
+            ("GET", b"HTTP/1.1 304 Not Modified\r\nContent-Length: 1000\r\n\r\n", 2),
+            ("GET", b"HTTP/1.1 304 Not Modified\r\nX: plain\r\n\r\n", 1),
         ],
     )
-    def test_a_response_without_body_leaves_both_connections_usable(
-        self, proxy: ProxyProcess, origin: RawOrigin, method: str, sent: bytes
+    def test_behind_a_response_without_body_the_origins_connection_is_used_again_unless_it_spoke_of_one(
+        self, proxy: ProxyProcess, origin: RawOrigin, method: str, sent: bytes, connections: int
     ) -> None:
         origin.script("/bodiless", Send(sent))
-        origin.script("/after", Send(response(page(method.encode() + sent[9:12]))))
+        origin.script("/after", Send(response(page(b"after" + method.encode() + sent))))
         with proxy.connect() as client:
             client.ask(request("plain", origin.url("/bodiless"), method=method))
             assert client.ask(request("plain", origin.url("/after"))).status == 200
 
         assert proxy.kept(origin.url("/bodiless")).block == sent
-        assert origin.connections == 1
+        assert origin.connections == connections
+
+    @pytest.mark.parametrize(
+        ("method", "status"), [("HEAD", b"200 OK"), ("GET", b"304 Not Modified"), ("GET", b"204 No Content")]
+    )
+    def test_a_body_that_must_not_be_there_and_comes_late_is_no_later_response(
+        self, proxy: ProxyProcess, origin: RawOrigin, method: str, status: bytes
+    ) -> None:
+        planted = response(b"planted")
+        late = threading.Event()
+
+        def bodiless(_: bytes) -> tuple[Step, ...]:
+            return (
+                Send(b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n" % (status, len(planted))),
+                Wait(late),
+                Send(planted),
+            )
+
+        origin.answer("/late", bodiless)
+        origin.script("/mine", Send(response(page(b"mine" + method.encode() + status))))
+        with proxy.connect() as client:
+            client.ask(request("plain", origin.url("/late"), method=method))
+            client.send(request("plain", origin.url("/mine")))
+            late.set()
+            assert client.read_reply().body == page(b"mine" + method.encode() + status)
 
     def test_an_untrusted_certificate_is_flagged_and_the_page_kept(self, proxy: ProxyProcess) -> None:
         stranger = server_tls(another_authority(), ADDRESS)
