@@ -93,7 +93,10 @@ class RedisSettings(Section):
 class DatabaseSettings(Section):
     """The durable index and the admin's tables."""
 
-    url: str = Field("", description="SQLAlchemy URL; empty is SQLite in the home")
+    url: str = Field(
+        "",
+        description="SQLAlchemy URL, as `postgresql://…` (takes `ghostfleet[postgresql]`); empty is SQLite in the home",
+    )
 
 
 class ProxySettings(Section):

@@ -23,6 +23,7 @@ from dedupdb.schema import (
     POSITIONS,
     CapturesError,
     insert_for,
+    insert_new,
     open_engine,
     reading,
     to_capture,
@@ -37,6 +38,8 @@ SEARCH_SECONDS: Final = 30.0
 _BATCH: Final = 1000
 _FEW: Final = 100
 _C: Final = CAPTURES.c
+_PLACE: Final = ("collection", "filename", "offset")
+"""What tells one capture from all others."""
 _COMPLETE: Final = (_C.kind == "response", _C.truncated.is_(None), _C.status.is_not(None))
 
 
@@ -68,11 +71,8 @@ class Captures:
         """
         added = 0
         with writing(self._engine) as connection:
-            statement = self._insert(CAPTURES).on_conflict_do_nothing(
-                index_elements=["collection", "filename", "offset"]
-            )
             for batch in batched(captures, _BATCH):
-                added += connection.execute(statement, [to_row(capture) for capture in batch]).rowcount
+                added += insert_new(connection, CAPTURES, [to_row(capture) for capture in batch], _PLACE)
             if position is not None:
                 self._note(connection, position)
         return added

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -86,6 +86,9 @@ _SAME_NAMES: Final = (
     *("record_id", "method", "job", "page_id", "payload_length", "truncated"),
 )
 _BUSY_SECONDS: Final = 60
+_POSTGRESQL: Final = "postgresql+psycopg://"
+"""What a PostgreSQL address means that names no driver; SQLAlchemy would take an older one."""
+_REMEDY: Final = "its driver comes with pip install 'ghostfleet[postgresql]'"
 _AGAIN_SECONDS: Final = 0.005
 _PRIMARY_CODE: Final = 0xFF
 """An SQLite result code without its extension."""
@@ -106,7 +109,8 @@ def open_engine(url: str) -> Engine:
         engine = _engine(url)
     except (SQLAlchemyError, ImportError) as error:
         address = url.rpartition("@")[2].partition("?")[0]
-        raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}") from error
+        remedy = f"; {_REMEDY}" if isinstance(error, ImportError) and url.startswith("postgresql") else ""
+        raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}{remedy}") from error
     try:
         with writing(engine) as connection:
             _create_tables(connection)
@@ -147,7 +151,9 @@ def _first_line(error: BaseException) -> str:
 def _engine(url: str) -> Engine:
     is_sqlite = url.startswith("sqlite")
     engine = create_engine(
-        url, connect_args={"timeout": _BUSY_SECONDS} if is_sqlite else {}, pool_pre_ping=not is_sqlite
+        url.replace("postgresql://", _POSTGRESQL, 1) if url.startswith("postgresql://") else url,
+        connect_args={"timeout": _BUSY_SECONDS} if is_sqlite else {},
+        pool_pre_ping=not is_sqlite,
     )
     if is_sqlite:
         event.listen(engine, "connect", _prepare_sqlite)
@@ -157,6 +163,15 @@ def _engine(url: str) -> Engine:
 def insert_for(engine: Engine) -> Callable[[Table], Any]:
     """The INSERT of the engine's dialect, which knows ON CONFLICT."""
     return postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], unique: Sequence[str]) -> int:
+    """Insert the rows whose `unique` columns are new; how many that were."""
+    statement = insert_for(connection.engine)(table).on_conflict_do_nothing(index_elements=unique)
+    if connection.dialect.name == "sqlite":
+        return connection.execute(statement, rows).rowcount
+    # PostgreSQL's driver counts no rows of a statement that was run for many: they have to come back.
+    return len(connection.execute(statement.returning(table.c.id), rows).all())
 
 
 def to_row(capture: Capture) -> dict[str, Any]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,22 +19,32 @@ from captured import capture
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from sqlalchemy import text
-from sqlalchemy.dialects import postgresql
+from postgres_server import PostgresServer
+from sqlalchemy import Connection, Engine, text
 
 from archive.capture import Capture, Original, parse_date
 from dedupdb import query as queries
 from dedupdb.captures import Captures, CapturesError, Position, SearchTimeout
 from dedupdb.query import KeyRange
-from dedupdb.schema import CAPTURES, open_engine
+from dedupdb.schema import open_engine
 from dedupdb.walk import Walk
 
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä", 1_700_000_000_123_456)
 
 
-@pytest.fixture
-def database_url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'index.db'}"
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with PostgresServer() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Of a new, empty database: every test of the index holds for both kinds."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'index.db'}"
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.url(f"t{uuid.uuid4().hex}")
 
 
 @pytest.fixture
@@ -201,14 +214,33 @@ def test_every_page_is_read_along_the_index(
 ) -> None:
     captures.add(capture(offset=number) for number in range(100))
     walk = Walk("news", keys, since=1, until=2**60, backward=backward)
-    with open_engine(database_url).connect() as connection:
+    engine = open_engine(database_url)
+    with closing_engine(engine), engine.connect() as connection:
         first = connection.execute(walk.page(None, 1)).one()
         for after in (None, first):
             page = walk.page(after, 50).compile(connection, compile_kwargs={"literal_binds": True})
-            plan = " ".join(row[-1] for row in connection.execute(text(f"EXPLAIN QUERY PLAN {page}")))
-            assert "SEARCH captures USING INDEX captures_key" in plan
-            assert "TEMP B-TREE" not in plan
-        connection.engine.dispose()
+            plan = planned(connection, str(page))
+            assert re.search("SEARCH captures USING INDEX captures_key|Index Scan.* using captures_key", plan)
+            assert not re.search(r"TEMP B-TREE|(?<!Incremental )Sort  ", plan)
+
+
+@contextmanager
+def closing_engine(engine: Engine) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        engine.dispose()
+
+
+def planned(connection: Connection, statement: str) -> str:
+    """How the database would go about it, were the table too large to be read whole."""
+    if connection.dialect.name == "sqlite":
+        statement = f"EXPLAIN QUERY PLAN {statement}"
+    else:
+        for step in ("seqscan", "bitmapscan", "sort"):
+            connection.execute(text(f"SET enable_{step} = off"))
+        statement = f"EXPLAIN {statement}"
+    return " ".join(str(row[-1]) for row in connection.execute(text(statement)))
 
 
 def test_threads_share_an_index(captures: Captures) -> None:
@@ -223,6 +255,7 @@ def test_threads_share_an_index(captures: Captures) -> None:
 STARTER = """
 import sys
 import threading
+import uuid
 sys.path.insert(0, "tests")
 from captured import capture
 from dedupdb.captures import Captures
@@ -287,16 +320,33 @@ def test_a_password_is_in_no_message() -> None:
     assert "db.example.org" in str(caught.value)
 
 
-def test_a_damaged_database_is_named_in_one_line(tmp_path: Path, database_url: str) -> None:
+def test_a_damaged_database_is_named_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "index.db").write_bytes(b"SQLite format 3\0" + b"rubbish" * 1000)
     with pytest.raises(CapturesError, match=r"^the capture index at \S+index.db"):
-        Captures(database_url)
+        Captures(f"sqlite:///{tmp_path / 'index.db'}")
 
 
-def test_postgresql_is_spoken_too() -> None:
-    statement = postgresql.insert(CAPTURES).on_conflict_do_nothing(index_elements=["collection", "filename", "offset"])
-    assert 'ON CONFLICT (collection, filename, "offset") DO NOTHING' in str(
-        statement.compile(dialect=postgresql.dialect())
-    )
-    page = Walk("news", KeyRange("a", "b")).page(None, 5)
-    assert "ORDER BY captures.key, captures.date, captures.id" in str(page.compile(dialect=postgresql.dialect()))
+def test_a_driver_that_is_missing_is_named_with_its_remedy() -> None:
+    blocked = "import sys; sys.modules['psycopg'] = None; from dedupdb.captures import Captures; "
+    done = subprocess.run(
+        [sys.executable, "-c", blocked + "Captures('postgresql://me:secret@db.example/index')"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    last = done.stderr.splitlines()[-1]
+    assert "the capture index at db.example/index can't be opened" in last
+    assert "pip install 'ghostfleet[postgresql]'" in last
+    assert "secret" not in last
+
+
+@pytest.mark.parametrize("how", ["stopped", "no such database"])
+def test_a_postgresql_that_does_not_answer_is_named_in_one_line(how: str) -> None:
+    with PostgresServer() as server:
+        url = server.url("index")
+    if how != "stopped":
+        with PostgresServer() as server:
+            url = server.url("index").replace("/index?", "/other?")
+            with pytest.raises(CapturesError, match=r"^the capture index at [^\n]+other.*does not exist[^\n]*$"):
+                Captures(url)
+        return
+    with pytest.raises(CapturesError, match=r"^the capture index at [^\n]+index[^\n]+$"):
+        Captures(url)
