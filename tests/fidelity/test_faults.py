@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import sqlite3
@@ -139,6 +140,15 @@ def lose_a_request(left: Left) -> None:
     cut(left.warc, gone.offset, gone.length)
 
 
+def change_an_upload(left: Left) -> None:
+    record = [record for record in read_file(left.warc) if "/posted/" in record.url and record.kind == "request"][-1]
+    data = left.warc.read_bytes()
+    end = record.offset + record.length
+    member = bytearray(gzip.decompress(data[record.offset : end]))
+    member[-5] ^= 1  # the body's last byte, before the two line ends
+    left.warc.write_bytes(data[: record.offset] + gzip.compress(bytes(member)) + data[end:])
+
+
 def tear_the_end(left: Left) -> None:
     left.warc.write_bytes(left.warc.read_bytes()[:-100])
 
@@ -187,6 +197,7 @@ def forget_an_original(left: Left) -> None:
     [
         (lose_a_response, "seen is kept"),
         (lose_a_request, "request and response are both there"),
+        (change_an_upload, "requests hold their bodies"),
         (tear_the_end, "files are whole"),
         (forget_to_close, "files are whole"),
         (keep_twice, "record ids are unique"),

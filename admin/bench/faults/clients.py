@@ -1,10 +1,14 @@
-"""The campaign's clients: each on connections of its own, one URL after another, noting what they saw to its end."""
+"""The campaign's clients: each on connections of its own, one URL after another, noting what they saw to its end.
+
+Every other one asks by CONNECT and TLS, and sends in origin form.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import random
 import socket
+import ssl
 import struct
 import threading
 import time
@@ -12,8 +16,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from admin.bench.faults.origin import ADDRESS, Origin
-from admin.bench.faults.site import answer, path
+from admin.bench.faults.origin import Origin
+from admin.bench.faults.site import answer, path, upload
 
 _PATIENCE: Final = 60.0
 _PAUSE: Final = 0.05
@@ -51,7 +55,9 @@ class Load:
         self._draw = random.Random(name)
         self._lock = threading.Lock()
         self._over = threading.Event()
-        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(clients)]
+        self._threads = [
+            threading.Thread(target=self._work, args=(bool(number % 2),), daemon=True) for number in range(clients)
+        ]
         for thread in self._threads:
             thread.start()
 
@@ -64,16 +70,29 @@ class Load:
                 self.wrong.append("a client still waits for its answer")
         return self.seen
 
-    def _work(self) -> None:
+    def _work(self, secure: bool) -> None:
         while not self._over.is_set():
             try:
                 with socket.create_connection(self._address, _PATIENCE) as stream:
-                    self._ask_on(stream)
+                    if secure:
+                        self._tunnel(stream)
+                    else:
+                        self._ask_on(stream, secure=False)
             except (OSError, Broken):
                 self._count("broken")
                 self._over.wait(_PAUSE)
 
-    def _ask_on(self, stream: socket.socket) -> None:
+    def _tunnel(self, stream: socket.socket) -> None:
+        authority = self._origin.authority(secure=True)
+        stream.sendall(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
+        if Reader(stream).head()[9:12] != b"200":  # nothing follows it before we have spoken
+            self._count("refused")
+            self._over.wait(_PAUSE)
+            return
+        with _TLS.wrap_socket(stream) as inside:
+            self._ask_on(inside, secure=True)
+
+    def _ask_on(self, stream: socket.socket, *, secure: bool) -> None:
         """One URL after another; returns when the connection is used up. Raises OSError or Broken."""
         reader = Reader(stream)
         while not self._over.is_set():
@@ -81,8 +100,8 @@ class Load:
                 target = path(self._name, next(self._numbers))
                 self.counts["asked"] += 1
                 leaves = self._draw.random() < self.leaving
-            url = self._origin.url(target)
-            stream.sendall(f"GET {url} HTTP/1.1\r\nHost: {ADDRESS}:{self._origin.port}\r\n\r\n".encode())
+            url = self._origin.url(target, secure=secure)
+            stream.sendall(_request(target if secure else url, self._origin.authority(secure=secure), upload(target)))
             if leaves:
                 reader.some()
                 self._count("left")
@@ -124,9 +143,13 @@ class Reader:
         if not self._stream.recv(2000):
             raise Broken
 
+    def head(self) -> bytes:
+        """A response's head. Raises Broken."""
+        return self._until(b"\r\n\r\n")
+
     def response(self) -> tuple[bytes, bytes]:
         """Head and body without chunks. Raises Broken when the connection ends before it does."""
-        head = self._until(b"\r\n\r\n")
+        head = self.head()
         lines = [line.partition(b":") for line in head.lower().split(b"\r\n")[1:]]
         fields = {name: value.strip() for name, _, value in lines}
         if head[9:12] == b"204":
@@ -166,3 +189,18 @@ class Reader:
         if not piece:
             raise Broken
         self._buffer += piece
+
+
+def _request(target: str, authority: str, body: bytes) -> bytes:
+    method, length = ("POST", f"Content-Length: {len(body)}\r\n") if body else ("GET", "")
+    return f"{method} {target} HTTP/1.1\r\nHost: {authority}\r\n{length}\r\n".encode() + body
+
+
+def _trusting() -> ssl.SSLContext:
+    """What the proxy shows is of its own making."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+_TLS: Final = _trusting()

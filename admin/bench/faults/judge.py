@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from admin.bench.faults.clients import Seen
 from admin.bench.faults.records import Stored, Torn, bare, read_at
-from admin.bench.faults.site import answer
+from admin.bench.faults.site import answer, upload
 from admin.bench.faults.traces import Known, Traces, columns, rebuild
 from archive.check import check
 from dedupdb.claims import Want
@@ -157,6 +157,15 @@ def _blocks(case: _Case) -> Iterator[str]:
             yield f"{record.url}: {record.kind} {record.id} does not hold what the origin sent"
 
 
+def _uploads(case: _Case) -> Iterator[str]:
+    """A request's record holds what the client sent, whole: the origin had read it before it answered."""
+    for record in case.traces.records:
+        if record.kind == "request":
+            body = record.block.partition(b"\r\n\r\n")[2]
+            if body != upload("/" + record.url.split("/", 3)[3]):
+                yield f"{record.url}: request {record.id} does not hold what its client sent"
+
+
 def _pairs(case: _Case) -> Iterator[str]:
     tied: dict[str, list[Stored]] = {}
     for record in case.traces.records:
@@ -283,6 +292,7 @@ _TESTS: Final[Mapping[str, Callable[[_Case], Iterator[str]]]] = {
     "record ids are unique": _ids,
     "records hold the origin's bytes": _blocks,
     "request and response are both there": _pairs,
+    "requests hold their bodies": _uploads,
     "revisits have their original": _revisits,
     "index and records agree": _index,
     "every exchange comes to its end": _ended,

@@ -1,16 +1,20 @@
-"""The campaign's origin: serves the site over plain sockets, and on command breaks connections within a body."""
+"""The campaign's origin: serves the site, plain and by TLS, and on command breaks connections within a body."""
 
 from __future__ import annotations
 
 import random
 import socket
+import ssl
 import struct
+import tempfile
 import threading
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from admin.bench.faults.site import answer
+from admin.bench.faults.site import answer, upload
+from admin.bench.origin import write_certificate
 
 ADDRESS: Final = "127.0.1.41"
 _PIECE_PAUSE: Final = 0.02
@@ -18,51 +22,76 @@ _RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Origin:
-    """Listens on a free port of `ADDRESS` until it is closed."""
+    """Listens on two free ports of `ADDRESS` until it is closed."""
 
     def __init__(self) -> None:
         self.breaking = 0.0
         """Part of the responses that break off (RST) within their body."""
         self._draw = random.Random(0)
         self._closed = threading.Event()
-        self._listener = socket.create_server((ADDRESS, 0), backlog=256)
-        self.port = int(self._listener.getsockname()[1])
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._listeners = [socket.create_server((ADDRESS, 0), backlog=256) for _ in range(2)]
+        self._ports = [int(listener.getsockname()[1]) for listener in self._listeners]
+        for listener, tls in zip(self._listeners, (None, _tls()), strict=True):
+            threading.Thread(target=self._accept, args=(listener, tls), daemon=True).start()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._closed.set()
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
+        for listener in self._listeners:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
 
-    def url(self, path: str) -> str:
+    def authority(self, *, secure: bool) -> str:
+        """Address and port."""
+        return f"{ADDRESS}:{self._ports[secure]}"
+
+    def url(self, path: str, *, secure: bool) -> str:
         """The URL of a path here."""
-        return f"http://{ADDRESS}:{self.port}{path}"
+        return f"http{'s' if secure else ''}://{self.authority(secure=secure)}{path}"
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
         while True:
             try:
-                connection, _ = self._listener.accept()
+                connection, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=self._welcome, args=(connection, tls), daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _welcome(self, connection: socket.socket, tls: ssl.SSLContext | None) -> None:
         with connection, suppress(OSError):  # a proxy that was killed is why we are here
             connection.settimeout(60)
-            pending = b""
-            while not self._closed.is_set():
-                while b"\r\n\r\n" not in pending:
-                    piece = connection.recv(65536)
-                    if not piece:
-                        return
-                    pending += piece
-                head, _, pending = pending.partition(b"\r\n\r\n")
-                if not self._send(connection, head.split(b" ", 2)[1].decode("latin-1")):
-                    return
+            if tls is None:
+                self._serve(connection)
+            else:
+                with tls.wrap_socket(connection, server_side=True) as secured:
+                    self._serve(secured)
+
+    def _serve(self, connection: socket.socket) -> None:
+        pending = bytearray()
+
+        def take(size: int) -> bytes:
+            while len(pending) < size:
+                more()
+            taken = bytes(pending[:size])
+            del pending[:size]
+            return taken
+
+        def more() -> None:
+            piece = connection.recv(65536)
+            if not piece:
+                raise ConnectionError
+            pending.extend(piece)
+
+        while not self._closed.is_set():
+            while (end := pending.find(b"\r\n\r\n")) < 0:
+                more()
+            target = take(end + 4).split(b" ", 2)[1].decode("latin-1")
+            sent = upload(target)
+            if take(len(sent)) != sent or not self._send(connection, target):
+                return
 
     def _send(self, connection: socket.socket, target: str) -> bool:
         """Whether the connection stays."""
@@ -79,3 +108,13 @@ class Origin:
                 self._closed.wait(_PIECE_PAUSE)
             connection.sendall(found.raw[at : at + size])
         return not found.closing
+
+
+def _tls() -> ssl.SSLContext:
+    """With a certificate that nobody trusts."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        certificate = Path(folder, "origin.pem")
+        write_certificate(ADDRESS, certificate)
+        context.load_cert_chain(certificate)
+    return context

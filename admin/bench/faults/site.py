@@ -20,8 +20,11 @@ SHAPES: Final = (
     "large",
     "empty",
     "gone",
+    "posted",
 )
 """Kinds of responses, in the proportions in which clients ask for them."""
+POSTED: Final = "posted"
+"""The one shape that clients ask for with a body of their own."""
 _TWINS: Final = 40
 _SLOW_PIECES: Final = 5
 _LARGE: Final = 700_000
@@ -54,7 +57,7 @@ def answer(target: str) -> Answer:
     size = _LARGE if shape == "large" else draw.randrange(300, 30_000)
     content = draw.randbytes(size) if draw.random() < 0.4 else _text(draw, size)
     match shape:
-        case "plain" | "twin" | "large":
+        case "plain" | "twin" | "large" | "posted":
             return Answer(200, _sized(b"200 OK", content), content)
         case "slow":
             return Answer(200, _sized(b"200 OK", content), content, pieces=_SLOW_PIECES)
@@ -74,6 +77,12 @@ def answer(target: str) -> Answer:
         case "gone":
             return Answer(404, _sized(b"404 Not Found", content), content)
     raise ValueError(f"{target} is no path of this site")
+
+
+def upload(target: str) -> bytes:
+    """What clients send to a path of `path`; nothing for most."""
+    draw = random.Random(f"upload {target}")
+    return draw.randbytes(draw.randrange(1, 100_000)) if f"/{POSTED}/" in target else b""
 
 
 def _text(draw: random.Random, size: int) -> bytes:
