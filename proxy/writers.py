@@ -19,7 +19,8 @@ from proxy.lent import Compute
 from proxy.plan import Plan
 
 _LIGHT_BYTES: Final = 512 << 10
-"""Packed in a few milliseconds."""
+_LIGHT_ITEMS: Final = 32
+"""Packed in a few milliseconds, both."""
 
 
 class Writers:
@@ -97,12 +98,12 @@ class Writers:
 
 
 def _portions(plans: Iterable[Plan]) -> Iterator[tuple[list[Plan], int]]:
-    """The plans in order, as many together as are light, and what they weigh; a heavy one is alone."""
+    """The plans in order, as many together as are light, and what they weigh; one that is heavy is alone."""
     portion: list[Plan] = []
     weight = 0
     for plan in plans:
         more = plan.weight
-        if portion and weight + more > _LIGHT_BYTES:
+        if portion and (weight + more > _LIGHT_BYTES or len(portion) == _LIGHT_ITEMS):
             yield portion, weight
             portion, weight = [], 0
         portion.append(plan)
