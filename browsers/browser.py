@@ -34,6 +34,22 @@ _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
 
 
+class BrowserDown(FleetUnavailable):
+    """The browser does not start; `complaint` says so in one line, with the remedy where it is known."""
+
+    def __init__(self, executable: Path, told: str) -> None:
+        super().__init__("browser-start")
+        reason, remedy = told.splitlines()[0], ""
+        if "No usable sandbox" in told:
+            reason = "no sandbox can be had here"
+            remedy = (
+                "; install the package chromium-sandbox, or allow namespaces to users"
+                " (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0),"
+                " or set browsers.sandbox to false where nothing else is on the machine"
+            )
+        self.complaint = f"{executable} does not start: {reason}{remedy}"
+
+
 class Browser:
     """Lends a fresh context per visit. Belongs to the event loop that started it."""
 
@@ -68,7 +84,7 @@ class Browser:
 
     @classmethod
     async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings, *, sandbox: bool) -> Self:
-        """A running browser. Raises FleetUnavailable when it does not start."""
+        """A running browser. Raises BrowserDown when it does not start."""
         _sweep()
         folder = _new_folder()
         driver = await async_playwright().start()
@@ -96,10 +112,11 @@ class Browser:
             started = cls(driver, root, root.browser, await root.browser.new_browser_cdp_session(), folder, settings)
             await started._settle_in()
         except PlaywrightError as error:
-            log.error("%s did not start: %s", executable, error.message.splitlines()[0])
             await driver.stop()
             shutil.rmtree(folder, ignore_errors=True)
-            raise FleetUnavailable("browser-start") from error
+            down = BrowserDown(executable, error.message)
+            log.error("%s", down.complaint)
+            raise down from error
         log.info("Chromium %s started, process %d", started.version, started.pid)
         return started
 

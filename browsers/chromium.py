@@ -22,8 +22,8 @@ from playwright.async_api import Error as PlaywrightError
 from archive.capture import now_micros
 from archive.settings import Settings
 from browsers import verdict
-from browsers.browser import Browser
-from browsers.executable import find_chromium
+from browsers.browser import Browser, BrowserDown
+from browsers.executable import BrowserMissing, find_chromium
 from browsers.flags import launch_flags
 from browsers.page import Look, look_at
 from browsers.pageinfo import Sighting, derived_records, fetched_urls, found_links
@@ -53,6 +53,13 @@ class ChromiumVisitor:
             settings.browsers.contexts_per_browser,
         )
         self._loop = _LoopThread("ghosts")
+
+    def open(self) -> None:
+        """Starts the first browser ahead of the first visit. Raises BrowserMissing when it does not start."""
+        try:
+            self._loop.run(self._browsers.begin())
+        except BrowserDown as error:
+            raise BrowserMissing(error.complaint) from error
 
     def visit(self, order: VisitOrder) -> Visit:
         """See Visitor: the final document's status, with the links of the page as it stood in the end."""
@@ -138,6 +145,11 @@ class _Browsers:
                 if browser is self._current:
                     self._current = None
                 await browser.stop()
+
+    async def begin(self) -> None:
+        """Starts a browser, so that the first visit finds one."""
+        async with self._lock:
+            await self._ready()
 
     async def close(self) -> None:
         """Stops the browser; visits still going on in it end badly."""

@@ -261,11 +261,15 @@ def run_worker(
 
 
 def _ghost(settings: Settings, controls: Sequence[Control], proxy: str, at_the_end: ExitStack) -> Visitor:
-    """A ghost that is closed at the end. Playwright is loaded only where there are any."""
+    """A ghost that is closed at the end, its browser started: one that can't start must not take URLs.
+
+    Playwright is loaded only where there are any.
+    """
     from browsers.chromium import ChromiumVisitor
 
     ghost = ChromiumVisitor(settings, controls, authority(settings.home, proxy))
     at_the_end.callback(ghost.close)
+    ghost.open()
     return ghost
 
 

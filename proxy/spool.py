@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from archive.capture import Body, Digests, Message
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, Hasher
@@ -99,9 +98,8 @@ class Spool:
 
     def _to_disk(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=self._folder)
-        os.unlink(name)
-        self._file = file = os.fdopen(descriptor, "w+b", buffering=1 << 18)
+        # On Linux it never has a name, which a kill could leave behind.
+        self._file = file = cast(BinaryIO, tempfile.TemporaryFile(dir=self._folder, buffering=1 << 18))  # noqa: SIM115 - closed by close()
         for part in self._parts:
             file.write(part)
         self._parts.clear()

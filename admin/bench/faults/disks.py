@@ -21,6 +21,9 @@ _SMALL_BYTES: Final = 64 << 20
 _IMAGE_BYTES: Final = 128 << 20
 _FREEZE: Final = 0xC0045877
 _THAW: Final = 0xC0045878
+_SHUTDOWN: Final = 0x8004587D
+"""EXT4_IOC_SHUTDOWN, and how: once what is under way has ended, so that no fsync is half true."""
+_AT_REST: Final = b"\0\0\0\0"
 _PIECE: Final = 1 << 20
 
 
@@ -68,8 +71,6 @@ class Failing(Folder):
     file system lives and can be used again.
     """
 
-    _has_journal_in_place = True
-
     def __init__(self, base: Path) -> None:
         super().__init__(base / "disk")
         self._lower = base / "lower"
@@ -77,18 +78,44 @@ class Failing(Folder):
         for folder in (self.base, self._lower):
             folder.mkdir()
         mount("-t", "tmpfs", "-o", f"size={2 * _IMAGE_BYTES}", "tmpfs", str(self._lower))
-        make_ext4(self._image, "-J", "size=8", "-E", "lazy_itable_init=0", solid=self._has_journal_in_place)
-        self._mount()
-        if self._has_journal_in_place:
-            run(["fstrim", str(self.base)])  # what holds no file becomes a hole again: blocks of files fail, no others
+        make_ext4(self._image, "-J", "size=8", "-E", "lazy_itable_init=0", solid=True)
+        mount("-o", "loop,errors=continue", str(self._image), str(self.base))
+        run(["fstrim", str(self.base)])  # what holds no file becomes a hole again: blocks of files fail, no others
 
     def fail(self) -> None:
         """From now on new blocks can't be written."""
         fill(self._filler, 0)
 
     def heal(self) -> None:
-        """They can again; a file system that was given up stays so."""
+        """They can again."""
         self._filler.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Unmounts it."""
+        for folder in (self.base, self._lower):
+            unmount(folder)
+
+
+class Dying(Folder):
+    """A disk that fails for good: ext4 that is given up, between one write and the next.
+
+    An image that can't grow is no such disk: there a plain program, too, finds zeros where its fsync had succeeded.
+    """
+
+    def __init__(self, base: Path) -> None:
+        super().__init__(base / "disk")
+        self._image = base / "image"
+        self.base.mkdir()
+        make_ext4(self._image, "-J", "size=8")
+        self._mount()
+
+    def fail(self) -> None:
+        """From now on every call but unmounting fails."""
+        folder = os.open(self.base, os.O_RDONLY)
+        try:
+            fcntl.ioctl(folder, _SHUTDOWN, _AT_REST)
+        finally:
+            os.close(folder)
 
     def replace(self) -> None:
         """Unmounts, repairs and mounts it again, as after a failure of hardware; nobody may use it."""
@@ -98,17 +125,10 @@ class Failing(Folder):
 
     def close(self) -> None:
         """Unmounts it."""
-        for folder in (self.base, self._lower):
-            unmount(folder)
+        unmount(self.base)
 
     def _mount(self) -> None:
-        mount("-o", "loop,errors=continue", str(self._image), str(self.base))
-
-
-class Dying(Failing):
-    """A disk that fails for good: the journal can't be written either, and the kernel gives the file system up."""
-
-    _has_journal_in_place = False
+        mount("-o", "loop", str(self._image), str(self.base))
 
 
 class Cut(Folder):

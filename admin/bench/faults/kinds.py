@@ -124,7 +124,7 @@ def _lift_limits(scene: Scene) -> None:
 
 
 def _fail_disk(scene: Scene) -> None:
-    assert isinstance(scene.disk, Failing)
+    assert isinstance(scene.disk, Failing | Dying)
     scene.disk.fail()
     scene.until_refused()
     scene.pause(0.1, 1.0)
@@ -139,7 +139,6 @@ def _let_disk_die(scene: Scene) -> None:
     _fail_disk(scene)
     scene.house.kill()
     assert isinstance(scene.disk, Dying)
-    scene.disk.heal()
     scene.disk.replace()
 
 
