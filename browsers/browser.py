@@ -32,6 +32,8 @@ _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
+_ITS_WORDS: Final = re.compile(r"\[err\] *(.*\S)")
+"""What the browser itself said, in Playwright's account of how it did not start."""
 
 
 class BrowserDown(FleetUnavailable):
@@ -39,7 +41,8 @@ class BrowserDown(FleetUnavailable):
 
     def __init__(self, executable: Path, told: str) -> None:
         super().__init__("browser-start")
-        reason, remedy = told.splitlines()[0], ""
+        its_words = _ITS_WORDS.findall(told)
+        reason, remedy = (its_words[-1][:200] if its_words else told.splitlines()[0]), ""
         if "No usable sandbox" in told:
             reason = "no sandbox can be had here"
             remedy = (

@@ -25,6 +25,7 @@ from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
 from browsers.chromium import ChromiumVisitor
+from browsers.executable import BrowserMissing
 from browsers.visit import FleetUnavailable, Visit
 
 pytestmark = pytest.mark.browser
@@ -511,3 +512,38 @@ def _running() -> set[psutil.Process]:
 
 def _folders() -> set[Path]:
     return set(Path(tempfile.gettempdir()).glob(f"ghostfleet-ghost-{os.getpid()}-*"))
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "FATAL: No usable sandbox! If this is a Debian system,",
+            "no sandbox .*chromium-sandbox.*sandbox to",
+        ),
+        ("libnss3.so: cannot open shared object file", "libnss3.so: cannot open"),
+    ],
+)
+def test_a_browser_that_does_not_start_is_named_in_one_line(fleet: Fleet, tmp_path: Path, said: str, told: str) -> None:
+    program = tmp_path / "chromium"
+    program.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+    program.chmod(0o755)
+    visitor = ghost_of(fleet, executable=str(program))
+    try:
+        with pytest.raises(BrowserMissing, match=f"^{program} does not start: .*{told}") as caught:
+            visitor.open()
+        assert "\n" not in str(caught.value)
+    finally:
+        visitor.close()
+
+
+def test_the_first_visit_finds_the_browser_that_was_opened(fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/opened", page("<p>opened"))
+    visitor, before = ghost_of(fleet), set(browsers_of(psutil.Process()))
+    try:
+        visitor.open()
+        (opened,) = set(browsers_of(psutil.Process())) - before
+        visitor.visit(fleet.order(origin.url("/opened")))
+        assert set(browsers_of(psutil.Process())) - before == {opened}
+    finally:
+        visitor.close()
