@@ -19,10 +19,14 @@ the collection, so that the capture index and the dedup store can be rebuilt fro
 
 from __future__ import annotations
 
+import heapq
 import json
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import batched
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,6 +52,7 @@ _TRUNCATIONS: Final[Mapping[str, Truncation]] = {
     "disconnect": "disconnect",
     "unspecified": "unspecified",
 }
+_RUN: Final = 5_000
 _encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
 
 
@@ -143,13 +148,27 @@ def captures_of(path: Path, collection: str | None = None, filename: str | None 
 
 
 def write_sorted(path: Path, lines: Iterable[str]) -> None:
-    """Puts a whole sidecar in place, sorted by key: the old one stays until the new one is durable."""
+    """Puts a whole sidecar in place, sorted by key: the old one stays until the new one is durable.
+
+    Takes the memory of `_RUN` lines, however many there are: more are sorted in runs on the disk, and merged.
+    """
     fresh = path.with_name(path.name + ".new")
-    with fresh.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{text}\n" for text in sorted(lines))
+    with ExitStack() as runs, fresh.open("w", encoding="utf-8", newline="\n") as file:
+        sorted_runs = (sorted(f"{text}\n" for text in some) for some in batched(lines, _RUN))
+        first = next(sorted_runs, [])
+        file.writelines(heapq.merge(first, *(_on_disk(run, path.parent, runs) for run in sorted_runs)))
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
+
+
+def _on_disk(run: Iterable[str], folder: Path, until: ExitStack) -> Iterable[str]:
+    """The same lines from a file without a name, which goes with the stack."""
+    file = tempfile.TemporaryFile("w+", dir=folder, encoding="utf-8", newline="\n")  # noqa: SIM115 - `until` closes it
+    until.callback(file.close)
+    file.writelines(run)
+    file.seek(0)
+    return file
 
 
 def _capture(key: str, timestamp: str, said: dict[str, Any], collection: str, filename: str | None) -> Capture:

@@ -111,8 +111,8 @@ class OpenFile:
 
         The sidecar comes first: a WARC with its final name has a whole index. The lock is held to the end.
         """
-        with self.sidecar.open(encoding="utf-8") as lines:
-            cdxj.write_sorted(self.sidecar, lines.read().splitlines())
+        with self.sidecar.open(encoding="utf-8", newline="\n") as lines:
+            cdxj.write_sorted(self.sidecar, (line.removesuffix("\n") for line in lines))
         if fsync:
             sync_folder(self.sidecar.parent)
         rename_new(self.path, self.final)

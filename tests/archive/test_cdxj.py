@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,6 +120,22 @@ def test_damaged_line_is_named_with_file_and_number(tmp_path: Path) -> None:
     path.write_text(f"{cdxj.line(capture())}\ndamaged\n")
     with pytest.raises(ValueError, match=r"a\.cdxj:2: not a CDXJ line"):
         list(cdxj.read(path, "news"))
+
+
+@pytest.mark.parametrize("count", [0, 1, 5_000, 5_001, 32_000])
+def test_however_many_lines_are_sorted_as_a_whole_and_in_little_memory(tmp_path: Path, count: int) -> None:
+    path, dice = tmp_path / "x.cdxj", random.Random(count)
+    lines = [f"{dice.getrandbits(20):x} ü {'x' * 400} {number}" for number in range(count)]
+    path.write_text("old\n", "utf-8")
+    tracemalloc.start()
+    try:
+        cdxj.write_sorted(path, iter(lines))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert path.read_text("utf-8").splitlines() == sorted(lines)
+    assert peak < 12_000_000
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_sidecar_is_replaced_whole_and_sorted(tmp_path: Path) -> None:
