@@ -136,10 +136,12 @@ def _heal_disk(scene: Scene) -> None:
 
 
 def _let_disk_die(scene: Scene) -> None:
-    _fail_disk(scene)
-    scene.house.kill()
     assert isinstance(scene.disk, Dying)
-    scene.disk.replace()
+    try:
+        _fail_disk(scene)
+    finally:  # whatever came of it, what is left can be looked at
+        scene.house.kill()
+        scene.disk.replace()
 
 
 def _cut_power(scene: Scene) -> None:
