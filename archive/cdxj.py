@@ -26,7 +26,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import batched
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,6 +53,7 @@ _TRUNCATIONS: Final[Mapping[str, Truncation]] = {
     "unspecified": "unspecified",
 }
 _RUN: Final = 5_000
+_RUNS_OF_A_SIZE: Final = 16
 _encode: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True).encode
 
 
@@ -150,16 +151,25 @@ def captures_of(path: Path, collection: str | None = None, filename: str | None 
 def write_sorted(path: Path, lines: Iterable[str]) -> None:
     """Puts a whole sidecar in place, sorted by key: the old one stays until the new one is durable.
 
-    Takes the memory of `_RUN` lines, however many there are: more are sorted in runs on the disk, and merged.
+    Holds few of many lines in memory: they are sorted in runs on the disk, and merged.
     """
     fresh = path.with_name(path.name + ".new")
     with ExitStack() as runs, fresh.open("w", encoding="utf-8", newline="\n") as file:
-        sorted_runs = (sorted(f"{text}\n" for text in some) for some in batched(lines, _RUN))
+        sorted_runs = _runs(f"{text}\n" for text in lines)
         first = next(sorted_runs, [])
         file.writelines(heapq.merge(first, *(_on_disk(run, path.parent, runs) for run in sorted_runs)))
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(path)
+
+
+def _runs(lines: Iterator[str]) -> Iterator[list[str]]:
+    """The lines in sorted runs, which grow, so that millions of lines don't take thousands of open files."""
+    for number in count():
+        run = sorted(islice(lines, _RUN << number // _RUNS_OF_A_SIZE))
+        if not run:
+            return
+        yield run
 
 
 def _on_disk(run: Iterable[str], folder: Path, until: ExitStack) -> Iterable[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from proxy.http1 import BodyReader, Framing, ResponseHead, find_head_end, parse_response, response_framing
+from proxy.bodyreader import BodyReader
+from proxy.http1 import Framing, ResponseHead, find_head_end, parse_response, response_framing
 
 type Trailers = tuple[tuple[bytes, bytes], ...]
 """Names and values of the fields behind a body (RFC 9110 section 6.5)."""

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Final
 
 from archive.capture import Truncation
+from proxy.bodyreader import BodyReader
 from proxy.delivery import Client, Delivery
 from proxy.ending import Ending
 from proxy.failures import (
@@ -28,7 +29,7 @@ from proxy.failures import (
     failure_to_connect,
     spool_failure,
 )
-from proxy.http1 import BadMessage, BodyReader, ResponseHead
+from proxy.http1 import BadMessage, ResponseHead
 from proxy.incoming import Incoming
 from proxy.leave import Leave
 from proxy.line import Line

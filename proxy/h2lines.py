@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from proxy.http1 import BodyReader, find_head_end
+from proxy.bodyreader import BodyReader
+from proxy.http1 import find_head_end
 from proxy.upstream import Upstream
 
 if TYPE_CHECKING:

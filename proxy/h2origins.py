@@ -21,9 +21,10 @@ from h2.exceptions import ProtocolError
 
 from proxy import heads
 from proxy.answer import HOP_BY_HOP
+from proxy.bodyreader import BodyReader
 from proxy.h2lines import EarlyUpstream, OriginStream
 from proxy.h2wire import GoAway, Wire, header_lines, response_lines
-from proxy.http1 import BadMessage, BodyReader, parse_request, request_framing
+from proxy.http1 import BadMessage, parse_request, request_framing
 
 log = logging.getLogger(__name__)
 

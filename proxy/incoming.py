@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from proxy.bodyreader import BodyReader
 from proxy.delivery import Delivery
 from proxy.http1 import (
     NO_HEAD,
     BadMessage,
-    BodyReader,
     Framing,
     ResponseHead,
     announces_body,

@@ -16,10 +16,11 @@ from archive.holdings import StorageError
 from archive.source import WarcError
 from dedupdb.captures import CapturesError
 from proxy import heads
+from proxy.bodyreader import BodyReader
 from proxy.byterange import parse_range
 from proxy.delivery import Client
 from proxy.gate import Gate, Session
-from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead
+from proxy.http1 import BadMessage, Framing, RequestHead
 from proxy.loglines import about
 from proxy.memento import Archive, Memento, Wanted
 

@@ -26,10 +26,11 @@ from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from archive import crawl_log
 from archive.capture import Exchange, now_micros
+from proxy.bodyreader import BodyReader
 from proxy.delivery import Client
 from proxy.flowsides import ClientSide, OriginSide, is_endless, request_flow, response_flow, sent_head
 from proxy.gate import Session
-from proxy.http1 import BadMessage, BodyReader, Framing, RequestHead, ResponseHead
+from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead
 from proxy.loglines import about
 from proxy.policy import Policy
 from proxy.refusal import Refused

@@ -10,9 +10,10 @@ from typing import Final
 from archive.capture import Body, Context, now_micros
 from archive.derived import ResourceKind
 from proxy import heads
+from proxy.bodyreader import BodyReader
 from proxy.delivery import Client
 from proxy.gate import Session
-from proxy.http1 import BodyReader, Framing, RequestHead
+from proxy.http1 import Framing, RequestHead
 from proxy.keep import Kept, Lost
 from proxy.leave import Leave
 from proxy.plan import Derived

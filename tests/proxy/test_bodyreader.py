@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archive.message import MAX_CHUNK_LINE, Dechunker, dechunk
-from proxy.http1 import (
-    BodyReader,
-    Framing,
-)
+from proxy.bodyreader import BodyReader
+from proxy.http1 import Framing
 
 
 def read(framing: Framing, length: int, pieces: list[bytes], *, strict: bool = False) -> tuple[bytes, bytes, bool, str]:
