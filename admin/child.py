@@ -17,6 +17,8 @@ from typing import Any, Final, Self
 
 from setproctitle import setproctitle
 
+from admin.memory import collect_seldom, share_one_heap
+
 GRACE_SECONDS: Final = 120.0
 """How long an abandoned child may take to end by itself before it kills its process group."""
 
@@ -34,6 +36,7 @@ class Standing:
         `held_fds` are the write ends of later stages' lifelines. None of the descriptors goes to its own children.
         """
         setproctitle(f"ghostfleet: {title}")
+        share_one_heap()
         for fd in (ready_fd, lifeline_fd, *held_fds):
             if fd >= 0:
                 os.set_inheritable(fd, False)
@@ -52,7 +55,8 @@ class Standing:
         return os.getpid()
 
     def report_ready(self, **facts: Any) -> None:
-        """Tell the parent that this process serves, and what it should know."""
+        """Tell the parent that this process serves, and what it should know. What it has made by now is to stay."""
+        collect_seldom()
         self._tell({"ready": True, **facts})
 
     def report_retired(self) -> None:

@@ -83,6 +83,13 @@ class Captures:
         with reading(self._engine) as connection:
             return {row.source: row.mark for row in connection.execute(query)}
 
+    def offsets(self, collection: str, filename: str, among: Collection[int]) -> set[int]:
+        """At which of those offsets of a file the index has a capture."""
+        mine = and_(_C.collection == collection, _C.filename == filename)
+        with reading(self._engine) as connection:
+            found = (select(_C.offset).where(mine, _C.offset.in_(batch)) for batch in batched(among, _BATCH))
+            return {offset for query in found for offset in connection.scalars(query)}
+
     def prune(self, collection: str, filename: str, offsets: Collection[int]) -> int:
         """Drop captures of a file other than those at the offsets. How many there were."""
         mine = and_(_C.collection == collection, _C.filename == filename)

@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -105,7 +105,8 @@ class Sidecars:
         """Take in all whole lines after the mark."""
         added = 0
         for lines, reached in _chunks(file, mark):
-            added += self._captures.add(_captures_of(lines, place), position=Position(_source(place), str(reached)))
+            fresh, _ = self._sorted_out(lines, place)
+            added += self._captures.add(fresh, position=Position(_source(place), str(reached)))
         return added
 
     def _read_again(self, place: Place, file: BinaryIO, mark: Mark) -> int:
@@ -115,9 +116,9 @@ class Sidecars:
         """
         added, offsets, collection = 0, set[int](), place.folder.name
         for lines, reached in _chunks(file, mark):
-            captures = list(_captures_of(lines, place))
-            offsets |= {capture.offset for capture in captures if capture.filename == place.name}
-            added += self._captures.add(captures)
+            fresh, known = self._sorted_out(lines, place)
+            offsets |= known | {capture.offset for capture in fresh if capture.filename == place.name}
+            added += self._captures.add(fresh)
             mark = reached
         if dropped := self._captures.prune(collection, place.name, offsets):
             logger.warning(
@@ -125,6 +126,16 @@ class Sidecars:
             )
         self._captures.add((), position=Position(_source(place), str(mark)))
         return added
+
+    def _sorted_out(self, lines: bytes, place: Place) -> tuple[list[Capture], set[int]]:
+        """The captures of those lines that the index may lack, and the offsets of the others.
+
+        Nearly all lines tell of captures that were announced; to find which costs a fifth of what reading them does.
+        """
+        said = {line: cdxj.offset_in(line, place.name) for line in lines.split(b"\n")}
+        asked = {offset for offset in said.values() if offset is not None}
+        known = self._captures.offsets(place.folder.name, place.name, asked)
+        return list(_captures_of((line for line, offset in said.items() if offset not in known), place)), known
 
 
 def source(collection: str, name: str) -> str:
@@ -162,8 +173,8 @@ def _tail_before(file: BinaryIO, offset: int) -> bytes:
     return file.read(offset - file.tell())
 
 
-def _captures_of(lines: bytes, place: Place) -> Iterator[Capture]:
-    for line in lines.split(b"\n"):
+def _captures_of(lines: Iterable[bytes], place: Place) -> Iterator[Capture]:
+    for line in lines:
         if line.strip() and not line.startswith((b"!", b"#")):
             try:
                 yield acceptable(cdxj.parse(line.decode(), place.folder.name))

@@ -32,7 +32,7 @@ _UNDECIDED: Final = 8
 """In fewer bytes the first of a status line can't be all there."""
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
-_LINES_KNOWN: Final = 2048
+_LINES_KNOWN: Final = 512
 _SHORT_LINE: Final = 200
 
 

@@ -7,7 +7,6 @@ connection being refused.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import signal
 import socket
@@ -76,7 +75,6 @@ async def _serve(settings: Settings, place: Place, ready: Callable[[], None], re
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, process.over.set)
-    _collect_seldom()
     ready()
     await process.over.wait()
     unfinished = await process.stop()
@@ -241,16 +239,6 @@ class Process:
             log.warning("%d exchanges in flight at the end of the drain are broken off", len(active))
         for fetch in list(active):
             fetch.break_off()
-
-
-def _collect_seldom() -> None:
-    """Python's collector looks for cycles, of which exchanges make next to none: not after every few of them.
-
-    What has been made so far, all modules among it, stays for good and need not be looked at again.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 def _stream(fd: int) -> socket.socket | None:

@@ -52,6 +52,8 @@ def test_capture_survives_being_a_line(facts: dict[str, Any], date: int, origina
     assert line.isascii()
     assert len(line.splitlines()) == 1
     assert cdxj.parse(line, "news") == made
+    assert cdxj.offset_in(line.encode(), made.filename) == made.offset
+    assert cdxj.offset_in(line.encode(), made.filename + "x") is None
 
 
 def test_line_has_pywbs_names() -> None:

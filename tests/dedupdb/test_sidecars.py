@@ -179,6 +179,21 @@ def test_a_large_sidecar_is_read_in_pieces(sidecars: Sidecars, captures: Capture
     assert sidecars.reconcile() == 0
 
 
+def test_what_was_announced_is_not_taken_for_what_another_line_says_in_its_url(
+    sidecars: Sidecars, captures: Captures, path: Path
+) -> None:
+    """Announced captures' lines are told by their place alone, and a URL may look like one."""
+    captures.add([capture("http://example.org/1", offset=1)])
+    lookalike = f'http://example.org/?","offset":"1","filename":"{NAME}"'
+    elsewhere = line(1, filename="other.warc.gz")
+    write(path, line(1) + cdxj.line(capture(lookalike, offset=2)) + "\n" + elsewhere + line(3))
+    assert sidecars.reconcile() == 3
+    assert sorted((each.filename, each.offset) for each in everything(captures)) == [
+        *((NAME, offset) for offset in (1, 2, 3)),
+        ("other.warc.gz", 1),
+    ]
+
+
 def test_one_collection_is_read_alone(sidecars: Sidecars, captures: Captures, home: Path, path: Path) -> None:
     other = home / "collections" / "sports" / "indexes"
     other.mkdir(parents=True)

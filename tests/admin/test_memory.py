@@ -1,0 +1,48 @@
+"""The allocator's heaps, as the allocator itself reports them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from admin.memory import share_one_heap
+
+_HEAPS = """
+import ctypes, sys, threading
+from admin.memory import share_one_heap
+if sys.argv[1] == "shared":
+    share_one_heap()
+kept, barrier = [], threading.Barrier(4)
+def fill():
+    barrier.wait()
+    kept.append([bytes(5000) for _ in range(200)])
+    barrier.wait()
+threads = [threading.Thread(target=fill) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+out = libc.fopen(b"/dev/stdout", b"w")
+libc.malloc_info(0, ctypes.c_void_p(out))
+libc.fflush(ctypes.c_void_p(out))
+"""
+
+
+def heaps(how: str) -> int:
+    done = subprocess.run([sys.executable, "-c", _HEAPS, how], capture_output=True, text=True, check=True)
+    return done.stdout.count("<heap nr=")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_threads_share_one_heap() -> None:
+    alone = heaps("alone")
+    if alone < 2:
+        pytest.skip("this C library gives threads no heaps of their own")
+    assert heaps("shared") == 1
+
+
+def test_where_there_is_no_such_allocator_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    share_one_heap()
