@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, BinaryIO, Final, Literal, Self
 
 from archive.digest import DEFAULT_ALGORITHM, Algorithm
 from archive.facts import fact
@@ -176,11 +176,21 @@ class Exchange:
 
 @fact(frozen=True, slots=True)
 class Original:
-    """An earlier capture that a revisit points to. `record_id` is the bare UUID."""
+    """An earlier capture that a revisit points to. `record_id` is the bare UUID.
+
+    Where it lies is for logs, and not always known: then `filename` is empty.
+    """
 
     record_id: str
     url: str
     date: Micros
+    filename: str = field(default="", compare=False)
+    offset: int = field(default=0, compare=False)
+
+    @classmethod
+    def of(cls, capture: Capture) -> Self:
+        """The capture as later revisits refer to it."""
+        return cls(capture.record_id, capture.url, capture.date, capture.filename, capture.offset)
 
 
 @fact(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from archive.capture import Capture, Exchange, Micros, compact_json, iso_date, parse_date
+from archive.capture import Capture, Exchange, Micros, Original, compact_json, iso_date, parse_date
 from archive.digest import labelled
 from archive.openfile import write_all
 
@@ -56,6 +57,9 @@ ROBOTS: Final = -9998
 FILE_NAME: Final = "crawl.log"
 REVISIT: Final = "duplicate:digest"
 """The annotation of an exchange whose payload was held already."""
+_NOTE: Final = re.compile(r'[^,"]*"[^"]*"|[^,]+')
+_QUOTED: Final = re.compile(r'[^\s",]+:"[^\s"]*"')
+"""An annotation that may hold commas, as DeDuplicator's `duplicate:"FILE,OFFSET"` does."""
 _COLUMNS: Final = 12
 
 
@@ -93,7 +97,7 @@ class LogLine:
             "-" if self.started is None else f"{_digits17(self.started)}+{self.duration_ms}",
             _column(self.digest),
             _column(self.source),
-            ",".join(_column(note).replace(",", "%2C") for note in self.annotations) or "-",
+            ",".join(map(_note, self.annotations)) or "-",
         )
         return " ".join(columns) + (f" {compact_json(dict(self.extra))}" if self.extra else "")
 
@@ -136,6 +140,16 @@ def line(
     ).text()
 
 
+def revisit_notes(original: Original, size: int) -> tuple[str, ...]:
+    """The annotations of an exchange of so many bytes, head and body, whose payload is that capture's.
+
+    Where the capture lies is said as Heritrix's DeDuplicator says it, for tools that make CDX lines from the log.
+    """
+    if not original.filename:
+        return (REVISIT,)
+    return REVISIT, f'duplicate:"{original.filename},{original.offset}"', f"content-size:{size}"
+
+
 def parse(text: str) -> LogLine:
     """The facts of a line, ours or Heritrix's. Raises ValueError that quotes it."""
     columns = text.split(None, _COLUMNS)
@@ -157,7 +171,7 @@ def parse(text: str) -> LogLine:
             duration_ms=int(duration or 0),
             digest=known[9],
             source=known[10],
-            annotations=tuple(known[11].split(",")) if known[11] else (),
+            annotations=tuple(_NOTE.findall(known[11])),
             extra=json.loads(columns[12]) if len(columns) > _COLUMNS else {},
         )
     except ValueError as error:
@@ -195,6 +209,10 @@ def _ends_torn(fd: int) -> bool:
     """Whether the file's last line has no end."""
     size = os.fstat(fd).st_size
     return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+
+
+def _note(text: str) -> str:
+    return text if _QUOTED.fullmatch(text) else _column(text).replace(",", "%2C").replace('"', "%22")
 
 
 def _column(text: str) -> str:

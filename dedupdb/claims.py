@@ -15,6 +15,7 @@ Keys, all of one collection in one hash slot:
 - In both, NUL and the algorithm's name follow the bucket's unless it is SHA-1.
 - `gf:{collection}:t:<job>` counters of a job, by name; and under `NUL writer` each writer's last serial, so that an
   increment sent twice counts once.
+- `gf:{collection}:files` names of the files that originals lie in, see `filenames`.
 - `gf:{collection}:whole` the mark of a store that has lost nothing, see `wholeness`.
 - `gf:captures` the stream of new captures, see `stream`.
 """
@@ -23,8 +24,6 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-import threading
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -34,20 +33,18 @@ from typing import Any, Final
 from archive.capture import Capture, Original
 from archive.digest import DEFAULT_ALGORITHM
 from archive.facts import fact
+from dedupdb.filenames import Filenames, files_key
+from dedupdb.ledger import Ledger, Tallies, tally_key
 from dedupdb.packing import pack_length, pack_original, unpack_original
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
 from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entries
 
 __all__ = ["Claims", "DedupUnavailable", "Tallies", "Verdict", "Want", "mark_key"]
 
-type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
-"""Increments by (collection, job), then by the counter's name."""
-
 _CLAIM: Final = Script.load("claim.lua")
 _CLAIM_IN: Final = Script.load("claim_in.lua")
 _COMMIT: Final = Script.load("commit.lua")
 _RELEASE: Final = Script.load("release.lua")
-_TALLY: Final = Script.load("tally.lua")
 _BATCH: Final = 500
 
 
@@ -132,7 +129,8 @@ class Claims:
         """For further questions about the same store."""
         self._writer = secrets.token_bytes(16)
         self._claim_ms = max(1, round(claim_seconds * 1000))
-        self._ledger = _Ledger(self._writer)
+        self._ledger = Ledger(self._writer)
+        self._filenames = Filenames(self.link)
 
     def claim(self, wants: Sequence[Want]) -> list[Original | Verdict]:
         """For each want its original, or a claim on it, or HELD.
@@ -144,8 +142,9 @@ class Claims:
         answers: list[Original | Verdict] = [Verdict.HELD] * len(wants)
         replies = self.link.run([self._claim_command([wants[place] for place in group]) for group in groups])
         for group, reply in zip(groups, replies, strict=True):
-            for place, answer in zip(group, reply, strict=True):
-                answers[place] = _answer(answer)
+            names = self._filenames.of(wants[group[0]].collection, [said for said in reply if isinstance(said, bytes)])
+            for place, said in zip(group, reply, strict=True):
+                answers[place] = _answer(said, names)
         return answers
 
     def settle(
@@ -161,6 +160,7 @@ class Claims:
         in the sidecars, and the tallies are remembered and sent with the next `settle` (do not pass them again).
         """
         commands = [
+            *self._announced_files(kept),
             *self._commits(kept),
             *self._releases(released),
             *(_announce(entry) for entry in to_entries(captures)),
@@ -177,17 +177,18 @@ class Claims:
         """Make originals known again, after a loss; the first of equal ones wins. How many were not known."""
         restored = 0
         for batch in batched(known, _BATCH):
+            self.link.run(self._announced_files(batch), patient=True)
             restored += sum(self.link.run(self._commits(batch), patient=True))
         return restored
 
     def forget(self, collection: str) -> int:
         """Forget a collection's originals; counters and live claims stay. How many hashes were dropped."""
-        self.link.run([Command("DEL", (mark_key(collection),))], patient=True)
+        self.link.run([Command("DEL", (mark_key(collection), files_key(collection)))], patient=True)
         return self.link.drop_matching(f"gf:{{{collection}}}:o:*".encode())
 
     def tally(self, collection: str, job: str) -> dict[str, int]:
         """A job's counters so far. Raises DedupUnavailable."""
-        (reply,) = self.link.run([Command("HGETALL", (_tally_key(collection, job),))])
+        (reply,) = self.link.run([Command("HGETALL", (tally_key(collection, job),))])
         pairs = reply.items() if isinstance(reply, dict) else zip(reply[::2], reply[1::2], strict=True)
         return {name.decode(): int(count) for name, count in pairs if not name.startswith(b"\0")}
 
@@ -208,6 +209,9 @@ class Claims:
         keys = [key for want in wants for key in (*chain.from_iterable(want.places), *want.shelves)]
         facts = [part for want in wants for part in (want.field, len(want.filled), len(want.searched))]
         return _CLAIM_IN.command(keys, [self._writer, self._claim_ms, *facts])
+
+    def _announced_files(self, kept: Sequence[tuple[Want, Original]]) -> list[Command]:
+        return self._filenames.announce((want.collection, original) for want, original in kept)
 
     def _commits(self, kept: Sequence[tuple[Want, Original]]) -> list[Command]:
         commands = []
@@ -233,49 +237,14 @@ class Claims:
         return commands
 
 
-class _Ledger:
-    """Increments that Redis has not acknowledged. Those in doubt are sent again as they were, with their serial, so
-    that they count once; others add up meanwhile. However long an outage lasts, it holds one number per counter.
-    """
-
-    def __init__(self, writer: bytes) -> None:
-        self.lock = threading.Lock()
-        self._field = b"\0" + writer
-        self._serial = 0
-        self._owed: dict[tuple[str, str], Counter[str]] = {}
-        self._in_doubt: list[Command] = []
-
-    def add(self, tallies: Tallies) -> None:
-        for job, increments in tallies.items():
-            self._owed.setdefault(job, Counter()).update(increments)
-
-    def due(self) -> list[Command]:
-        """What to send now: what is in doubt, or else what is owed, which is in doubt from now on."""
-        if not self._in_doubt:
-            for job, increments in self._owed.items():
-                self._serial += 1
-                facts = [part for pair in increments.items() for part in pair]
-                self._in_doubt.append(_TALLY.command([_tally_key(*job)], [self._field, self._serial, *facts]))
-            self._owed = {}
-        return self._in_doubt
-
-    def settled(self) -> None:
-        """What was due has been acknowledged."""
-        self._in_doubt = []
-
-
-def _answer(reply: Any) -> Original | Verdict:
+def _answer(reply: Any, names: Mapping[bytes, str]) -> Original | Verdict:
     if isinstance(reply, bytes):
-        return unpack_original(reply)
+        return unpack_original(reply, names)
     return Verdict.GRANTED if reply == 1 else Verdict.HELD
 
 
 def _announce(entry: bytes) -> Command:
     return Command("XADD", (STREAM, "MAXLEN", "~", MAX_ENTRIES, "*", FIELD, entry))
-
-
-def _tally_key(collection: str, job: str) -> str:
-    return f"gf:{{{collection}}}:t:{job}"
 
 
 def mark_key(collection: str) -> str:

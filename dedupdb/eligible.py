@@ -93,7 +93,7 @@ class Eligible:
             buckets,
             algorithm=algorithm_of(capture.digest),
         )
-        return (want, Original(capture.record_id, capture.url, capture.date)) if want else None
+        return (want, Original.of(capture)) if want else None
 
     def in_blackout(self, url: str, date: Micros, original: Original) -> bool:
         """Whether this copy comes so soon after its original, of the same URL, that it is not worth a record."""

@@ -81,7 +81,7 @@ class Plan:
     def original_to_be(self) -> Original | None:
         """This item's response as later revisits will refer to it; None when it was not written."""
         capture = self.capture
-        return Original(capture.record_id, capture.url, capture.date) if capture else None
+        return Original.of(capture) if capture else None
 
     def records(self, warcinfo_id: str, algorithm: Algorithm) -> Sequence[record.Record]:
         """The record set to write; `algorithm` is for digests not taken yet. Raises ValueError for what can't be."""
@@ -126,7 +126,7 @@ class Plan:
         """The exchange's line in the job's crawl.log."""
         annotations = list(exchange.annotations)
         if self.original is not None:
-            annotations.append("duplicate:digest")
+            annotations += crawl_log.revisit_notes(self.original, exchange.response.length if exchange.response else 0)
         elif exchange.unchanged is not None:
             annotations.append("duplicate:server-not-modified")
         if self.in_blackout:

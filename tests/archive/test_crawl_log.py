@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import multiprocessing
+import re
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archive import crawl_log
-from archive.capture import Context
+from archive.capture import Context, Original
 from archive.crawl_log import CrawlLog, LogLine, line, parse
 
 CONTEXT = Context("news", hop_path="LE", via="http://example.org/", source="http://example.org/")
@@ -75,6 +76,18 @@ def test_line_of_heritrix_is_understood() -> None:
     assert (found.code, found.size, found.url, found.thread) == (1, 53, "dns:example.org", 47)
     assert (found.duration_ms, found.annotations) == (224, ("1t", "content-size:53"))
     assert found.extra["warcFilename"] == "a b.warc.gz"
+
+
+def test_where_an_original_lies_is_told_as_deduplicator_tells_it() -> None:
+    """NetarchiveSuite makes CDX lines from what `duplicate:"(.*),(.*)",(.*)` finds in the log."""
+    place = Original("id", "http://a/", 1, "8-1-20261121081500-00008-host.warc.gz", 22962264)
+    notes = ("3t", *crawl_log.revisit_notes(place, 9969))
+    text = LogLine(DATE, 200, 9, "http://a/", annotations=notes).text()
+    found = re.search(r'duplicate:"(.*),(.*)",(.*)', text)
+    assert found is not None
+    assert found.groups() == ("8-1-20261121081500-00008-host.warc.gz", "22962264", "content-size:9969")
+    assert parse(text).annotations == notes
+    assert crawl_log.revisit_notes(Original("id", "http://a/", 1), 9969) == ("duplicate:digest",)
 
 
 @pytest.mark.parametrize("text", ["", "a b c", "x " * 12, "2026-11-21T08:15:00Z 200 - u - - - #0 - - - - {bad"])

@@ -6,6 +6,7 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,34 @@ def test_a_committed_original_is_everybodys_answer(writers: tuple[Claims, Claims
     one.claim([want(b"a")])
     one.settle([(want(b"a"), ORIGINAL)], [], [], {})
     assert one.claim([want(b"a")]) == two.claim([want(b"a")]) == [ORIGINAL]
+
+
+def test_where_an_original_lies_is_known_to_all_by_its_files_name(writers: tuple[Claims, Claims]) -> None:
+    one, two = writers
+    placed = [replace(ORIGINAL, filename="2026/a-b.warc.gz", offset=offset) for offset in (0, 2**47)]
+    one.settle([(want(b"a"), placed[0])], [], [], {})
+    one.restore([(want(b"b"), placed[1]), (want(b"c"), ORIGINAL)])
+    for writer_ in (one, two, two):
+        found = writer_.claim([want(b"a"), want(b"b"), want(b"c")])
+        assert [place_of(each) for each in found] == [("2026/a-b.warc.gz", 0), ("2026/a-b.warc.gz", 2**47), ("", 0)]
+
+
+def test_an_original_whose_files_name_was_lost_is_an_original_still(
+    server: RedisServer, writers: tuple[Claims, Claims]
+) -> None:
+    one, two = writers
+    one.settle([(want(b"a"), replace(ORIGINAL, filename="a.warc.gz", offset=5))], [], [], {})
+    with server.client() as redis:
+        redis.delete("gf:{news}:files")
+    (found,) = two.claim([want(b"a")])
+    assert (found, place_of(found)) == (ORIGINAL, ("", 0))
+    two.settle([(want(b"b"), replace(OTHER, filename="a.warc.gz", offset=9))], [], [], {})
+    assert place_of(two.claim([want(b"a")])[0]) == ("a.warc.gz", 5)
+
+
+def place_of(answer: Original | Verdict) -> tuple[str, int]:
+    assert isinstance(answer, Original)
+    return answer.filename, answer.offset
 
 
 def test_a_released_claim_is_free_again(writers: tuple[Claims, Claims]) -> None:

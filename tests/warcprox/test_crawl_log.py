@@ -49,7 +49,14 @@ def test_a_duplicate_says_so(stage: Stage) -> None:
     for name in ("one", "two"):
         stage.client.get(stage.url(f"/{name}/loggedtwice"))
 
-    assert line(stage, stage.url("/two/loggedtwice")).annotations == ("duplicate:digest",)
+    (original,) = stage.proxy.records(growing=True).of(stage.url("/one/loggedtwice"), "response")
+    found = line(stage, stage.url("/two/loggedtwice"))
+    place = f"{original.path.name.removesuffix('.open')},{original.offset}"
+    assert found.annotations == (
+        "duplicate:digest",
+        f'duplicate:"{place}"',
+        f"content-size:{found.extra['contentSize']}",
+    )
 
 
 def test_a_page_and_its_embed_say_where_they_come_from(stage: Stage) -> None:

@@ -140,5 +140,5 @@ def _known(client: Any, collection: str) -> Known:
     found = {}
     for key in client.scan_iter(match=f"gf:{{{collection}}}:o:*".encode(), count=1000):
         for name, value in client.hgetall(key).items():
-            found[key, name] = unpack_original(value)
+            found[key, name] = unpack_original(value, {})
     return found
