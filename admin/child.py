@@ -17,7 +17,7 @@ from typing import Any, Final, Self
 
 from setproctitle import setproctitle
 
-from admin.memory import collect_seldom, share_one_heap
+from admin.memory import collect_seldom, keep_small
 
 GRACE_SECONDS: Final = 120.0
 """How long an abandoned child may take to end by itself before it kills its process group."""
@@ -36,7 +36,7 @@ class Standing:
         `held_fds` are the write ends of later stages' lifelines. None of the descriptors goes to its own children.
         """
         setproctitle(f"ghostfleet: {title}")
-        share_one_heap()
+        keep_small()
         for fd in (ready_fd, lifeline_fd, *held_fds):
             if fd >= 0:
                 os.set_inheritable(fd, False)

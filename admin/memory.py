@@ -5,21 +5,24 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-from typing import Final
+import threading
+from typing import Any, Final
 
 _ARENA_MAX: Final = -8
 """M_ARENA_MAX of glibc's <malloc.h>."""
+_TRIM_SECONDS: Final = 30.0
 
 
-def share_one_heap() -> None:
-    """Of glibc's allocator one heap for all threads, where each would get its own: those fill with holes and grow.
+def keep_small() -> None:
+    """Of glibc's allocator one heap for all threads, and what is free of it given back to the system now and then.
 
-    With one interpreter lock, threads hardly ever wait for each other there. Other allocators are left as they are.
+    Each thread would get a heap of its own; those fill with holes, and grow for hours. With one interpreter lock
+    threads hardly ever wait for each other there. Other allocators are left as they are.
     """
-    if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-        if mallopt is not None:
-            mallopt(_ARENA_MAX, 1)
+    libc: Any = ctypes.CDLL(None) if sys.platform == "linux" else None
+    if hasattr(libc, "mallopt") and hasattr(libc, "malloc_trim"):
+        libc.mallopt(_ARENA_MAX, 1)
+        threading.Thread(target=_trim, args=(libc,), name="trim", daemon=True).start()
 
 
 def collect_seldom() -> None:
@@ -30,3 +33,9 @@ def collect_seldom() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def _trim(libc: Any) -> None:
+    never = threading.Event()
+    while not never.wait(_TRIM_SECONDS):
+        libc.malloc_trim(0)

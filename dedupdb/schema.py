@@ -90,6 +90,9 @@ _POSTGRESQL: Final = "postgresql+psycopg://"
 """What a PostgreSQL address means that names no driver; SQLAlchemy would take an older one."""
 _REMEDY: Final = "its driver comes with pip install 'ghostfleet[postgresql]'"
 _AGAIN_SECONDS: Final = 0.005
+_CACHE_KIB: Final = 8_000
+_LOG_PAGES: Final = 8_000
+"""Length at which the write-ahead log goes into the file: 32 MB."""
 _PRIMARY_CODE: Final = 0xFF
 """An SQLite result code without its extension."""
 _SCHEMA_LOCK: Final = 0x67686F7374
@@ -224,9 +227,15 @@ def _one_at_a_time(connection: Connection) -> None:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Write-ahead log: readers never wait. The last commits may go with the power; their sidecars bring them back."""
+    """Write-ahead log: readers never wait. The last commits may go with the power; their sidecars bring them back.
+
+    Digests and record ids land anywhere in their indexes: a row touches five pages of 4 KiB, and those it shares with
+    others are written once if they stay in memory, and in the log, for a while. That is a third of a row's CPU.
+    """
     _switch_to_write_ahead(connection, time.monotonic() + _BUSY_SECONDS)
     connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA cache_size=-{_CACHE_KIB}")
+    connection.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
 
 
 def _switch_to_write_ahead(connection: sqlite3.Connection, deadline: float) -> None:

@@ -4,7 +4,8 @@ The response is relayed as it comes, but its last bytes are held until the recor
 durable. A client that leaves does not end the fetch. Everything here runs on the event loop's thread.
 
 `transcript` is what passes and what of it is kept, `line` the connection to the origin, `incoming` reads the response,
-`delivery` is the client's side, `switched` what happens behind a 101, `ending` what happens at the end.
+`delivery` is the client's side, `bounds` says how long it may take, `switched` what happens behind a 101, `ending` what
+happens at the end.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Final
 
 from archive.capture import Truncation
 from proxy.bodyreader import BodyReader
-from proxy.delivery import Client, Delivery
+from proxy.bounds import Bounds
+from proxy.deliveries import delivery_of
+from proxy.delivery import Client
 from proxy.ending import Ending
 from proxy.failures import (
     BAD_RESPONSE,
@@ -37,14 +40,10 @@ from proxy.loglines import about
 from proxy.order import Order
 from proxy.refusal import Refused
 from proxy.services import Services
-from proxy.slices import SliceDelivery
 from proxy.slow import Stopwatch
 from proxy.switched import Switched
-from proxy.telling import Telling
 from proxy.transcript import Transcript
-from proxy.unchanged import substitute
 from proxy.upstream import Upstream
-from proxy.wishes import CAPTURE_RECORD
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +76,7 @@ class Fetch:
         self._transcript = Transcript(order, settings, services.spool_folder, services.digest, services.loop.time)
         self.id = self._transcript.id
         self.started = self._transcript.started
-        self._delivery = _delivery(order, client, self.started, services.via)
+        self._delivery = delivery_of(order, client, self.started, services.via)
         self._line = Line(order, services.pool)
         self._request_reader = BodyReader(
             order.framing, order.length, self._transcript.request.add_payload, strict=True
@@ -93,9 +92,7 @@ class Fetch:
         self._switched: Switched | None = None
         self._leave: Leave | None = None
         began = self._transcript.began
-        self._deadline = began + settings.connect_seconds
-        self._total_deadline = began + settings.total_seconds
-        self._length_limit = settings.max_body_bytes
+        self._bounds = Bounds(settings, began)
         self._watch = Stopwatch(began) if settings.slow_seconds else None
 
     # -- from the client ------------------------------------------------------------------------------------------
@@ -167,10 +164,7 @@ class Fetch:
         elif len(self._services.orphans) >= self._settings.orphans or not self._transcript.keeps:
             self._give_up_orphan()
         else:
-            orphaned = self._services.loop.time() + self._settings.orphan_seconds
-            self._total_deadline = min(self._total_deadline, orphaned)
-            so_far = self._transcript.response.length
-            self._length_limit = _least(self._length_limit, so_far, self._settings.orphan_bytes)
+            self._bounds.orphaned(self._services.loop.time(), self._transcript.response.length)
             self._services.orphans.add(self)
             self.client_writable()
 
@@ -185,10 +179,10 @@ class Fetch:
     def tick(self, now: float) -> None:
         """End the exchange when one of its deadlines has passed."""
         if self.stage is Stage.BODY and self._delivery.is_full:
-            self._deadline = now + self._settings.idle_seconds  # the silence is the client's: we paused the origin
+            self._bounds.wait(now, self._settings.idle_seconds)  # the silence is the client's: we paused the origin
         if self._switched is not None and self.stage is Stage.UPGRADED:
             self._switched.tick()
-        if now < self._deadline and now < self._total_deadline:
+        if not self._bounds.is_up(now):
             return
         if self.stage is Stage.CONNECTING:
             self._fail(CONNECT_TIMEOUT)
@@ -198,7 +192,7 @@ class Fetch:
             self._fail(TIMEOUT)
         elif self.stage is Stage.BODY:
             self._complete("time")
-        elif self.stage is Stage.UPGRADED and now >= self._total_deadline:
+        elif self.stage is Stage.UPGRADED and self._bounds.is_over(now):
             self._end_switched("time")
 
     def break_off(self) -> None:
@@ -211,14 +205,14 @@ class Fetch:
             self._end_switched("time")
 
     def _wait_at_most(self, seconds: float) -> None:
-        self._deadline = self._services.loop.time() + seconds
+        self._bounds.wait(self._services.loop.time(), seconds)
 
     # -- to the origin --------------------------------------------------------------------------------------------
 
     async def _ask_leave(self) -> None:
         """Nothing is sent to the origin before the limits allow it."""
         self._leave = leave = Leave(self._services.admission, self.order.policy)
-        self._deadline += self._settings.limit_seconds
+        self._bounds.wait_longer(self._settings.limit_seconds)
         refused = await leave.ask()
         if refused is not None:
             self._turn_away(refused)
@@ -306,7 +300,7 @@ class Fetch:
             self._switch(head, rest)
         elif self._incoming.is_whole:
             self._complete(None)
-        elif 0 < self._length_limit <= self._transcript.response.length:
+        elif 0 < self._bounds.longest <= self._transcript.response.length:
             self._complete("length")
 
     def _client_may_stay(self) -> bool:
@@ -412,20 +406,3 @@ class Fetch:
                 head.status if head else None,
                 longer_than=self._settings.slow_seconds,
             )
-
-
-def _delivery(order: Order, client: Client, started: int, via: bytes) -> Delivery:
-    if order.part is not None:
-        return SliceDelivery(client, order.head, order.part, via)
-    accept = order.policy.wishes.accept
-    if order.earlier is not None and order.earlier.questions:
-        telling = (started, CAPTURE_RECORD in accept) if accept else None
-        return substitute(client, order.head, order.earlier, telling, via)
-    if not accept:
-        return Delivery(client, order.head, via)
-    return Telling(client, order.head, started, with_record=CAPTURE_RECORD in accept, via=via)
-
-
-def _least(limit: int, so_far: int, more: int) -> int:
-    """The length at which a body ends, where 0 is no limit: at `limit`, or `more` bytes from here."""
-    return min(limit or so_far + more, so_far + more) if more else limit

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from admin.memory import share_one_heap
+from admin.memory import keep_small
 
 _HEAPS = """
 import ctypes, sys, threading
-from admin.memory import share_one_heap
+from admin.memory import keep_small
 if sys.argv[1] == "shared":
-    share_one_heap()
+    keep_small()
 kept, barrier = [], threading.Barrier(4)
 def fill():
     barrier.wait()
@@ -36,7 +36,7 @@ def heaps(how: str) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
-def test_threads_share_one_heap() -> None:
+def test_threads_keep_small() -> None:
     alone = heaps("alone")
     if alone < 2:
         pytest.skip("this C library gives threads no heaps of their own")
@@ -45,4 +45,4 @@ def test_threads_share_one_heap() -> None:
 
 def test_where_there_is_no_such_allocator_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    share_one_heap()
+    keep_small()

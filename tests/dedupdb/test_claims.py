@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import redis
@@ -22,18 +20,6 @@ from dedupdb.stream import STREAM, from_entry
 GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä?x=1", 1_700_000_000_123_456)
 OTHER = Original("99992222-3333-4444-5555-666677778888", "http://example.org/other", 1_700_000_001_000_000)
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def writers(server: RedisServer) -> Iterator[tuple[Claims, Claims]]:
-    with writer(server) as one, writer(server) as two:
-        yield one, two
 
 
 def writer(server: RedisServer, *, claim_seconds: float = 60, timeout_seconds: float = 10) -> Claims:

@@ -34,18 +34,6 @@ from dedupdb.stream import FIELD, STREAM
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def claims(server: RedisServer) -> Iterator[Claims]:
-    with Claims(server.url, claim_seconds=60, timeout_seconds=10) as writer:
-        yield writer
-
-
-@pytest.fixture
 def captures(settings: Settings) -> Iterator[Captures]:
     with Captures(settings.database_url) as index:
         yield index

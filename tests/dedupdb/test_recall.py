@@ -25,18 +25,6 @@ GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[RedisServer]:
-    with RedisServer(tmp_path) as running:
-        yield running
-
-
-@pytest.fixture
-def claims(server: RedisServer) -> Iterator[Claims]:
-    with Claims(server.url, claim_seconds=60, timeout_seconds=10) as writer:
-        yield writer
-
-
-@pytest.fixture
 def captures(tmp_path: Path) -> Iterator[Captures]:
     with Captures(f"sqlite:///{tmp_path / 'index.db'}") as index:
         yield index
