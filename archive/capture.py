@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from time import time_ns
 from typing import Any, BinaryIO, Final, Literal, Self
 
 from archive.digest import DEFAULT_ALGORITHM, Algorithm
@@ -246,8 +247,7 @@ class Capture:
 
 def now_micros() -> Micros:
     """The present moment."""
-    stamp = datetime.now(UTC)
-    return int(stamp.timestamp()) * 1_000_000 + stamp.microsecond
+    return time_ns() // 1000
 
 
 def iso_date(date: Micros) -> str:

@@ -12,7 +12,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, Protocol
 
 type Algorithm = Literal["sha1", "sha256", "blake3"]
@@ -21,8 +21,7 @@ _LABELLED: Final = re.compile(r"\s*([A-Za-z0-9-]{1,32}):(.*)", re.DOTALL)
 _KNOWN: Final = frozenset(
     name for name in hashlib.algorithms_guaranteed if not name.startswith("shake") and "_" not in name
 ) | {"blake3"}
-_LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
-_PAIRS: Final = tuple(first + second for first in _LETTERS for second in _LETTERS)
+_LETTERS: Final = bytes.maketrans(bytes(range(32)), b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567")
 _int: Final = int.from_bytes
 
 
@@ -34,6 +33,18 @@ class Hasher(Protocol):
 
     def digest(self) -> bytes:
         """The digest of what was taken."""
+
+
+def _spread() -> Iterator[tuple[int, int, int]]:
+    """For each step the masks of the lower and the upper halves, and by how much the upper ones move."""
+    together, room = 160, 256
+    while together > 5:
+        together, room = together // 2, room // 2
+        lower = sum(((1 << together) - 1) << at for at in range(0, 256, 2 * room))
+        yield lower, lower << together, room - together
+
+
+_SPREAD: Final = tuple(_spread())
 
 
 def _blake3() -> Hasher:
@@ -110,14 +121,12 @@ def as_indexed(said: str) -> str | None:
 
 
 def base32(digest: bytes) -> str:
-    """A SHA-1 as most WARC files write it (RFC 4648 section 6), in half the time the standard library takes.
+    """A SHA-1 as most WARC files write it (RFC 4648 section 6), in a third of the time the standard library takes.
 
-    Every exchange has four of them. Its 160 bits are looked up ten at a time.
+    Every exchange has four of them. Its 160 bits are spread to 32 bytes of five, all at once: each step halves what
+    stands together, and moves the upper halves up.
     """
-    a, b, c, d = _int(digest[:5]), _int(digest[5:10]), _int(digest[10:15]), _int(digest[15:])
-    return (
-        f"{_PAIRS[a >> 30]}{_PAIRS[a >> 20 & 1023]}{_PAIRS[a >> 10 & 1023]}{_PAIRS[a & 1023]}"
-        f"{_PAIRS[b >> 30]}{_PAIRS[b >> 20 & 1023]}{_PAIRS[b >> 10 & 1023]}{_PAIRS[b & 1023]}"
-        f"{_PAIRS[c >> 30]}{_PAIRS[c >> 20 & 1023]}{_PAIRS[c >> 10 & 1023]}{_PAIRS[c & 1023]}"
-        f"{_PAIRS[d >> 30]}{_PAIRS[d >> 20 & 1023]}{_PAIRS[d >> 10 & 1023]}{_PAIRS[d & 1023]}"
-    )
+    bits = _int(digest)
+    for lower, upper, shift in _SPREAD:
+        bits = bits & lower | (bits & upper) << shift
+    return bits.to_bytes(32).translate(_LETTERS).decode()

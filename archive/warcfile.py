@@ -17,8 +17,7 @@ import os
 import re
 import socket
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import metadata
 from itertools import count
 from pathlib import Path
@@ -99,9 +98,11 @@ class WarcWriter:
         for record in records:
             if record.warcinfo_id != self._warcinfo_id:
                 raise ValueError(f"record {record.record_id} names warcinfo {record.warcinfo_id}, not this file's")
-        with self._failing("append"):
+        try:
             file = self._file or self._open()
             placed = [capture for record in records if (capture := self._write(file, record))]
+        except Exception as error:
+            raise self._failed("append", error) from error
         self._sets += 1
         self._new_captures += placed
         self._used = time.monotonic()
@@ -114,8 +115,10 @@ class WarcWriter:
         """
         if self._failure is not None:
             return
-        with self._failing("append"):
+        try:
             (self._file or self._open()).make_room(size)
+        except Exception as error:
+            raise self._failed("append", error) from error
 
     def sync(self) -> None:
         """Makes the batch durable, its index lines written; closes the file when it is large enough.
@@ -130,8 +133,10 @@ class WarcWriter:
         if self._file is None:
             return
         if self._file.size > self._file.durable:
-            with self._all_or_nothing("sync"):
+            try:
                 self._file.sync(self._new_captures, fsync=self._settings.archive.fsync)
+            except Exception as error:
+                raise self._lost("sync", error) from error
             self._new_captures = []
         if self._file.size >= self._settings.archive.warc_max_bytes:
             try:
@@ -212,23 +217,15 @@ class WarcWriter:
             return None
         return record.line.placed(file.name, offset, file.size - offset)
 
-    @contextmanager
-    def _all_or_nothing(self, step: str) -> Iterator[None]:
-        """Whatever fails, a closed spool file as much as a full disk, the batch goes and the caller is told."""
-        try:
-            yield
-        except Exception as error:
-            raise KeepError(f"{step} failed, {self._go_back()}: {error}") from error
+    def _lost(self, step: str, error: Exception) -> KeepError:
+        """Whatever failed, a closed spool file as much as a full disk, the batch goes and the caller is told."""
+        return KeepError(f"{step} failed, {self._go_back()}: {error}")
 
-    @contextmanager
-    def _failing(self, step: str) -> Iterator[None]:
-        """As `_all_or_nothing`; remembers, for the batch that went with it, until `sync` has said so."""
-        try:
-            with self._all_or_nothing(step):
-                yield
-        except KeepError as error:
-            self._failure = error if self._sets else None
-            raise
+    def _failed(self, step: str, error: Exception) -> KeepError:
+        """As `_lost`; remembered, for the batch that went with it, until `sync` has said so."""
+        failure = self._lost(step, error)
+        self._failure = failure if self._sets else None
+        return failure
 
     def _go_back(self) -> str:
         """Undoes the batch and says how."""

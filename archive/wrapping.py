@@ -19,15 +19,23 @@ def gzip_member(record: Record, level: int) -> Iterable[bytes]:
         return stored_stream(record.header + record.block.head, _rest(record, record.block.body.chunks()), level)
     if record.block_length > _ONE_SHOT_MAX:
         return packed_stream(_rest(record, record.chunks(), record.header), level)
-    return (packed(b"".join(_rest(record, record.chunks(), record.header)), level),)
+    return (packed(_whole(record), level),)
 
 
 def zstd_frame(record: Record, zstd: FrameWriter) -> Iterable[bytes]:
     """The pieces of the record's zstd frame; what can't be compressed costs zstd little."""
-    pieces = _rest(record, record.chunks(), record.header)
     if record.block_length <= _ONE_SHOT_MAX:
-        return (zstd.packed(b"".join(pieces)),)
+        return (zstd.packed(_whole(record)),)
+    pieces = _rest(record, record.chunks(), record.header)
     return zstd.packed_stream(pieces, len(record.header) + record.block_length + len(RECORD_END))
+
+
+def _whole(record: Record) -> bytes:
+    """All of the record; raises as `_rest` does."""
+    body = record.block.body
+    if body.file is not None or sum(map(len, body.parts)) != body.length:
+        return b"".join(_rest(record, record.chunks(), record.header))
+    return b"".join((record.header, record.block.head, *body.parts, RECORD_END))
 
 
 def _rest(record: Record, chunks: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:

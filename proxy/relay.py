@@ -144,10 +144,12 @@ class RelayLayer(layer.Layer):
         self._closing = False
         self._child: layer.Layer | None = None
 
+    def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
+        """What mitmproxy's layers do about commands that they must wait for, this one has no need of: it gives none."""
+        return self._handle_event(event) if self._child is None else self._child.handle_event(event)
+
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        if self._child is not None:
-            yield from self._child.handle_event(event)
-        elif isinstance(event, events.DataReceived):
+        if isinstance(event, events.DataReceived):
             yield from self._received(event.data)
         elif isinstance(event, Said):
             if event.stream is self._connection.stream:
