@@ -19,12 +19,14 @@ from waiting import until
 
 from admin.bench.faults.clients import Load, Seen
 from admin.bench.faults.house import COLLECTION, House
-from admin.bench.faults.judge import Evidence, Verdict, digest, judge
+from admin.bench.faults.judge import Verdict, judge
 from admin.bench.faults.kinds import KINDS
 from admin.bench.faults.origin import Origin
 from admin.bench.faults.playing import play
+from admin.bench.faults.promises import Evidence, digest
 from admin.bench.faults.records import read_file
 from admin.bench.process import our_command, source_environment
+from dedupdb.filenames import files_key
 from frontier.embedded import start_redis
 
 SHORT = ("kill-process", "kill-all", "power-loss")
@@ -187,6 +189,12 @@ def tear_the_log(left: Left) -> None:
     log.write_bytes(log.read_bytes() + b"2026-11-21T")
 
 
+def misname_a_file(left: Left) -> None:
+    with start_redis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
+        key = files_key(COLLECTION)
+        client.hset(key, mapping={each: b"another.warc.gz" for each in client.hkeys(key)})
+
+
 def forget_an_original(left: Left) -> None:
     with start_redis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
         client.delete(next(client.scan_iter(match="gf:{*}:o:*")))
@@ -206,6 +214,7 @@ def forget_an_original(left: Left) -> None:
         (lose_a_row, "index and records agree"),
         (lose_a_log_line, "crawl.log is right"),
         (tear_the_log, "crawl.log is right"),
+        (misname_a_file, "Redis and SQL can be made again"),
         (forget_an_original, "Redis and SQL can be made again"),
     ],
 )

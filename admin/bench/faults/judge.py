@@ -1,28 +1,19 @@
-"""What must hold whatever broke, checked on what is left of a round. The words are those of the invariants I1 to I13.
-
-Pure but for reading: nothing here mends anything, except that the last check rebuilds Redis and SQL from the disk.
-"""
+"""Judges what is left of a round: whether each response that a client saw is there, and each promise is kept."""
 
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from admin.bench.faults.clients import Seen
-from admin.bench.faults.records import Stored, Torn, bare, read_at
-from admin.bench.faults.site import answer, upload
-from admin.bench.faults.traces import Known, Traces, columns, rebuild
-from archive.check import check
-from dedupdb.claims import Want
-from frontier.embedded import RedisProblem
+from admin.bench.faults.promises import PROMISES, Case, Evidence, payload_of
+from admin.bench.faults.records import Torn, read_at
+from admin.bench.faults.traces import Traces
 
 _MOST: Final = 5
 """How many of one kind are told one by one."""
-_ANSWERS: Final = ("response", "revisit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +25,6 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a round is judged by. Nothing may run in the home any more."""
-
-    home: Path
-    collection: str
-    seen: Sequence[Seen]
-    published: Mapping[str, bytes] = field(default_factory=dict)
-    """SHA-256 of the WARC files that were closed before the fault, by name."""
-    logged: Sequence[Seen] = ()
-    """Those of `seen` that crawl.log must have a line for."""
-    log_is_whole: bool = True
-    """Whether it must be without torn lines, too."""
-    dedup_is_whole: bool = True
-    """Whether Redis must know all that the disk does."""
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """URLs of the seen responses that are lost, how many revisits were written, and what is broken."""
 
@@ -59,46 +33,17 @@ class Verdict:
     violations: tuple[Violation, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
-    evidence: Evidence
-    traces: Traces
-    by_id: Mapping[str, Stored]
-
-    @property
-    def archive(self) -> Path:
-        return self.evidence.home / "collections" / self.evidence.collection / "archive"
-
-    def name_of(self, record: Stored) -> str:
-        """The file of a record, as the index names it."""
-        return record.path.relative_to(self.archive).as_posix()
-
-    def answers(self) -> list[Stored]:
-        """Responses and revisits."""
-        return [record for record in self.traces.records if record.kind in _ANSWERS]
-
-    def original_of(self, record: Stored) -> Stored | None:
-        """The record that holds a revisit's payload; of a response itself."""
-        return record if record.kind == "response" else self.by_id.get(bare(record.field("WARC-Refers-To")))
-
-
 def judge(evidence: Evidence) -> Verdict:
     """Reads what is left and says what is broken."""
     traces = Traces.read(evidence.home, evidence.collection)
-    case = _Case(evidence, traces, {record.id: record for record in traces.records})
+    case = Case(evidence, traces, {record.id: record for record in traces.records})
     lines = _by_url(traces)
     lost = {one.url: why for one in evidence.seen if (why := _missing(case, lines.get(one.url, ()), one))}
     found = [Violation("seen is kept", message) for message in _first(f"{url}: {why}" for url, why in lost.items())]
-    for promise, test in _TESTS.items():
+    for promise, test in PROMISES.items():
         found += [Violation(promise, message) for message in _first(test(case))]
     revisits = sum(record.kind == "revisit" for record in traces.records)
     return Verdict(frozenset(lost), revisits, tuple(found))
-
-
-def digest(path: Path) -> bytes:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _by_url(traces: Traces) -> Mapping[str, Sequence[dict[str, Any]]]:
@@ -108,7 +53,7 @@ def _by_url(traces: Traces) -> Mapping[str, Sequence[dict[str, Any]]]:
     return found
 
 
-def _missing(case: _Case, lines: Sequence[dict[str, Any]], seen: Seen) -> str:
+def _missing(case: Case, lines: Sequence[dict[str, Any]], seen: Seen) -> str:
     """Why a response that a client saw can't be read at its place in the index; "" when it can."""
     why = "it is in no index"
     for line in lines:
@@ -122,156 +67,11 @@ def _missing(case: _Case, lines: Sequence[dict[str, Any]], seen: Seen) -> str:
             why = f"revisit {record.id} has no original"
         elif (record.id, record.url) != (line["id"], seen.url):
             why = f"the index leads to {record.id} of {record.url}"
-        elif int(record.block[9:12]) != seen.status or hashlib.sha256(_payload(original)).digest() != seen.sha256:
+        elif int(record.block[9:12]) != seen.status or hashlib.sha256(payload_of(original)).digest() != seen.sha256:
             why = f"record {record.id} holds something else"
         else:
             return ""
     return why
-
-
-def _payload(record: Stored) -> bytes:
-    """A response's body without its chunks: what the site says, once the block has been found equal to it."""
-    target = "/" + record.url.split("/", 3)[3]
-    found = answer(target)
-    return found.payload if record.block == found.raw else record.block
-
-
-def _torn(case: _Case) -> Iterator[str]:
-    yield from case.traces.torn
-    yield from (f"{name} is left over" for name in case.traces.strays)
-
-
-def _ids(case: _Case) -> Iterator[str]:
-    counted = Counter(record.id for record in case.traces.records)
-    yield from (f"record id {name} stands in {count} records" for name, count in counted.items() if count > 1)
-
-
-def _blocks(case: _Case) -> Iterator[str]:
-    """A record holds the origin's bytes: all of them, or what came of them and says so."""
-    for record in case.answers():
-        raw = answer("/" + record.url.split("/", 3)[3]).raw
-        if record.kind == "revisit":
-            raw = raw[: raw.index(b"\r\n\r\n") + 4]
-        is_right = raw.startswith(record.block) if record.is_truncated else record.block == raw
-        if not is_right:
-            yield f"{record.url}: {record.kind} {record.id} does not hold what the origin sent"
-
-
-def _uploads(case: _Case) -> Iterator[str]:
-    """A request's record holds what the client sent, whole: the origin had read it before it answered."""
-    for record in case.traces.records:
-        if record.kind == "request":
-            body = record.block.partition(b"\r\n\r\n")[2]
-            if body != upload("/" + record.url.split("/", 3)[3]):
-                yield f"{record.url}: request {record.id} does not hold what its client sent"
-
-
-def _pairs(case: _Case) -> Iterator[str]:
-    tied: dict[str, list[Stored]] = {}
-    for record in case.traces.records:
-        if record.kind == "request":
-            tied.setdefault(bare(record.field("WARC-Concurrent-To")), []).append(record)
-    for record in case.answers():
-        requests = tied.pop(record.id, [])
-        if len(requests) != 1 or requests[0].path != record.path:
-            yield f"{record.kind} {record.id} has {len(requests)} requests in {record.path.name}"
-        elif bare(record.field("WARC-Concurrent-To")) != requests[0].id:
-            yield f"{record.kind} {record.id} does not name its request"
-    yield from (f"the response {name} of a request is nowhere" for name in tied)
-
-
-def _revisits(case: _Case) -> Iterator[str]:
-    for record in case.traces.records:
-        if record.kind != "revisit":
-            continue
-        original = case.original_of(record)
-        if original is None:
-            yield f"the original of {record.id} is nowhere"
-        elif original.kind != "response" or original.is_truncated:
-            yield f"the original of {record.id} is a {original.kind}, or truncated"
-        elif original.path == record.path and original.offset > record.offset:
-            yield f"the original of {record.id} comes after it"
-
-
-def _index(case: _Case) -> Iterator[str]:
-    """Records, sidecars and SQL tell the same."""
-    records = {(r.id, case.name_of(r), r.offset, r.length) for r in case.traces.records if r.kind not in _UNINDEXED}
-    lines = {(x["id"], x["filename"], int(x["offset"]), int(x["length"])) for x in case.traces.lines}
-    yield from (f"record without its line in a sidecar: {one}" for one in sorted(records - lines))
-    yield from (f"line in a sidecar without its record: {one}" for one in sorted(lines - records))
-    if len(lines) != len(case.traces.lines):
-        yield f"{len(case.traces.lines) - len(lines)} lines stand twice in sidecars"
-    names = columns(case.evidence.home)
-    if not names:
-        yield "there is no index at all"
-        return
-    places = [names.index(name) for name in ("record_id", "filename", "offset", "length")]
-    rows = {tuple(row[place] for place in places) for row in case.traces.rows}
-    yield from (f"line in a sidecar without its row in SQL: {one}" for one in sorted(lines - rows))
-    yield from (f"row in SQL without its line in a sidecar: {one}" for one in sorted(rows - lines))
-
-
-def _ended(case: _Case) -> Iterator[str]:
-    yield from case.traces.stuck
-
-
-def _published(case: _Case) -> Iterator[str]:
-    for name, was in case.evidence.published.items():
-        path = case.archive / name
-        if not path.exists():
-            yield f"{name} was closed, and is gone"
-        elif digest(path) != was:
-            yield f"{name} was closed, and has changed"
-
-
-def _log(case: _Case) -> Iterator[str]:
-    """A line that names a record is right; each response that was seen has its line."""
-    places = {(case.name_of(r), r.offset): r for r in case.answers()}
-    logged: set[tuple[str, int]] = set()
-    for line in case.traces.log:
-        place = (line.extra.get("warcFilename"), line.extra.get("warcFileOffset"))
-        if place != (None, None) and (place not in places or places[place].url != line.url):
-            yield f"crawl.log names a record of {line.url} at {place}; it is not there"
-        logged.add((line.url, line.code))
-    if case.evidence.log_is_whole:
-        yield from (f"torn: {text}" for text in case.traces.torn_log)
-    yield from (
-        f"crawl.log has no line of {one.url}" for one in case.evidence.logged if (one.url, one.status) not in logged
-    )
-
-
-def _rebuilt(case: _Case) -> Iterator[str]:
-    """Redis and SQL, made again from the disk, are what they were, and lead only to what is there."""
-    try:
-        found = rebuild(case.evidence.home, case.evidence.collection)
-    except RedisProblem as problem:
-        yield str(problem)
-        return
-    if found.rows != found.rows_again:
-        yield f"SQL has {len(found.rows - found.rows_again)} rows that the disk has not, and lacks " + str(
-            len(found.rows_again - found.rows)
-        )
-    yield from _astray(case, found.known, "Redis")
-    yield from _astray(case, found.known_again, "the Redis made again")
-    yield from (f"Redis knows {key!r}, and made again it does not" for key in found.known.keys() - found.known_again)
-    if case.evidence.dedup_is_whole:
-        yield from (f"Redis has forgotten {key!r}" for key in found.known_again.keys() - found.known)
-
-
-def _astray(case: _Case, known: Known, which: str) -> Iterator[str]:
-    for (key, name), original in known.items():
-        record = case.by_id.get(original.record_id)
-        if record is None or record.kind != "response" or record.is_truncated:
-            yield f"{which} knows {original.record_id} of {original.url}, which is no whole response in a WARC"
-            continue
-        payload = _payload(record)
-        want = Want(case.evidence.collection, hashlib.sha256(payload).digest(), len(payload))
-        if (want.places[0][0], want.field) != (key, name):
-            yield f"{which} knows other bytes of {original.record_id} than it has"
-
-
-def _checked(case: _Case) -> Iterator[str]:
-    yield from map(str, check(case.archive))
 
 
 def _first(messages: Iterable[str]) -> Iterator[str]:
@@ -284,20 +84,3 @@ def _first(messages: Iterable[str]) -> Iterator[str]:
             more += 1
     if more:
         yield f"and {more} more"
-
-
-_UNINDEXED: Final = ("warcinfo", "request")
-_TESTS: Final[Mapping[str, Callable[[_Case], Iterator[str]]]] = {
-    "files are whole": _torn,
-    "record ids are unique": _ids,
-    "records hold the origin's bytes": _blocks,
-    "request and response are both there": _pairs,
-    "requests hold their bodies": _uploads,
-    "revisits have their original": _revisits,
-    "index and records agree": _index,
-    "every exchange comes to its end": _ended,
-    "closed files stay": _published,
-    "ghostfleet check finds nothing": _checked,
-    "crawl.log is right": _log,
-    "Redis and SQL can be made again": _rebuilt,
-}

@@ -15,9 +15,10 @@ from typing import Any, Final
 from admin.bench.faults.clients import Load, Seen
 from admin.bench.faults.disks import DISKS, Folder
 from admin.bench.faults.house import COLLECTION, DidNotWork, House, wait
-from admin.bench.faults.judge import Evidence, Violation, digest, judge
+from admin.bench.faults.judge import Violation, judge
 from admin.bench.faults.kinds import Kind, Scene
 from admin.bench.faults.origin import Origin
+from admin.bench.faults.promises import Evidence, digest
 from archive.place import closed, growing
 
 _CLIENTS: Final = 8

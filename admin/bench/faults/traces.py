@@ -19,6 +19,7 @@ from archive.settings import load
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
 from dedupdb.eligible import Eligible
+from dedupdb.filenames import files_key
 from dedupdb.indexer import Indexer
 from dedupdb.packing import unpack_original
 from frontier.embedded import start_redis
@@ -138,7 +139,8 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def _known(client: Any, collection: str) -> Known:
     found = {}
+    names = {key: name.decode() for key, name in client.hgetall(files_key(collection)).items()}
     for key in client.scan_iter(match=f"gf:{{{collection}}}:o:*".encode(), count=1000):
         for name, value in client.hgetall(key).items():
-            found[key, name] = unpack_original(value, {})
+            found[key, name] = unpack_original(value, names)
     return found
