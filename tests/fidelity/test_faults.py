@@ -192,7 +192,7 @@ def tear_the_log(left: Left) -> None:
 def misname_a_file(left: Left) -> None:
     with start_redis(left.home) as server, closing(redis.Redis.from_url(server.url)) as client:
         key = files_key(COLLECTION)
-        client.hset(key, mapping={each: b"another.warc.gz" for each in client.hkeys(key)})
+        client.hset(key, mapping=dict.fromkeys(client.hkeys(key), b"another.warc.gz"))
 
 
 def forget_an_original(left: Left) -> None:
