@@ -28,8 +28,9 @@ from mitmproxy.proxy.layers import ClientTLSLayer
 
 from archive.durably import write_once
 from proxy.connection import ClientConnection
+from proxy.exchanging import Desk, Tunnel
 from proxy.h2clients import ClientLayer
-from proxy.relay import Desk, RelayLayer, Tunnel
+from proxy.relay import RelayLayer
 
 _H2: Final = b"h2"
 _TLS_RECORD: Final = b"\x16\x03"

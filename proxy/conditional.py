@@ -16,11 +16,11 @@ from typing import Final
 from archive.capture import now_micros
 from proxy import heads
 from proxy.delivery import Client
+from proxy.exchanging import Exchanging
 from proxy.history import Earlier, History, may_be_asked
 from proxy.loglines import about
 from proxy.order import Order
 from proxy.refusal import Refused
-from proxy.relay import Exchanging
 from proxy.services import Services
 
 log = logging.getLogger(__name__)

@@ -6,8 +6,10 @@ from dataclasses import replace
 from typing import Final
 
 from proxy import heads
+from proxy.asking import Asking
 from proxy.conditional import Conditions
 from proxy.delivery import Client
+from proxy.exchanging import Exchanging, Tunnel
 from proxy.extensions import Extensions
 from proxy.fetch import Fetch
 from proxy.gate import Gate, Session
@@ -17,9 +19,8 @@ from proxy.order import Order
 from proxy.patch import Patch, asks_archive
 from proxy.policy import Policy, policy_of
 from proxy.refusal import Refused
-from proxy.relay import Exchanging, Tunnel
 from proxy.replayer import Replayer
-from proxy.scripted import Asking, Scripted
+from proxy.scripted import Scripted
 from proxy.services import Services
 from proxy.slices import range_from_start, without_range
 from proxy.target import ABSOLUTE, Target, host_and_port, target_of

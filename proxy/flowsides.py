@@ -14,9 +14,9 @@ from archive.message import media_type
 from proxy import heads
 from proxy.answer import HOP_BY_HOP, AnswerReader
 from proxy.delivery import Client
+from proxy.exchanging import Exchanging
 from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
 from proxy.refusal import Refused
-from proxy.relay import Exchanging
 from proxy.target import Target
 
 _LINE: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[^\x00\r\n]*")

@@ -18,11 +18,12 @@ from mitmproxy.proxy.context import Context as LayerContext
 
 from proxy import heads
 from proxy.answer import HOP_BY_HOP, AnswerReader, Trailers
+from proxy.exchanging import Desk, Tunnel
 from proxy.gate import Refused
 from proxy.h2streams import AllStreams, ClientStream, Spoke
 from proxy.h2wire import GoAway, Wire, pseudo, request_lines
 from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
-from proxy.relay import Desk, Stream, Tunnel
+from proxy.relay import Stream
 from proxy.target import host_and_port
 
 if TYPE_CHECKING:

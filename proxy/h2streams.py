@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from mitmproxy.proxy import events
 
 from proxy.answer import AnswerReader
+from proxy.exchanging import Exchanging
 from proxy.h2wire import Wire
-from proxy.relay import Exchanging
 
 if TYPE_CHECKING:
     from proxy.connection import ClientConnection

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from proxy import heads
 from proxy.delivery import Client
+from proxy.exchanging import Exchanging
 from proxy.gate import Refused
 from proxy.http1 import Framing, RequestHead
-from proxy.relay import Exchanging
 from proxy.replayer import Replay
 
 log = logging.getLogger(__name__)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context as LayerContext
 
 from proxy import heads
-from proxy.delivery import Client
-from proxy.gate import Refused, Session
+from proxy.exchanging import Desk, Exchanging, Tunnel
+from proxy.gate import Refused
 from proxy.http1 import BadMessage, RequestHead, find_head_end, parse_request
 
 if TYPE_CHECKING:
@@ -24,60 +24,6 @@ if TYPE_CHECKING:
 
 _MAX_WAITING: Final = 262_144
 """Bytes of further requests taken in while one is being answered; then the client must wait."""
-
-
-class Exchanging(Protocol):
-    """An exchange under way, as the client's side sees it."""
-
-    @property
-    def id(self) -> str:
-        """What all log lines about it have in common; empty for what is not logged."""
-
-    @property
-    def request_is_whole(self) -> bool:
-        """Whether the request's last byte is here."""
-
-    @property
-    def wants_no_more(self) -> bool:
-        """Whether the client must stop sending for now."""
-
-    @property
-    def ends_with_client(self) -> bool:
-        """Whether there is no end but the client's leaving."""
-
-    def request_data(self, data: bytes) -> int:
-        """The next bytes of the request's body; how many belong to it. Raises BadMessage, OSError."""
-
-    def client_data(self, data: bytes) -> None:
-        """Bytes of a switched protocol."""
-
-    def client_writable(self) -> None:
-        """The client takes more again."""
-
-    def client_left(self) -> None:
-        """The client is gone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tunnel:
-    """What a CONNECT asked for: requests inside it go there, on behalf of that session."""
-
-    authority: str
-    session: Session
-    trusted: bool
-    tls: bool
-
-
-class Desk(Protocol):
-    """Where requests are taken in."""
-
-    def begin(
-        self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client, *, is_local: bool
-    ) -> Exchanging:
-        """Start the exchange. Raises Refused or BadMessage."""
-
-    def connect(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> Tunnel:
-        """Judge a CONNECT. Raises Refused or BadMessage."""
 
 
 @dataclass

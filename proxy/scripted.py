@@ -12,7 +12,6 @@ import logging
 import uuid
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from mitmproxy import connection as mitm
@@ -25,37 +24,23 @@ from mitmproxy.proxy.layers.http._base import HttpEvent
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from archive import crawl_log
-from archive.capture import Exchange, now_micros
+from archive.capture import now_micros
+from proxy.asking import Asking
 from proxy.bodyreader import BodyReader
 from proxy.delivery import Client
+from proxy.exchanging import Exchanging
 from proxy.flowsides import ClientSide, OriginSide, is_endless, request_flow, response_flow, sent_head
-from proxy.gate import Session
 from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead
 from proxy.loglines import about
-from proxy.policy import Policy
 from proxy.refusal import Refused
-from proxy.relay import Exchanging
 from proxy.scripts import Scripts
 from proxy.services import Services
-from proxy.target import Target
 
 log = logging.getLogger(__name__)
 
 _STREAM: Final = 1
 _CLIENT_GONE: Final = parts.ErrorCode.CLIENT_DISCONNECTED
 _BROKEN: Final = parts.ErrorCode.GENERIC_SERVER_ERROR
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """What the client asked for, on whose behalf."""
-
-    head: RequestHead
-    framing: Framing
-    length: int
-    target: Target
-    session: Session
-    policy: Policy
 
 
 class _Stream(flows.HttpStream):
@@ -106,7 +91,7 @@ class Scripted:
         if self._reader.done:
             self._push(parts.RequestEndOfMessage(_STREAM))
 
-    # -- from the client: proxy.relay.Exchanging ------------------------------------------------------------------
+    # -- from the client: proxy.exchanging.Exchanging ------------------------------------------------------------------
 
     @property
     def request_is_whole(self) -> bool:
@@ -300,16 +285,8 @@ class Scripted:
         if not session.keeps:
             return
         session.began()
-        line = Exchange(
-            id=self.id,
-            context=asking.policy.context,
-            method=asking.head.method,
-            url=asking.target.url,
-            started=self._started,
-            duration_ms=int((self._services.loop.time() - self._began) * 1000),
-            outcome=crawl_log.BLOCKED_BY_RULE,
-            annotations=(word,),
-        )
+        duration_ms = int((self._services.loop.time() - self._began) * 1000)
+        line = asking.unasked(self.id, self._started, duration_ms, word)
         self._services.recorder.submit(line, lambda _: session.ended())
 
     def _over(self) -> None:

@@ -8,8 +8,8 @@ from typing import Final
 from urllib.parse import quote
 
 from archive.url import DEFAULT_PORTS, UrlError, ascii_host
+from proxy.exchanging import Tunnel
 from proxy.http1 import BadMessage, RequestHead
-from proxy.relay import Tunnel
 from proxy.upstream import Destination
 
 ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]+)([^#]*)", re.IGNORECASE)

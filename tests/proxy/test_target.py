@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from archive.sections import ProxySettings
+from proxy.exchanging import Tunnel
 from proxy.gate import Gate
 from proxy.http1 import BadMessage, RequestHead
-from proxy.relay import Tunnel
 from proxy.target import target_of
 from proxy.upstream import Destination
 
