@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-from redis_server import RedisServer
 
 from archive.capture import Original
 from dedupdb.claims import Claims, Want
 from dedupdb.measure import measure
 
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/a/page.html", 1_700_000_000_123_456)
-
-
-@pytest.fixture
-def claims(tmp_path: Path) -> Iterator[Claims]:
-    with (
-        RedisServer(tmp_path) as server,
-        Claims(server.url, claim_seconds=60, timeout_seconds=10) as writer,
-    ):
-        yield writer
 
 
 def known(claims: Claims, collection: str, count: int, **further: object) -> None:
