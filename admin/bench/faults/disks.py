@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ _SHUTDOWN: Final = 0x8004587D
 """EXT4_IOC_SHUTDOWN, and how: once what is under way has ended, so that no fsync is half true."""
 _AT_REST: Final = b"\0\0\0\0"
 _PIECE: Final = 1 << 20
+_RELEASE_SECONDS: Final = 60.0
 
 
 class DiskProblem(Exception):
@@ -120,6 +122,7 @@ class Dying(Folder):
     def replace(self) -> None:
         """Unmounts, repairs and mounts it again, as after a failure of hardware; nobody may use it."""
         unmount(self.base)
+        wait_for_release(self._image)
         check_ext4(self._image)
         self._mount()
 
@@ -228,6 +231,18 @@ def unmount(folder: Path) -> None:
         run(["umount", "-l", str(folder)])
 
 
+def wait_for_release(image: Path) -> None:
+    """Waits until nothing has the image open any more; mounted before, it would be the old, dead file system again.
+
+    That of a killed process goes when the kernel has cleared it away. Raises DiskProblem.
+    """
+    over, pause = time.monotonic() + _RELEASE_SECONDS, threading.Event()
+    while listed := run(["losetup", "--associated", str(image)]).strip():
+        if time.monotonic() > over:
+            raise DiskProblem(f"{image} is still in use after {_RELEASE_SECONDS:.0f} s: {listed}")
+        pause.wait(0.02)
+
+
 def make_ext4(image: Path, *options: str, size: int = _IMAGE_BYTES, solid: bool = False) -> None:
     """An empty file system in a file, sparse unless `solid`. Raises DiskProblem."""
     with image.open("wb") as file:
@@ -259,11 +274,12 @@ def copy_sparse(source: Path, target: Path) -> None:
                 at += os.pwrite(new.fileno(), os.pread(old.fileno(), min(_PIECE, end - at), at), at)
 
 
-def run(command: Sequence[str], well: Sequence[int] = (0,)) -> None:
-    """Runs a program of the system's. Raises DiskProblem unless it ends `well`."""
+def run(command: Sequence[str], well: Sequence[int] = (0,)) -> str:
+    """Runs a program of the system's; what it printed. Raises DiskProblem unless it ends `well`."""
     program = shutil.which(command[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:
         raise DiskProblem(f"no {command[0]} here")
     done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)
     if done.returncode not in well:
         raise DiskProblem(f"{' '.join(command)}: {' '.join((done.stderr or done.stdout).split())}")
+    return done.stdout
