@@ -212,7 +212,8 @@ def _ends_torn(fd: int) -> bool:
 
 
 def _note(text: str) -> str:
-    return text if _QUOTED.fullmatch(text) else _column(text).replace(",", "%2C").replace('"', "%22")
+    is_safe = text.isprintable() and _QUOTED.fullmatch(text)
+    return text if is_safe else _column(text).replace(",", "%2C").replace('"', "%22")
 
 
 def _column(text: str) -> str:

@@ -99,11 +99,15 @@ def test_what_is_no_line_is_refused(text: str) -> None:
 TEXT = st.text(max_size=20)
 
 
-@given(url=TEXT, via=TEXT, mime=TEXT, source=TEXT, notes=st.lists(TEXT.filter(bool)).map(tuple))
+NOTES = TEXT.filter(bool) | TEXT.map('duplicate:"{}"'.format)
+
+
+@given(url=TEXT, via=TEXT, mime=TEXT, source=TEXT, notes=st.lists(NOTES).map(tuple))
 def test_nothing_breaks_out_of_its_column(url: str, via: str, mime: str, source: str, notes: tuple[str, ...]) -> None:
     text = LogLine(DATE, 200, 1, url or "u", "L", via, mime, 0, DATE, 1, "", source, notes, {"a": 1}).text()
     assert len(text.split()) == 13
     assert len(text.splitlines()) == 1
+    assert text.isprintable()
     assert len(parse(text).annotations) == len(notes)
 
 
