@@ -60,12 +60,15 @@ class Body:
                 yield piece
 
 
+NO_BODY: Final = Body()
+
+
 @fact(frozen=True, slots=True)
 class Message:
     """One HTTP message as it crossed the wire: `head` ends with its empty line, transfer coding is kept."""
 
     head: bytes
-    body: Body = field(default_factory=Body)
+    body: Body = NO_BODY
 
     @property
     def length(self) -> int:

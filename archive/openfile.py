@@ -58,11 +58,6 @@ class OpenFile:
         if self._waiting_bytes >= _WRITE_SIZE:
             self.flush()
 
-    def make_room(self, size: int) -> None:
-        """Flushes if `size` bytes more would be too much to wait in memory."""
-        if self._waiting_bytes + size >= _WRITE_SIZE:
-            self.flush()
-
     def flush(self) -> None:
         """Hands everything to the operating system."""
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0

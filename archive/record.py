@@ -202,10 +202,9 @@ def _request_digests(request: Message, taken: Digests | None, algorithm: Algorit
     has_body = request.body.length > 0
     if taken is not None:
         return labelled(taken.algorithm, taken.block), labelled(taken.algorithm, taken.payload) if has_body else ""
-    block = digest_of(request.chunks(), algorithm)
     if not has_body:
-        return block, ""
-    chunks = request.body.chunks()
+        return digest_of((request.head,), algorithm), ""
+    block, chunks = digest_of(request.chunks(), algorithm), request.body.chunks()
     return block, digest_of(dechunk(chunks) if parse_head(request.head).is_chunked else chunks, algorithm)
 
 

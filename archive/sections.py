@@ -172,6 +172,9 @@ class ProxySettings(Section):
     max_body_bytes: int = Field(0, ge=0, description="largest body kept, then WARC-Truncated: length; 0 is no limit")
     max_head_bytes: int = Field(4_194_304, ge=1024, description="largest head of a request or response")
     spool_bytes: int = Field(524_288, ge=0, description="bodies larger than this wait on disk instead of in memory")
+    one_core: bool = Field(
+        True, description="keep the two busy threads of a process on one core, which saves CPU (Linux)"
+    )
     whole_ranges: bool = Field(
         False, description="fetch and keep the whole for a Range that begins at 0; the client gets its part as 206"
     )

@@ -108,18 +108,6 @@ class WarcWriter:
         self._used = time.monotonic()
         return placed
 
-    def make_room(self, size: int) -> None:
-        """Does ahead what an `append` of up to `size` bytes would do to a disk, so that it only computes.
-
-        Raises KeepError as `append` does.
-        """
-        if self._failure is not None:
-            return
-        try:
-            (self._file or self._open()).make_room(size)
-        except Exception as error:
-            raise self._failed("append", error) from error
-
     def sync(self) -> None:
         """Makes the batch durable, its index lines written; closes the file when it is large enough.
 

@@ -12,6 +12,7 @@ import re
 import struct
 import uuid
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from archive.capture import Original
@@ -30,6 +31,7 @@ def pack_length(length: int) -> bytes:
     return length.to_bytes((length.bit_length() + 7) // 8, "big")
 
 
+@lru_cache(maxsize=64)
 def file_key(filename: str) -> bytes:
     """What stands for a WARC file's name, which is longer and the same for thousands: 8 bytes of its SHA-256."""
     return hashlib.sha256(filename.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]

@@ -7,6 +7,8 @@ import logging
 import os
 import signal
 from collections.abc import Mapping
+from threading import get_native_id
+from time import monotonic_ns
 from typing import Final
 
 from archive.settings import Settings
@@ -18,7 +20,7 @@ from proxy.rates import Rates
 log = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 0.25
-_DISK_EVERY: Final = 4
+_PER_SECOND: Final = 4
 _CLIENT_IDLE_SECONDS: Final = 300.0
 
 
@@ -58,8 +60,9 @@ class Clock:
             services.pool.close_idle(now - self._keep_alive_seconds)
             self._rates.sample(counts["exchanges"], counts["warc_bytes"])
             count += 1
-            if count % _DISK_EVERY == 0:
+            if count % _PER_SECOND == 0:
                 self._check_disk()
+                self._parts.core.tick(get_native_id(), self._parts.recorder.thread_id, monotonic_ns())
 
     def _close_idle_clients(self, now: float) -> None:
         for connection in list(self._connections.values()):

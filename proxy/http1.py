@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from enum import Enum
-from functools import lru_cache
 from typing import Final
 
 from archive.facts import fact
@@ -49,18 +48,29 @@ class Framing(Enum):
     CLOSE = "close"
 
 
+class _Head:
+    """What heads of requests and of responses have in common."""
+
+    __slots__ = ()
+
+    fields: Fields
+
+    def get(self, name: bytes) -> bytes | None:
+        """Value of the first header of that lower-case name."""
+        for found, value, _ in self.fields:
+            if found == name:
+                return value
+        return None
+
+
 @fact(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(_Head):
     """A request's head as the client sent it."""
 
     method: str
     target: str
     minor: int
     fields: Fields
-
-    def get(self, name: bytes) -> bytes | None:
-        """Value of the first header of that lower-case name."""
-        return _first(self.fields, name)
 
     @property
     def keep_alive(self) -> bool:
@@ -70,7 +80,7 @@ class RequestHead:
 
 
 @fact(frozen=True, slots=True)
-class ResponseHead:
+class ResponseHead(_Head):
     """A response's head as the origin sent it. `doubtful` says what made it odd, empty when nothing did."""
 
     status: int
@@ -79,10 +89,6 @@ class ResponseHead:
     fields: Fields
     raw: bytes
     doubtful: str = ""
-
-    def get(self, name: bytes) -> bytes | None:
-        """Value of the first header of that lower-case name."""
-        return _first(self.fields, name)
 
     @property
     def keep_alive(self) -> bool:
@@ -114,7 +120,7 @@ def parse_request(raw: bytes) -> RequestHead:
         raise BadMessage(f"bad request line {raw.partition(b'\n')[0][:100]!r}")
     if not raw.endswith(b"\r\n\r\n"):
         raise BadMessage("the head ends with a bare line feed")
-    fields = tuple([_strict_field(text) for text in raw[line.end() :].split(b"\n")[:-2]])
+    fields = tuple([_strict_fields[text] for text in raw[line.end() :].split(b"\n")[:-2]])
     return RequestHead(line[1].decode("ascii"), line[2].decode("latin-1"), int(line[3]), fields)
 
 
@@ -153,14 +159,15 @@ def parse_response(raw: bytes) -> ResponseHead:
         oddities.append("odd status line")
     fields: list[Field] = []
     for item in text[line.end() :].split(b"\n"):
-        stripped = item.rstrip(b"\r")
-        if not stripped:
-            continue
-        if stripped[0] in b" \t" and fields:
-            name, value, before = fields[-1]
-            fields[-1] = (name, value + b" " + stripped.strip(b" \t"), before + item + b"\n")
-            continue
-        field, is_odd = _lenient_field(item)
+        if item[:1] in b" \t\r":
+            stripped = item.rstrip(b"\r")
+            if not stripped:
+                continue
+            if stripped[0] in b" \t" and fields:
+                name, value, before = fields[-1]
+                fields[-1] = (name, value + b" " + stripped.strip(b" \t"), before + item + b"\n")
+                continue
+        field, is_odd = _lenient_fields[item]
         if is_odd:
             oddities.append("odd header line")
         fields.append(field)
@@ -200,13 +207,22 @@ def announces_body(head: ResponseHead) -> bool:
     return bool(set(lengths) - {b"0"}) or head.get(b"transfer-encoding") is not None
 
 
-def _remembered[T](read: Callable[[bytes], T]) -> Callable[[bytes], T]:
-    """The same, remembered for short lines: of the lines of a crawl's heads, most have come before."""
-    known = lru_cache(maxsize=_LINES_KNOWN)(read)
-    return lambda line: known(line) if len(line) <= _SHORT_LINE else read(line)
+class _Lines[T](dict[bytes, T]):
+    """What `read` makes of a line, by the line. Short ones are remembered: most of a crawl's have come before."""
+
+    def __init__(self, read: Callable[[bytes], T]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, line: bytes) -> T:
+        found = self._read(line)
+        if len(line) <= _SHORT_LINE:
+            if len(self) == _LINES_KNOWN:
+                self.clear()
+            self[line] = found
+        return found
 
 
-@_remembered
 def _strict_field(line: bytes) -> Field:
     """The field in a request's line, which lacks its line feed. Raises BadMessage."""
     # One bare CR or LF, and the origin may see other lines than we do (RFC 9112 section 2.2).
@@ -216,7 +232,6 @@ def _strict_field(line: bytes) -> Field:
     return name.lower(), value.strip(b" \t"), line + b"\n"
 
 
-@_remembered
 def _lenient_field(line: bytes) -> tuple[Field, bool]:
     """The field in a response's line, which lacks its line feed, and whether it is an odd one."""
     name, colon, value = line.rstrip(b"\r").partition(b":")
@@ -224,11 +239,8 @@ def _lenient_field(line: bytes) -> tuple[Field, bool]:
     return (name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), line + b"\n"), is_odd
 
 
-def _first(fields: Fields, name: bytes) -> bytes | None:
-    for found, value, _ in fields:
-        if found == name:
-            return value
-    return None
+_strict_fields: Final = _Lines(_strict_field)
+_lenient_fields: Final = _Lines(_lenient_field)
 
 
 def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], *names: bytes) -> list[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from proxy.bodyreader import BodyReader
 from proxy.delivery import Delivery
@@ -18,6 +19,9 @@ from proxy.http1 import (
     response_framing,
 )
 from proxy.spool import Spool
+
+_NOTHING_YET: Final = BodyReader(Framing.LENGTH, 1, lambda _: None)
+"""Stands where the body's reader will be once there is a head."""
 
 
 class Incoming:
@@ -46,7 +50,7 @@ class Incoming:
         self._spool = spool
         self._delivery = delivery
         self._max_head_bytes = max_head_bytes
-        self._reader = BodyReader(Framing.LENGTH, 1, spool.add_payload)
+        self._reader = _NOTHING_YET
         self._buffer = b""
 
     @property

@@ -7,7 +7,7 @@ make durable, only then tell dedup and the index, only then say "kept". In doubt
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -19,7 +19,7 @@ from archive.facts import fact
 from archive.settings import Settings
 from dedupdb.claims import DedupUnavailable, Verdict, Want
 from dedupdb.eligible import Eligible
-from proxy.lent import Compute, at_once
+from proxy.onecore import Apart, at_once
 from proxy.plan import Derived, Plan
 from proxy.tallies import Tallies, tallies_of
 from proxy.writers import Writers
@@ -68,15 +68,20 @@ class Keeper:
     """Keeps batches of exchanges of any number of collections. Not thread-safe: one thread owns it."""
 
     def __init__(
-        self, settings: Settings, dedup: Dedup | None, *, process: str = "0", compute: Compute = at_once
+        self,
+        settings: Settings,
+        dedup: Dedup | None,
+        *,
+        process: str = "0",
+        apart: Apart = at_once,
     ) -> None:
-        """`compute` does what only computes. Raises SettingsError for a zstd dictionary that can't be used."""
+        """`apart` does what takes long. Raises SettingsError for a zstd dictionary that can't be used."""
         frame_writer(settings.archive)
         self._settings = settings
         self._dedup = dedup
         self._eligible = Eligible(settings.dedup)
         self._asks = dedup is not None and settings.dedup.enabled
-        self._writers = Writers(settings, process, compute)
+        self._writers = Writers(settings, process, apart)
         self._logs: dict[str, crawl_log.CrawlLog] = {}
         self.counts: Counter[str] = Counter()
         """Totals since the start: exchanges, revisits and of these not_modified (by the origin's word), lost,
@@ -118,8 +123,8 @@ class Keeper:
             plan.want = self._want(plan.item)
             if plan.item.unchanged is not None:
                 plan.in_blackout = self._eligible.in_blackout(plan.item.url, plan.item.started, plan.item.unchanged)
-            if plan.want is not None and asked.setdefault(plan.want, position) != position:
-                plan.later = True
+            if plan.want is not None and (first := asked.setdefault(plan.want, position)) != position:
+                plan.twin, plan.later = first, True
         if not asked or self._dedup is None:
             return
         try:
@@ -131,15 +136,15 @@ class Keeper:
                 plan.want, plan.later = None, False
             return
         self.dedup_trouble = ""
-        known = dict(zip(asked, answers, strict=True))
+        known = dict(zip(asked.values(), answers, strict=True))
         for position, plan in enumerate(plans):
-            answer = known.get(plan.want) if plan.want else None
+            answer = known.get(position if plan.twin is None else plan.twin)
             if isinstance(answer, Original):
                 plan.refer_to(answer, in_blackout=self._eligible.in_blackout)
             elif answer is Verdict.GRANTED:
                 plan.granted = not plan.later
             elif answer is Verdict.HELD:
-                plan.later = plan.later or patient(position) or _is_ours(plan.want, known)
+                plan.later = plan.later or patient(position) or _is_ours(plan.want, zip(asked, answers, strict=True))
 
     def _want(self, exchange: Exchange) -> Want | None:
         digests, context = exchange.digests, exchange.context
@@ -200,8 +205,6 @@ class Keeper:
         return Kept(plan.capture, is_revisit)
 
 
-def _is_ours(want: Want | None, answers: Mapping[Want, Original | Verdict]) -> bool:
+def _is_ours(want: Want | None, answers: Iterable[tuple[Want, Original | Verdict]]) -> bool:
     """Whether what holds these bytes is this very batch: a want that fills one of the same buckets."""
-    return want is not None and any(
-        answer is Verdict.GRANTED and want.meets(granted) for granted, answer in answers.items()
-    )
+    return want is not None and any(answer is Verdict.GRANTED and want.meets(granted) for granted, answer in answers)

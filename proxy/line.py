@@ -10,6 +10,7 @@ from proxy.upstream import Facts, Pool, Upstream, UpstreamUser
 
 IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 """Methods that may be sent again when a kept connection turned out to be dead."""
+_NOBODY: Final = Origin()
 
 
 class Line:
@@ -22,7 +23,7 @@ class Line:
         self._may_repeat = order.head.method in IDEMPOTENT
         self._pool = pool
         self._upstream: Upstream | None = None
-        self.origin = Origin()
+        self.origin = _NOBODY
         """Whom we spoke to last."""
         self.facts: Facts | None = None
         self.is_kept_one = False

@@ -19,8 +19,8 @@ from proxy.gate import Gate
 from proxy.heads import via_line
 from proxy.history import History
 from proxy.keep import Keeper
-from proxy.lent import on_loop
 from proxy.memento import Archive
+from proxy.onecore import OneCore
 from proxy.opener import Opener, resolver_of
 from proxy.provenance import Provenance
 from proxy.recorder import Recorder
@@ -48,6 +48,7 @@ class Parts:
     conditions: Conditions
     extensions: Extensions | None
     """Users' addons; None when there are none."""
+    core: OneCore
 
     @classmethod
     def assemble(cls, settings: Settings, index: int, redis_url: str, loop: asyncio.AbstractEventLoop) -> Self:
@@ -59,7 +60,8 @@ class Parts:
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
         captures = Captures(settings.database_url)
         recall = Recall(claims, captures, settings.dedup)
-        keeper = Keeper(_for_keeping(settings), recall, process=str(index), compute=on_loop(loop))
+        core = OneCore(wanted=settings.proxy.one_core)
+        keeper = Keeper(_for_keeping(settings), recall, process=str(index), apart=core.apart)
         active: set[Ongoing] = set()
         recorder = Recorder(settings, keeper, loop, lambda: len(active))
         recorder.after_keep = extensions.kept if extensions is not None else None
@@ -89,7 +91,9 @@ class Parts:
         patience = settings.storage.answer_seconds if settings.storage.url else None
         replayer = Replayer(archive, gate, loop, answer_seconds=patience)
         conditions = Conditions(history, services)
-        return cls(gate, claims, recall, keeper, recorder, captures, replayer, opener, services, conditions, extensions)
+        return cls(
+            gate, claims, recall, keeper, recorder, captures, replayer, opener, services, conditions, extensions, core
+        )
 
     def close(self) -> None:
         """Let go of everything; the recorder has stopped before."""

@@ -41,6 +41,8 @@ class Plan:
 
     item: Exchange | Derived
     want: Want | None = None
+    twin: int | None = None
+    """Place in the batch of the first item that wants the same; None when it is this one."""
     original: Original | None = None
     granted: bool = False
     later: bool = False
@@ -74,8 +76,11 @@ class Plan:
         """Bytes to pack, the records' headers by estimate; beyond any measure when they are to be read from a disk."""
         if isinstance(self.item, Derived):
             return _HEADERS + _weight(self.item.body)
-        messages = (self.item.response, self.item.request)
-        return _HEADERS + sum(len(message.head) + _weight(message.body) for message in messages if message)
+        weight = _HEADERS
+        for message in (self.item.response, self.item.request):
+            if message is not None:
+                weight += len(message.head) + _weight(message.body)
+        return weight
 
     @property
     def original_to_be(self) -> Original | None:

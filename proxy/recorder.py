@@ -62,6 +62,7 @@ class Recorder:
         self._queue: deque[_Waiting] = deque()
         self._wake = threading.Event()
         self._stopping = False
+        self._writes = False
         self._is_timed = False
         self._in_hand = 0
         self._close_requests: deque[tuple[str, str | None, Callable[[], None]]] = deque()
@@ -75,6 +76,7 @@ class Recorder:
 
     def start(self) -> None:
         """Begin writing."""
+        self._writes = True
         self._thread.start()
 
     @property
@@ -89,7 +91,13 @@ class Recorder:
 
     @property
     def is_alive(self) -> bool:
-        return self._thread.is_alive()
+        """Whether its thread runs."""
+        return self._writes
+
+    @property
+    def thread_id(self) -> int:
+        """The native id of its thread, once it runs."""
+        return self._thread.native_id or 0
 
     @property
     def seconds_behind(self) -> float:
@@ -101,7 +109,7 @@ class Recorder:
 
     def submit(self, item: Exchange | Derived, answer: Callable[[Kept | Lost], None]) -> None:
         """Keep the item; `answer` is called on the event loop once it is durable, or lost."""
-        if self._stopping or not self._thread.is_alive():
+        if self._stopping or not self._writes:
             answer(Lost("the writer has stopped"))
             return
         self._queue.append(_Waiting(item, answer, time.monotonic()))
@@ -137,6 +145,12 @@ class Recorder:
             self._loop.call_later(left, self._wake_in_time)
 
     def _run(self) -> None:
+        try:
+            self._take_turns()
+        finally:
+            self._writes = False
+
+    def _take_turns(self) -> None:
         retry: list[_Waiting] = []
         while True:
             self._wake.wait(_RETRY_SECONDS if retry else _IDLE_SECONDS)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from archive.capture import Body, Digests, Message
+from archive.capture import NO_BODY, Body, Digests, Message
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, Hasher
 
 
@@ -69,6 +69,8 @@ class Spool:
         """What has been collected so far. Its body stays readable until `close`."""
         if self._file is not None:
             self._file.flush()
+        if not self.length:
+            return Message(self.head, NO_BODY)
         return Message(self.head, Body(tuple(self._parts), self._file, self.length))
 
     def digests(self) -> Digests:

@@ -215,9 +215,10 @@ class Pool:
             self._gone(destination)
             return
         upstream.idle_since = asyncio.get_running_loop().time()
-        host = self._hosts.setdefault(destination, _Host())
+        host = self._hosts.get(destination) or self._hosts.setdefault(destination, _Host())
         host.idle.append(upstream)
-        self._wake(host)
+        if host.waiting:
+            self._wake(host)
 
     def drop(self, destination: Destination, upstream: Upstream) -> None:
         """The connection can't be used again."""

@@ -1,46 +1,39 @@
-"""The WARC files that one process has open, and a batch's way into them. Not thread-safe: one thread owns it.
-
-Packing a batch is most of the writer's work and only computes, so it is lent out (see proxy/lent.py) for what is light:
-in memory, and little enough not to keep the event loop from its connections. All that may wait for a disk is done here.
-"""
+"""The WARC files that one process has open, and a batch's way into them. Not thread-safe: one thread owns it."""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
 from archive.settings import Settings
 from archive.warcfile import KeepError, WarcWriter
-from proxy.lent import Compute
+from proxy.onecore import Apart
 from proxy.plan import Plan
 
-_LIGHT_BYTES: Final = 512 << 10
-_LIGHT_ITEMS: Final = 32
-"""Packed in a few milliseconds, both."""
+_HEAVY_BYTES: Final = 512 << 10
+"""Packed in more than a millisecond."""
 
 
 class Writers:
     """One writer for each collection and prefix, made when first needed."""
 
-    def __init__(self, settings: Settings, process: str, compute: Compute) -> None:
+    def __init__(self, settings: Settings, process: str, apart: Apart) -> None:
         self._settings = settings
         self._process = process
-        self._compute = compute
+        self._apart = apart
         self._writers: dict[tuple[str, str | None], WarcWriter] = {}
 
     def write(self, plans: Sequence[Plan]) -> None:
         """Every plan's records are durable afterwards and its capture set, or it has a failure."""
         touched: dict[WarcWriter, list[Plan]] = defaultdict(list)
-        for together, weight in _portions(plans):
-            if weight <= _LIGHT_BYTES:
-                self._make_room(together, weight)
-                self._compute(partial(self._append, together, touched))
+        for plan in plans:
+            if plan.weight > _HEAVY_BYTES:
+                self._apart(partial(self._append, plan, touched))
             else:
-                self._append(together, touched)
+                self._append(plan, touched)
         for writer, written in touched.items():
             try:
                 writer.sync()
@@ -69,25 +62,17 @@ class Writers:
             more = f"; so did {len(failures) - 1} more" if len(failures) > 1 else ""
             raise KeepError(f"{failures[0]}{more}") from failures[0]
 
-    def _append(self, plans: Iterable[Plan], touched: dict[WarcWriter, list[Plan]]) -> None:
-        digest = self._settings.archive.digest
-        for plan in plans:
-            try:
-                writer = self._writer(plan)
-                plan.capture = writer.append(plan.records(writer.warcinfo_id, digest))[0]
-                touched[writer].append(plan)
-            except KeepError as error:  # it took the writer's whole batch so far with it
-                for lost in [*touched[writer], plan]:
-                    lost.failure, lost.capture = str(error), None
-                touched[writer] = []  # still to be synced: only that makes the writer usable again
-            except (OSError, ValueError) as error:
-                plan.failure = f"{type(error).__name__}: {error}"
-
-    def _make_room(self, plans: Iterable[Plan], weight: int) -> None:
-        """See to it that appending these writes nothing to a disk. What goes wrong, `_append` runs into as well."""
-        with suppress(KeepError, ValueError):
-            for writer in {self._writer(plan) for plan in plans}:
-                writer.make_room(weight)
+    def _append(self, plan: Plan, touched: dict[WarcWriter, list[Plan]]) -> None:
+        try:
+            writer = self._writer(plan)
+            plan.capture = writer.append(plan.records(writer.warcinfo_id, self._settings.archive.digest))[0]
+            touched[writer].append(plan)
+        except KeepError as error:  # it took the writer's whole batch so far with it
+            for lost in [*touched[writer], plan]:
+                lost.failure, lost.capture = str(error), None
+            touched[writer] = []  # still to be synced: only that makes the writer usable again
+        except (OSError, ValueError) as error:
+            plan.failure = f"{type(error).__name__}: {error}"
 
     def _writer(self, plan: Plan) -> WarcWriter:
         context = plan.item.context
@@ -95,18 +80,3 @@ class Writers:
         if name not in self._writers:
             self._writers[name] = WarcWriter(self._settings, name[0], prefix=name[1], process=self._process)
         return self._writers[name]
-
-
-def _portions(plans: Iterable[Plan]) -> Iterator[tuple[list[Plan], int]]:
-    """The plans in order, as many together as are light, and what they weigh; one that is heavy is alone."""
-    portion: list[Plan] = []
-    weight = 0
-    for plan in plans:
-        more = plan.weight
-        if portion and (weight + more > _LIGHT_BYTES or len(portion) == _LIGHT_ITEMS):
-            yield portion, weight
-            portion, weight = [], 0
-        portion.append(plan)
-        weight += more
-    if portion:
-        yield portion, weight

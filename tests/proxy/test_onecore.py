@@ -1,0 +1,164 @@
+"""The two busy threads of a process share a core, until others want it too."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from proxy.onecore import OneCore, Stay, Times
+
+SECOND = 1_000_000_000
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux") or len(os.sched_getaffinity(0)) < 2, reason="takes Linux and two cores"
+)
+
+
+def told(stay: Stay, waited: list[float], ran: float = 0.0) -> list[bool]:
+    """What it says second by second, of which the loop waited those shares and the writer ran that one."""
+    total, answers = 0.0, []
+    for second, share in enumerate([0.0, *waited]):
+        total += share
+        answers.append(stay.goes_on(Times(second * SECOND, int(total * SECOND), int(second * ran * SECOND))))
+    return answers[1:]
+
+
+def test_it_stays_where_the_loop_hardly_waits() -> None:
+    assert all(told(Stay(), [0.1, 0.0, 0.14] * 5))
+
+
+def test_waiting_for_the_writer_is_no_crowd() -> None:
+    assert all(told(Stay(), [0.4] * 10, ran=0.3))
+
+
+def test_where_it_waits_for_others_it_leaves() -> None:
+    assert told(Stay(), [0.0, 0.0, 0.5]) == [True, True, False]
+
+
+def test_where_every_core_is_crowded_it_leaves_ever_less_often() -> None:
+    answers = told(Stay(), [0.5] * 1000)
+    left = [second for second, stays in enumerate(answers) if not stays]
+    gaps = [later - earlier for earlier, later in zip(left, left[1:], strict=False)]
+    assert gaps == sorted(gaps)
+    assert gaps[0] < 10
+    assert 60 < gaps[-1] < 70
+
+
+def test_a_quiet_second_makes_it_ready_to_leave_again() -> None:
+    stay = Stay()
+    told(stay, [0.5] * 200)
+    assert told(stay, [0.0, 0.0, 0.5])[-1] is False
+
+
+@contextmanager
+def thread() -> Iterator[int]:
+    """The native id of one that waits."""
+    over = threading.Event()
+    made = threading.Thread(target=over.wait)
+    made.start()
+    assert made.native_id is not None
+    try:
+        yield made.native_id
+    finally:
+        over.set()
+        made.join()
+
+
+def on_a_thread(work: threading.Thread) -> None:
+    """So that what is bound meanwhile is not the thread of the tests."""
+    work.start()
+    work.join(30)
+    assert not work.is_alive()
+
+
+@linux
+def test_both_threads_share_a_core_and_no_other_does() -> None:
+    everywhere = os.sched_getaffinity(0)
+    with thread() as loop, thread() as writer, thread() as other:
+        core = OneCore()
+        core.tick(loop, writer, 0)
+        assert os.sched_getaffinity(loop) == os.sched_getaffinity(writer) == {core.core}
+        assert os.sched_getaffinity(other) == everywhere
+        core.tick(loop, writer, SECOND)
+        assert os.sched_getaffinity(loop) == {core.core}
+
+
+@linux
+def test_a_thread_made_by_a_bound_one_is_let_go() -> None:
+    everywhere = os.sched_getaffinity(0)
+    found: list[set[int]] = []
+
+    def loop() -> None:
+        with thread() as writer:
+            core = OneCore()
+            core.tick(threading.get_native_id(), writer, 0)
+            with thread() as late:
+                found.append(os.sched_getaffinity(late))
+                core.tick(threading.get_native_id(), writer, SECOND)
+                found.append(os.sched_getaffinity(late))
+
+    on_a_thread(threading.Thread(target=loop))
+    assert len(found[0]) == 1
+    assert found[1] == everywhere
+
+
+@linux
+def test_what_takes_long_is_done_on_any_core() -> None:
+    everywhere = os.sched_getaffinity(0)
+    found: list[set[int]] = []
+
+    def writer() -> None:
+        core = OneCore()
+        core.apart(lambda: found.append(os.sched_getaffinity(0)))
+        with thread() as loop:
+            core.tick(loop, threading.get_native_id(), 0)
+            core.apart(lambda: found.append(os.sched_getaffinity(0)))
+            with pytest.raises(ValueError, match="broken"):
+                core.apart(_broken)
+            found.append(os.sched_getaffinity(0))
+            found.append({-1 if core.core is None else core.core})
+
+    on_a_thread(threading.Thread(target=writer))
+    assert found[0] == found[1] == everywhere
+    assert found[2] == found[3]
+
+
+def _broken() -> None:
+    raise ValueError("broken")
+
+
+@linux
+def test_when_it_is_not_wanted_nothing_is_bound() -> None:
+    everywhere = os.sched_getaffinity(0)
+    with thread() as loop, thread() as writer:
+        core = OneCore(wanted=False)
+        core.tick(loop, writer, 0)
+        assert core.core is None
+        assert os.sched_getaffinity(loop) == everywhere
+
+
+@linux
+def test_where_there_is_one_core_nothing_is_done() -> None:
+    found: list[int | None] = []
+
+    def alone() -> None:
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        with thread() as writer:
+            core = OneCore()
+            core.tick(threading.get_native_id(), writer, 0)
+            found.append(core.core)
+
+    on_a_thread(threading.Thread(target=alone))
+    assert found == [None]
+
+
+@linux
+def test_a_thread_that_has_ended_does_no_harm() -> None:
+    gone = 1 << 30
+    core = OneCore()
+    core.tick(gone, gone, 0)
+    assert core.core is None
