@@ -25,7 +25,9 @@ def tallies_of(plans: Sequence[Plan]) -> Tallies:
         if plan.later:
             continue
         context, tally = plan.item.context, plan.tally()
-        jobs[context.collection, context.job or ""].update(tally)
+        job = jobs[context.collection, context.job or ""]
+        for name, count in tally.items():  # as Counter.update does, at half the price
+            job[name] += count
         if context.stats:
             counts = counts_of(tally)
             specified[context.collection].update(counts)

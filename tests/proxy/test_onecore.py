@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -42,7 +43,7 @@ def test_where_it_waits_for_others_it_leaves() -> None:
 def test_where_every_core_is_crowded_it_leaves_ever_less_often() -> None:
     answers = told(Stay(), [0.5] * 1000)
     left = [second for second, stays in enumerate(answers) if not stays]
-    gaps = [later - earlier for earlier, later in zip(left, left[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(left)]
     assert gaps == sorted(gaps)
     assert gaps[0] < 10
     assert 60 < gaps[-1] < 70
