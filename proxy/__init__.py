@@ -13,7 +13,7 @@ The path of one exchange through this room:
 6. `transcript` says what is to be kept, `ending` hands it on; only when it is kept, `delivery` lets the last bytes go.
 
 Behind a 101 `switched` passes bytes both ways; `socketlog` writes down what is said over WebSockets (`frames` reads
-it). `slices` sends a part of what is kept whole.
+it), `socketrecords` has it kept. `slices` sends a part of what is kept whole.
 In replay, `replayer` and `memento` stand where `fetch` does, and no connection to an origin is opened;
 `patch` tries them first and `fetch` after a miss. Where it is wanted, `conditional` looks into the archive first
 (`history`) and asks the origin whether it has anything newer; a 304 is shown to the client as `unchanged` says.

@@ -281,9 +281,8 @@ class Fetch:
         elif self.stage is Stage.BODY:
             whole = error is None and self._incoming.ended_by_close()
             self._complete(None if whole else "disconnect")
-        elif self.stage is Stage.UPGRADED:
-            if error is None:
-                self._delivery.hang_up()
+        elif self.stage is Stage.UPGRADED and self._switched is not None:
+            self._switched.hung_up(in_order=error is None)
             self._end_switched(None)
 
     def upstream_writable(self) -> None:
@@ -324,7 +323,7 @@ class Fetch:
 
     def _switch(self, head: ResponseHead, rest: bytes) -> None:
         self._enter(Stage.UPGRADED)
-        self._switched = Switched(self.order, self._delivery, self._services, self._end_switched)
+        self._switched = Switched(self.order, self._line, self._delivery, self._services, self._end_switched)
         if self._transcript.keeps:
             handshake = self._transcript.handshake(head, self._line.origin, self._incoming.doubt)
             self._switched.keep_handshake(handshake, head)
@@ -349,7 +348,6 @@ class Fetch:
         if self.stage is Stage.UPGRADED and self._switched is not None:
             self._enter(Stage.KEEPING)
             self._line.hang_up()
-            self._delivery.cut()
             self._switched.end(reason, self._over)
 
     def _turn_away(self, refused: Refused) -> None:

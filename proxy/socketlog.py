@@ -15,8 +15,9 @@ Chrome's DevTools protocol:
 for in what the client says (see `proxy.redaction`), and `redacted` names what is missing.
 
 A line with `error` instead of an opcode says that one side stopped speaking WebSocket. The last line has type "end"
-and `reason`: "closed" behind the close frames of both sides, otherwise the WARC-Truncated of its record. A long
-conversation is kept in several such records, each with whole lines and dated by its first.
+and `reason`: "closed" behind the close frames of both sides, otherwise the WARC-Truncated of its record; what is said
+behind both close frames, against RFC 6455, has another end of its own. A long conversation is kept in several such
+records, each with whole lines and dated by its first; what waits for the origin's close frame to be kept ends one too.
 """
 
 from __future__ import annotations
@@ -26,30 +27,23 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from archive.capture import Context, Truncation, compact_json, iso_date, now_micros
 from archive.sections import ProxySettings
 from proxy.frames import CLOSE, TEXT, Deflate, FrameReader, Inflater, SocketMessage
 from proxy.gate import Session
-from proxy.keep import Kept, Lost
 from proxy.loglines import about
-from proxy.plan import Derived
+from proxy.socketrecords import Keeping, SocketRecords
 from proxy.spool import Spool
 
 log = logging.getLogger(__name__)
 
-CONTENT_TYPE: Final = "application/jsonl"
+_SEND: Final = "send"
+_RECEIVE: Final = "receive"
+_SIDES: Final = 2
 _CONTROL: Final = 8
 """This bit of an opcode: what the protocol itself says."""
-RESOURCE_TYPE: Final = ("WARC-Resource-Type", "websocket")
-
-
-class Keeping(Protocol):
-    """The part of `proxy.recorder.Recorder` that is needed here."""
-
-    def submit(self, item: Derived, answer: Callable[[Kept | Lost], None]) -> None:
-        """Keep the item; `answer` is called once it is durable, or lost."""
 
 
 class SocketLog:
@@ -68,69 +62,65 @@ class SocketLog:
     ) -> None:
         """`exchange` is the handshake's, for log lines."""
         self._exchange, self._redaction = exchange, session.spec.redaction
-        self._url, self._context, self._session = url, context, session
-        self._settings, self._recorder, self._spool_folder = settings, recorder, spool_folder
-        self._sent = FrameReader(self._said("send"), Inflater(forgets=deflate.client_forgets) if deflate else None)
+        self._url, self._session = url, session
+        self._settings, self._spool_folder = settings, spool_folder
+        self._records = SocketRecords(url, context, session, recorder, exchange)
+        self._sent = FrameReader(self._said(_SEND), Inflater(forgets=deflate.client_forgets) if deflate else None)
         self._received = FrameReader(
-            self._said("receive"), Inflater(forgets=deflate.server_forgets) if deflate else None
+            self._said(_RECEIVE), Inflater(forgets=deflate.server_forgets) if deflate else None
         )
         self._spool = self._new_spool()
         self._began = now_micros()
-        self._handshake: str | None = None
-        self._waiting: list[tuple[Spool, int, Truncation | None]] = []
         self._closed_by: set[str] = set()
         self._written = 0
-        self._in_flight = 0
         self._is_full = False
-        self._is_lost = False
-        self._over: Callable[[], None] | None = None
+        self._has_end = False
         session.counts["websockets"] += 1
 
     def sent(self, data: bytes) -> None:
         """Bytes of the client. Raises OSError when the spool's disk is full."""
-        self._feed(self._sent, "send", data)
+        self._feed(self._sent, _SEND, data)
 
     def received(self, data: bytes) -> None:
         """Bytes of the origin. Raises OSError when the spool's disk is full."""
-        self._feed(self._received, "receive", data)
+        self._feed(self._received, _RECEIVE, data)
+
+    @property
+    def origin_has_closed(self) -> bool:
+        """Whether the origin has said its close frame."""
+        return _RECEIVE in self._closed_by
+
+    @property
+    def has_lost(self) -> bool:
+        """Whether something that was said could not be kept: then nothing said later is, either."""
+        return self._records.has_lost
 
     def handshake_kept(self, record_id: str) -> None:
         """The handshake's record is there: what belongs to it may be written."""
-        self._handshake = record_id
-        waiting, self._waiting = self._waiting, []
-        for spool, began, truncated in waiting:
-            self._submit(spool, began, truncated)
-        self._check_over()
+        self._records.handshake_kept(record_id)
 
     def flush_old(self, older_than: int) -> None:
         """Keep what was said so far when its first line is older than that moment (Micros): a crash takes no more."""
         if self._spool.length and self._began < older_than:
             self._flush(None)
 
+    def settle(self, answer: Callable[[bool], None]) -> None:
+        """`answer` hears, once it is known, whether all that was said until now is kept, or was not to be."""
+        if len(self._closed_by) == _SIDES:
+            self._add_end(None)  # nothing more should come, and so most conversations need one record
+        elif self._spool.length:
+            self._flush(None)
+        self._records.when_done(lambda: answer(not self.has_lost))
+
     def end(self, reason: Truncation | None, over: Callable[[], None]) -> None:
         """The connection has ended; `reason` is ours, when it was we who ended it."""
-        self._over = over
-        if self._is_full:
-            reason = "length"
-        elif reason is None and len(self._closed_by) < 2:
-            reason = "disconnect"
-        if self._is_lost:
-            self._spool.close()
-        else:
-            try:
-                self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})
-            except OSError as error:
-                log.error("%s: the end of what was said can't be spooled: %s", self._url, error, extra=self._about)
-            self._flush(reason)
-        self._check_over()
+        if not self._has_end:
+            self._add_end(reason)
+        self._records.when_done(over)
 
     def give_up(self) -> None:
         """The handshake is lost, and with it what these records would have been concurrent to."""
-        self._is_lost = True
-        for spool, _, _ in self._waiting:
-            spool.close()
-        self._waiting.clear()
-        self._check_over()
+        self._records.give_up()
 
     @property
     def _about(self) -> dict[str, str]:
@@ -149,7 +139,7 @@ class SocketLog:
             if message.opcode == CLOSE:
                 self._closed_by.add(kind)
             missing: tuple[str, ...] = ()
-            if kind == "send" and self._redaction.fields and not message.opcode & _CONTROL:
+            if kind == _SEND and self._redaction.fields and not message.opcode & _CONTROL:
                 payload, missing = self._redaction.message(
                     message.payload, is_text=message.opcode == TEXT and not message.is_packed
                 )
@@ -162,7 +152,8 @@ class SocketLog:
     def _write(self, line: dict[str, Any]) -> None:
         """Add the line, unless the limit is reached."""
         self._is_full = self._is_full or 0 < self._settings.websocket_max_bytes <= self._written
-        if not self._is_full:
+        if self._records.takes_more and not self._is_full:
+            self._has_end = False
             self._add(line)
             if self._spool.length >= self._settings.websocket_segment_bytes:
                 self._flush(None)
@@ -174,53 +165,21 @@ class SocketLog:
         self._spool.add(text)
         self._written += len(text)
 
+    def _add_end(self, reason: Truncation | None) -> None:
+        self._has_end = True
+        if self._is_full:
+            reason = "length"
+        elif reason is None and len(self._closed_by) < _SIDES:
+            reason = "disconnect"
+        try:
+            self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})
+        except OSError as error:
+            log.error("%s: the end of what was said can't be spooled: %s", self._url, error, extra=self._about)
+        self._flush(reason)
+
     def _flush(self, truncated: Truncation | None) -> None:
         spool, self._spool = self._spool, self._new_spool()
-        if self._is_lost:
-            spool.close()
-        elif self._handshake is None:
-            self._waiting.append((spool, self._began, truncated))
-        else:
-            self._submit(spool, self._began, truncated)
-
-    def _submit(self, spool: Spool, began: int, truncated: Truncation | None) -> None:
-        try:
-            body = spool.message().body
-        except OSError as error:
-            log.error("%s: %d bytes of what was said are lost: %s", self._url, spool.length, error, extra=self._about)
-            spool.close()
-            self._note_loss()
-            return
-        item = Derived(
-            self._context,
-            "resource",
-            self._url,
-            CONTENT_TYPE,
-            body,
-            began,
-            self._handshake,
-            fields=(RESOURCE_TYPE,),
-            truncated=truncated,
-        )
-        self._in_flight += 1
-
-        def answered(outcome: Kept | Lost) -> None:
-            spool.close()
-            self._in_flight -= 1
-            if isinstance(outcome, Lost):
-                self._note_loss()
-            self._check_over()
-
-        self._recorder.submit(item, answered)
-
-    def _note_loss(self) -> None:
-        self._session.counts["failed"] += 1
-        self._session.errors["not-kept"] += 1
-
-    def _check_over(self) -> None:
-        if self._over is not None and not self._in_flight and not self._waiting:
-            over, self._over = self._over, None
-            over()
+        self._records.keep(spool, self._began, truncated)
 
 
 def _line(kind: str, message: SocketMessage) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""What client and origin say once they have switched protocols: passed on as it comes, and written down."""
+"""What client and origin say once they have switched protocols: passed on as it comes, and written down.
+
+The origin's close frame is to a WebSocket what the last bytes are to a response: the client gets it only when the
+handshake and everything said until then are durable. If they can't be kept, the connection breaks instead.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from proxy.delivery import Delivery
 from proxy.frames import agreed_deflate
 from proxy.http1 import ResponseHead
 from proxy.keep import Kept, Lost
+from proxy.line import Line
 from proxy.loglines import about
 from proxy.order import Order
 from proxy.services import Services
@@ -26,21 +31,30 @@ class Switched:
     """One conversation behind a 101. `end` ends its exchange, for a reason of ours or for none."""
 
     def __init__(
-        self, order: Order, delivery: Delivery, services: Services, end: Callable[[Truncation | None], None]
+        self,
+        order: Order,
+        line: Line,
+        delivery: Delivery,
+        services: Services,
+        end: Callable[[Truncation | None], None],
     ) -> None:
         self._order = order
         self._exchange = ""
+        self._line = line
         self._delivery = delivery
         self._services = services
         self._end = end
         self._socket: SocketLog | None = None
+        self._held = b""
+        self._may_close = services.settings.deliver == "at_once"
+        """Whether the client may have the origin's close frame."""
+        self._hangs_up = False
         self._has_ended = False
 
     def begin(self, head: ResponseHead, rest: bytes) -> None:
         """The origin has agreed; `rest` is what it said behind its head."""
         self._delivery.switch(head)
-        self._delivery.pass_on(rest)
-        self._write_down(rest, by_client=False)
+        self.received(rest)
 
     def keep_handshake(self, handshake: Exchange, head: ResponseHead) -> None:
         """The handshake is kept as an exchange of its own; what is said behind it belongs to its record."""
@@ -63,22 +77,57 @@ class Switched:
         self._write_down(data, by_client=True)
 
     def received(self, data: bytes) -> None:
-        """Bytes of the origin, for the client."""
-        self._delivery.pass_on(data)
+        """Bytes of the origin, for the client: at once, unless its close frame is among them or before them."""
         self._write_down(data, by_client=False)
+        socket = self._socket
+        if socket is None or self._has_ended or self._may_close or not socket.origin_has_closed:
+            self._delivery.pass_on(data)
+            return
+        is_first, self._held = not self._held, self._held + data
+        self._line.pause()  # nothing should come behind a close frame; if it does, it needn't pile up here
+        if is_first:
+            socket.settle(self._settled)
+
+    def hung_up(self, *, in_order: bool) -> None:
+        """The origin has closed the connection: so does the client's, behind what is held for it."""
+        if self._held:
+            self._hangs_up = True
+        elif in_order:
+            self._delivery.hang_up()
 
     def tick(self) -> None:
-        """Keep what is old enough."""
-        if self._socket is not None:
-            self._socket.flush_old(now_micros() - _SOCKET_MICROS)
+        """Keep what is old enough; stop when something could not be kept."""
+        if self._socket is None:
+            return
+        self._socket.flush_old(now_micros() - _SOCKET_MICROS)
+        if self._socket.has_lost:
+            self._break_off()
 
     def end(self, reason: Truncation | None, over: Callable[[], None]) -> None:
         """Nothing more is said; `over` is called when all of it is kept."""
         self._has_ended = True
+        if not self._hangs_up:
+            self._delivery.cut()
         if self._socket is None:
             over()
         else:
             self._socket.end(reason, over)
+
+    def _settled(self, is_kept: bool) -> None:
+        """Whether all that was said up to the origin's close frame is kept."""
+        if not is_kept:
+            self._break_off()
+            return
+        held, self._held, self._may_close = self._held, b"", True
+        self._delivery.pass_on(held)
+        self._line.resume()
+        if self._hangs_up:
+            self._delivery.hang_up()
+
+    def _break_off(self) -> None:
+        """A visible break, rather than an end of what is not kept."""
+        self._delivery.cut()
+        self._end(None)
 
     def _handshake_kept(self, socket: SocketLog, outcome: Kept | Lost, length: int) -> None:
         self._order.session.note(outcome, self._order.url, length)
@@ -86,12 +135,12 @@ class Switched:
         if isinstance(outcome, Kept) and outcome.capture is not None:
             socket.handshake_kept(outcome.capture.record_id)
             return
-        socket.give_up()
         if isinstance(outcome, Lost):  # otherwise it was not to be archived, and goes on
-            self._end(None)
+            self._break_off()
+        socket.give_up()
 
     def _write_down(self, data: bytes, *, by_client: bool) -> None:
-        """For the record, behind the relaying: what is said is never held up."""
+        """For the record; whatever is wrong with it, what is said goes on."""
         if self._socket is None or self._has_ended:
             return
         try:

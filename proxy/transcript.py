@@ -15,7 +15,7 @@ from proxy.http1 import NO_HEAD, ResponseHead
 from proxy.order import Order
 from proxy.recorded import as_recorded
 from proxy.redaction import NOTHING_REDACTED
-from proxy.socketlog import RESOURCE_TYPE
+from proxy.socketrecords import RESOURCE_TYPE
 from proxy.spool import Passing, Spool
 
 type Fields = tuple[tuple[str, str], ...]

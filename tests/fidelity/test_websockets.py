@@ -100,6 +100,24 @@ def test_both_sides_are_kept_and_nothing_is_changed(
     assert record.field("WARC-Truncated") is None
 
 
+@pytest.mark.parametrize("route", ROUTES)
+def test_whoever_sees_the_close_frame_finds_all_before_it_in_the_archive(
+    proxy: RunningProxy, tls: tuple[ssl.SSLContext, Path], route: Route
+) -> None:
+    words = [frame(TEXT, b"%d" % number) for number in range(100)]
+    with SocketOrigin(ADDRESS, *words, tls=None if route == "plain" else tls[0]) as origin:
+        url = origin.url("/end")
+        with proxy.open(route, origin.authority) as client:
+            assert client.ask(opening(route, url)).status == 101
+            client.send(GOODBYE)
+            assert client.read_some(len(b"".join(words)) + 4).endswith(frame(CLOSE, BYE))
+            records = proxy.records(growing=True)
+
+    assert len(records.of(url, "response")) == 1
+    texts = [line["payloadData"] for line in lines(records.of(url, "resource")) if line.get("opcode") == TEXT]
+    assert texts == [str(number) for number in range(100)]
+
+
 def test_compressed_messages_are_relayed_packed_and_kept_unpacked(proxy: RunningProxy) -> None:
     packer, other = Packer(), Packer(forgets=True)
     words = [frame(TEXT, packer.packed(b"fern " * 100), rsv1=True) for _ in range(3)]

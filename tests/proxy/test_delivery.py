@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from ear import Ear
 
 from proxy.delivery import Delivery
 from proxy.http1 import Framing, parse_request, parse_response
 
 HEAD = parse_response(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n")
-
-
-class Ear:
-    """A client that notes what it is told."""
-
-    is_full = False
-
-    def __init__(self) -> None:
-        self.heard = b""
-        self.end = ""
-
-    def send(self, data: bytes) -> None:
-        self.heard += data
-
-    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
-        self.heard += last
-        self.end += "keep" if keep_alive else "close"
-
-    def abort(self) -> None:
-        self.end += "abort"
-
-    def upgraded(self) -> None:
-        self.end += "upgraded"
-
-    def take_more(self) -> None:
-        self.end += "more"
 
 
 def delivery(minor: int = 1, *lines: bytes) -> tuple[Delivery, Ear]:

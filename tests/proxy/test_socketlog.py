@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from captured import capture
-from websocket import TEXT, frame
+from websocket import BYE, CLOSE, TEXT, frame
 
 from archive.capture import Context
 from archive.sections import ProxySettings
@@ -125,3 +125,62 @@ def test_what_is_old_is_kept_before_the_end(log: SocketLog, desk: Desk) -> None:
     ((item, answer),) = desk.items
     assert item.truncated is None
     answer(Kept(capture("http://a.org/")))
+
+
+def said(item: Derived) -> list[object]:
+    """The payloads of a record, and how it ends."""
+    lines = [json.loads(line) for line in b"".join(item.body.chunks()).splitlines()]
+    return [line.get("payloadData", line.get("reason")) for line in lines]
+
+
+def in_segments(session: Session, desk: Desk, folder: Path) -> SocketLog:
+    """A log with a record for each message; three are said."""
+    log = SocketLog(
+        "http://a.org/", Context("news"), session, None, ProxySettings(websocket_segment_bytes=10), desk, folder
+    )
+    for word in (b"one", b"two", b"three"):
+        log.received(frame(TEXT, word))
+    log.handshake_kept(HANDSHAKE)
+    return log
+
+
+def test_each_record_waits_until_the_one_before_it_is_durable(session: Session, desk: Desk, tmp_path: Path) -> None:
+    over: list[bool] = []
+    in_segments(session, desk, tmp_path).end(None, lambda: over.append(True))
+    for count, text in enumerate(("one", "two", "three", "disconnect"), 1):
+        assert len(desk.items) == count
+        item, answer = desk.items[-1]
+        assert (said(item), over) == ([text], [])
+        answer(Kept(capture("http://a.org/")))
+    assert (len(desk.items), over) == (4, [True])
+
+
+def test_behind_a_lost_record_there_are_no_more(session: Session, desk: Desk, tmp_path: Path) -> None:
+    log = in_segments(session, desk, tmp_path)
+    kept: list[bool] = []
+    log.settle(kept.append)
+    desk.items[0][1](Kept(capture("http://a.org/")))
+    desk.items[1][1](Lost("no disk"))
+    log.received(frame(TEXT, b"four"))
+    log.end(None, lambda: None)
+
+    assert (len(desk.items), kept, log.has_lost) == (2, [False], True)
+    assert session.counts["failed"] == 1
+
+
+def test_what_is_said_behind_both_close_frames_has_an_end_of_its_own(log: SocketLog, desk: Desk) -> None:
+    kept: list[bool] = []
+    log.handshake_kept(HANDSHAKE)
+    log.sent(frame(CLOSE, BYE, mask=b"mask"))
+    log.received(frame(CLOSE, BYE))
+    log.settle(kept.append)
+    log.received(frame(TEXT, b"late"))
+    log.end(None, lambda: None)
+
+    first, answer = desk.items[0]
+    assert said(first) == ["A+g=", "A+g=", "closed"]
+    answer(Kept(capture("http://a.org/")))
+    second, answer = desk.items[1]
+    assert said(second) == ["late", "closed"]
+    answer(Kept(capture("http://a.org/")))
+    assert kept == [True]
