@@ -17,14 +17,15 @@ import pytest
 import redis
 from waiting import until
 
-from admin.bench.faults.clients import Load, Seen
+from admin.bench.faults.case import Evidence, digest
+from admin.bench.faults.clients import Load
 from admin.bench.faults.house import COLLECTION, House
 from admin.bench.faults.judge import Verdict, judge
 from admin.bench.faults.kinds import KINDS
+from admin.bench.faults.ledger import Seen
 from admin.bench.faults.origin import Origin
 from admin.bench.faults.playing import play
-from admin.bench.faults.promises import Evidence, digest
-from admin.bench.faults.records import read_file
+from admin.bench.faults.records import Stored, read_file
 from admin.bench.process import our_command, source_environment
 from dedupdb.filenames import files_key
 from frontier.embedded import start_redis
@@ -37,6 +38,7 @@ def test_a_short_campaign_breaks_no_promise(tmp_path: Path) -> None:
     played = campaign(tmp_path, *SHORT)
     assert sum(one["lost"] for one in played) == 0
     assert all(one["seen"] >= 25 for one in played)
+    assert sum(one["sockets"] for one in played) > 0
     assert {"kill-process", "kill-all"} <= {one["kind"] for one in played}
 
 
@@ -99,11 +101,15 @@ class Left:
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[Seen]]]:
     # A short path: Redis gets its socket in the home.
     folder = Path(tempfile.mkdtemp(prefix="gf-"))
-    house = House(folder / "home", folder / "log", {})
+    house = House(folder / "home", folder / "log", {"proxy.websocket_segment_bytes": 1000})
     with Origin() as origin:
         house.start()
-        load = Load(house.address, origin, name="before", clients=4)
-        until(lambda: len(load.seen) >= 150, what="150 responses", within=60)
+        load = Load(house.address, origin, name="before", clients=4, talkers=3)
+        until(
+            lambda: len(load.seen) >= 150 and sum(one.is_socket for one in load.seen) >= 20,
+            what="150 responses, 20 of them WebSockets",
+            within=60,
+        )
         seen = load.finish()
         house.stop()
     yield house.home, seen
@@ -124,6 +130,7 @@ def test_what_nothing_struck_is_sound(left: Left) -> None:
     assert verdict.violations == ()
     assert verdict.lost == frozenset()
     assert verdict.revisits > 0
+    assert verdict.cut == 0
 
 
 def lose_a_response(left: Left) -> None:
@@ -149,6 +156,41 @@ def change_an_upload(left: Left) -> None:
     member = bytearray(gzip.decompress(data[record.offset : end]))
     member[-5] ^= 1  # the body's last byte, before the two line ends
     left.warc.write_bytes(data[: record.offset] + gzip.compress(bytes(member)) + data[end:])
+
+
+def lose_a_message(left: Left) -> None:
+    record = messages(left)[0]
+    cut(left.warc, record.offset, record.length)
+
+
+def lose_the_last_messages(left: Left) -> None:
+    record = messages(left)[-1]
+    cut(left.warc, record.offset, record.length)
+
+
+def exchange_two_messages(left: Left) -> None:
+    record = next(record for record in messages(left) if record.block.count(b"\n") > 2)
+    first, second, rest = record.block.split(b"\n", 2)
+    data = left.warc.read_bytes()
+    end = record.offset + record.length
+    member = gzip.decompress(data[record.offset : end])
+    turned = member.replace(first + b"\n" + second, second + b"\n" + first)
+    assert turned != member, rest
+    left.warc.write_bytes(data[: record.offset] + gzip.compress(turned) + data[end:])
+
+
+def messages(left: Left) -> list[Stored]:
+    """The records of the WebSocket that has most of them."""
+    found: dict[str, list[Stored]] = {}
+    for record in read_file(left.warc):
+        if record.kind == "resource":
+            found.setdefault(record.url, []).append(record)
+    return max(found.values(), key=len)
+
+
+def lose_a_handshake(left: Left) -> None:
+    record = next(record for record in read_file(left.warc) if record.block.startswith(b"HTTP/1.1 101 "))
+    cut(left.warc, record.offset, record.length)
 
 
 def tear_the_end(left: Left) -> None:
@@ -206,6 +248,11 @@ def forget_an_original(left: Left) -> None:
         (lose_a_response, "seen is kept"),
         (lose_a_request, "request and response are both there"),
         (change_an_upload, "requests hold their bodies"),
+        (lose_a_message, "conversations have no gap"),
+        (lose_the_last_messages, "conversations have no gap"),
+        (exchange_two_messages, "conversations have no gap"),
+        (lose_a_handshake, "seen is kept"),
+        (lose_a_handshake, "conversations have no gap"),
         (tear_the_end, "files are whole"),
         (forget_to_close, "files are whole"),
         (keep_twice, "record ids are unique"),

@@ -43,7 +43,7 @@ def faults(
     keep: Path | None,
     as_data: bool,
 ) -> None:
-    """Break things while the proxy works, and prove that no response a client saw whole is lost.
+    """Break things while the proxy works, and prove that no response or WebSocket is lost whose end a client saw.
 
     Processes are killed, Redis hangs, disks are full, fail or lose their power, origins and clients break off; after
     each few faults every WARC, index and log is read. Kinds that need a disk of their own are left out without root.

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from admin.bench.faults.clients import Seen
-from admin.bench.faults.promises import PROMISES, Case, Evidence, payload_of
+from admin.bench.faults.case import Case, Evidence, payload_of
+from admin.bench.faults.heard import Heard, heard
+from admin.bench.faults.ledger import Seen
+from admin.bench.faults.promises import PROMISES
 from admin.bench.faults.records import Torn, read_at
 from admin.bench.faults.traces import Traces
 
@@ -26,10 +28,14 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """URLs of the seen responses that are lost, how many revisits were written, and what is broken."""
+    """URLs of the seen responses that are lost, and what is broken; and how much there was to find something broken in.
+
+    `revisits` were written; of `cut` WebSockets the handshake was kept and not the end.
+    """
 
     lost: frozenset[str]
     revisits: int
+    cut: int
     violations: tuple[Violation, ...]
 
 
@@ -38,12 +44,17 @@ def judge(evidence: Evidence) -> Verdict:
     traces = Traces.read(evidence.home, evidence.collection)
     case = Case(evidence, traces, {record.id: record for record in traces.records})
     lines = _by_url(traces)
-    lost = {one.url: why for one in evidence.seen if (why := _missing(case, lines.get(one.url, ()), one))}
+    said = {one.handshake.url: one for one in heard(case)}
+    lost = {
+        one.url: why
+        for one in evidence.seen
+        if (why := _missing(case, lines.get(one.url, ()), one) or _unsaid(said.get(one.url), one))
+    }
     found = [Violation("seen is kept", message) for message in _first(f"{url}: {why}" for url, why in lost.items())]
     for promise, test in PROMISES.items():
         found += [Violation(promise, message) for message in _first(test(case))]
     revisits = sum(record.kind == "revisit" for record in traces.records)
-    return Verdict(frozenset(lost), revisits, tuple(found))
+    return Verdict(frozenset(lost), revisits, sum(one.end != "closed" for one in said.values()), tuple(found))
 
 
 def _by_url(traces: Traces) -> Mapping[str, Sequence[dict[str, Any]]]:
@@ -72,6 +83,17 @@ def _missing(case: Case, lines: Sequence[dict[str, Any]], seen: Seen) -> str:
         else:
             return ""
     return why
+
+
+def _unsaid(said: Heard | None, seen: Seen) -> str:
+    """Why what was said over a WebSocket can't be read up to the end that a client saw; "" when it can, or was none."""
+    if not seen.is_socket:
+        return ""
+    if said is None:
+        return "its handshake is nowhere"
+    if said.over < said.ended:
+        return said.problem or f"{said.over} of {said.ended} turns of what was said are kept"
+    return ""
 
 
 def _first(messages: Iterable[str]) -> Iterator[str]:

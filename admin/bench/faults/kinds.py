@@ -39,9 +39,9 @@ class Scene:
 
     def until_refused(self) -> None:
         """Waits until clients are told. Raises DidNotWork when they never are."""
-        before = self.load.counts["refused"]
+        before = self.load.ledger.counts["refused"]
         self.told_after = wait(
-            lambda: self.load.counts["refused"] > before,
+            lambda: self.load.ledger.counts["refused"] > before,
             "requests to be refused (503) once nothing can be written",
             _NOTICE_SECONDS,
         )
@@ -161,12 +161,12 @@ def _mend_origin(scene: Scene) -> None:
 
 
 def _clients_leave(scene: Scene) -> None:
-    scene.load.leaving = 0.4
+    scene.load.ledger.leaving = 0.4
     scene.pause(0.5, 2.0)
 
 
 def _clients_stay(scene: Scene) -> None:
-    scene.load.leaving = 0.0
+    scene.load.ledger.leaving = 0.0
 
 
 _QUICK_REDIS: Final = {"redis.timeout_seconds": 0.5, "dedup.claim_seconds": 3}
@@ -209,7 +209,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             loses_log=True,
             loses_dedup=True,
         ),
-        Kind("origin-reset", "origins break off bodies", _break_origin, _mend_origin),
-        Kind("client-reset", "clients leave within bodies", _clients_leave, _clients_stay),
+        Kind("origin-reset", "origins break off bodies and WebSockets", _break_origin, _mend_origin),
+        Kind("client-reset", "clients leave within bodies and WebSockets", _clients_leave, _clients_stay),
     )
 }

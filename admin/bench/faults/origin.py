@@ -1,4 +1,4 @@
-"""The campaign's origin: serves the site, plain and by TLS, and on command breaks connections within a body."""
+"""The campaign's origin: serves the site, plain and by TLS, and on command breaks connections within what it says."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from admin.bench.faults.site import answer, upload
+from admin.bench.faults.conversation import Conversation
+from admin.bench.faults.frames import Garbled
+from admin.bench.faults.reader import Broken, Reader
+from admin.bench.faults.site import answer, is_socket, upload
+from admin.bench.faults.talking import talk
 from admin.bench.origin import write_certificate
 
 ADDRESS: Final = "127.0.1.41"
@@ -26,7 +30,9 @@ class Origin:
 
     def __init__(self) -> None:
         self.breaking = 0.0
-        """Part of the responses that break off (RST) within their body."""
+        """Part of the responses and WebSockets that break off (RST) in the middle."""
+        self.wrong: list[str] = []
+        """What was heard over WebSockets and is not what the clients say."""
         self._draw = random.Random(0)
         self._closed = threading.Event()
         self._listeners = [socket.create_server((ADDRESS, 0), backlog=256) for _ in range(2)]
@@ -61,7 +67,7 @@ class Origin:
             threading.Thread(target=self._welcome, args=(connection, tls), daemon=True).start()
 
     def _welcome(self, connection: socket.socket, tls: ssl.SSLContext | None) -> None:
-        with connection, suppress(OSError):  # a proxy that was killed is why we are here
+        with connection, suppress(OSError, Broken):  # a proxy that was killed is why we are here
             connection.settimeout(60)
             if tls is None:
                 self._serve(connection)
@@ -70,28 +76,28 @@ class Origin:
                     self._serve(secured)
 
     def _serve(self, connection: socket.socket) -> None:
-        pending = bytearray()
-
-        def take(size: int) -> bytes:
-            while len(pending) < size:
-                more()
-            taken = bytes(pending[:size])
-            del pending[:size]
-            return taken
-
-        def more() -> None:
-            piece = connection.recv(65536)
-            if not piece:
-                raise ConnectionError
-            pending.extend(piece)
-
+        reader = Reader(connection)
         while not self._closed.is_set():
-            while (end := pending.find(b"\r\n\r\n")) < 0:
-                more()
-            target = take(end + 4).split(b" ", 2)[1].decode("latin-1")
-            sent = upload(target)
-            if take(len(sent)) != sent or not self._send(connection, target):
+            target = reader.head().split(b" ", 2)[1].decode("latin-1")
+            if is_socket(target):
+                self._talk(connection, reader, target)
                 return
+            sent = upload(target)
+            if reader.exactly(len(sent)) != sent or not self._send(connection, target):
+                return
+
+    def _talk(self, connection: socket.socket, reader: Reader, target: str) -> None:
+        breaks = self._draw.random() < self.breaking
+        last = self._draw.randrange(Conversation.at(target).ended) if breaks else None
+        connection.sendall(answer(target).raw)
+        try:
+            for over in talk(connection, reader, target, "origin"):
+                self._closed.wait(_PIECE_PAUSE)
+                if over == last:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                    return
+        except Garbled as error:
+            self.wrong.append(f"{target}: {error}")
 
     def _send(self, connection: socket.socket, target: str) -> bool:
         """Whether the connection stays."""

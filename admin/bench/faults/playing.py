@@ -12,16 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from admin.bench.faults.clients import Load, Seen
+from admin.bench.faults.case import Evidence, digest
+from admin.bench.faults.clients import Load
 from admin.bench.faults.disks import DISKS, Folder
 from admin.bench.faults.house import COLLECTION, DidNotWork, House, wait
 from admin.bench.faults.judge import Violation, judge
 from admin.bench.faults.kinds import Kind, Scene
+from admin.bench.faults.ledger import Seen
 from admin.bench.faults.origin import Origin
-from admin.bench.faults.promises import Evidence, digest
 from archive.place import closed, growing
 
 _CLIENTS: Final = 8
+_TALKERS: Final = 6
 _MOST_BEFORE: Final = 200
 _AFTER: Final = 25
 _LOAD_SECONDS: Final = 150.0
@@ -34,8 +36,10 @@ class Round:
     kind: str
     asked: int = 0
     seen: int = 0
+    sockets: int = 0
+    """Of those, WebSockets."""
     lost: int = 0
-    """Of those, what can't be read from a WARC."""
+    """Of what was seen, what can't be read from a WARC."""
     refused: int = 0
     broken: int = 0
     told_after: float | None = None
@@ -51,6 +55,8 @@ class Episode:
     seed: int
     rounds: list[Round] = field(default_factory=list)
     revisits: int = 0
+    cut: int = 0
+    """WebSockets of which there is a beginning."""
     seconds: float = 0.0
     violations: list[Violation] = field(default_factory=list)
 
@@ -101,6 +107,7 @@ def _chosen(draw: random.Random) -> dict[str, Any]:
         "archive.warc_folder": draw.choice(["", "", "{prefix}/{process}"]),
         "archive.compression": draw.choice(["gzip", "gzip", "gzip", "zstd"]),
         "proxy.keep_alive_seconds": draw.choice([0.5, 30]),
+        "proxy.websocket_segment_bytes": draw.choice([1_000, 20_000, 67_108_864]),
     }
 
 
@@ -175,7 +182,7 @@ class _Play:
 
     def _start_load(self, found: Round, *, is_logged: bool) -> _Told:
         name = f"{len(self._told)}-{found.kind}"
-        load = Load(self._house.address, self._origin, name=name, clients=_CLIENTS)
+        load = Load(self._house.address, self._origin, name=name, clients=_CLIENTS, talkers=_TALKERS)
         self._told.append(_Told(found, load, is_logged=is_logged))
         return self._told[-1]
 
@@ -192,12 +199,15 @@ class _Play:
                 dedup_is_whole=dedup_is_whole,
             )
         )
+        found.violations += [Violation("origins get the clients' bytes", text) for text in self._origin.wrong[:5]]
         for told in self._told:
-            found.violations += [Violation("clients get the origin's bytes", text) for text in told.load.wrong[:5]]
-            told.round.asked += told.load.counts["asked"]
-            told.round.refused += told.load.counts["refused"]
-            told.round.broken += told.load.counts["broken"]
+            ledger = told.load.ledger
+            found.violations += [Violation("clients get the origin's bytes", text) for text in ledger.wrong[:5]]
+            told.round.asked += ledger.counts["asked"]
+            told.round.refused += ledger.counts["refused"]
+            told.round.broken += ledger.counts["broken"]
             told.round.seen += len(told.seen())
+            told.round.sockets += sum(one.is_socket for one in told.seen())
             told.round.lost += sum(one.url in verdict.lost for one in told.seen())
-        found.revisits = verdict.revisits
+        found.revisits, found.cut = verdict.revisits, verdict.cut
         found.violations += verdict.violations

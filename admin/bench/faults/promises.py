@@ -7,75 +7,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from admin.bench.faults.clients import Seen
+from admin.bench.faults.case import Case, digest, payload_of
+from admin.bench.faults.heard import conversations
 from admin.bench.faults.records import Stored, bare
 from admin.bench.faults.site import answer, upload
-from admin.bench.faults.traces import Known, Traces, columns, rebuild
+from admin.bench.faults.traces import Known, columns, rebuild
 from archive.check import check
 from dedupdb.claims import Want
 from frontier.embedded import RedisProblem
-
-_ANSWERS: Final = ("response", "revisit")
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What a round is judged by. Nothing may run in the home any more."""
-
-    home: Path
-    collection: str
-    seen: Sequence[Seen]
-    published: Mapping[str, bytes] = field(default_factory=dict)
-    """SHA-256 of the WARC files that were closed before the fault, by name."""
-    logged: Sequence[Seen] = ()
-    """Those of `seen` that crawl.log must have a line for."""
-    log_is_whole: bool = True
-    """Whether it must be without torn lines, too."""
-    dedup_is_whole: bool = True
-    """Whether Redis must know all that the disk does."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What is left, and the records by their ids."""
-
-    evidence: Evidence
-    traces: Traces
-    by_id: Mapping[str, Stored]
-
-    @property
-    def archive(self) -> Path:
-        return self.evidence.home / "collections" / self.evidence.collection / "archive"
-
-    def name_of(self, record: Stored) -> str:
-        """The file of a record, as the index names it."""
-        return record.path.relative_to(self.archive).as_posix()
-
-    def answers(self) -> list[Stored]:
-        """Responses and revisits."""
-        return [record for record in self.traces.records if record.kind in _ANSWERS]
-
-    def original_of(self, record: Stored) -> Stored | None:
-        """The record that holds a revisit's payload; of a response itself."""
-        return record if record.kind == "response" else self.by_id.get(bare(record.field("WARC-Refers-To")))
-
-
-def digest(path: Path) -> bytes:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
-
-
-def payload_of(record: Stored) -> bytes:
-    """A response's body without its chunks: what the site says, once the block has been found equal to it."""
-    target = "/" + record.url.split("/", 3)[3]
-    found = answer(target)
-    return found.payload if record.block == found.raw else record.block
 
 
 def _torn(case: Case) -> Iterator[str]:
@@ -91,7 +33,7 @@ def _ids(case: Case) -> Iterator[str]:
 def _blocks(case: Case) -> Iterator[str]:
     """A record holds the origin's bytes: all of them, or what came of them and says so."""
     for record in case.answers():
-        raw = answer("/" + record.url.split("/", 3)[3]).raw
+        raw = answer(record.target).raw
         if record.kind == "revisit":
             raw = raw[: raw.index(b"\r\n\r\n") + 4]
         is_right = raw.startswith(record.block) if record.is_truncated else record.block == raw
@@ -104,7 +46,7 @@ def _uploads(case: Case) -> Iterator[str]:
     for record in case.traces.records:
         if record.kind == "request":
             body = record.block.partition(b"\r\n\r\n")[2]
-            if body != upload("/" + record.url.split("/", 3)[3]):
+            if body != upload(record.target):
                 yield f"{record.url}: request {record.id} does not hold what its client sent"
 
 
@@ -225,6 +167,7 @@ PROMISES: Final[Mapping[str, Callable[[Case], Iterator[str]]]] = {
     "records hold the origin's bytes": _blocks,
     "request and response are both there": _pairs,
     "requests hold their bodies": _uploads,
+    "conversations have no gap": conversations,
     "revisits have their original": _revisits,
     "index and records agree": _index,
     "every exchange comes to its end": _ended,

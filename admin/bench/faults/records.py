@@ -48,6 +48,11 @@ class Stored:
         return self.field("WARC-Target-URI")
 
     @property
+    def target(self) -> str:
+        """The path of the URL, as a request has it."""
+        return "/" + self.url.split("/", 3)[3]
+
+    @property
     def is_truncated(self) -> bool:
         """Whether the block is shorter than what was sent; a revisit always is."""
         return bool(self.field("WARC-Truncated")) and self.kind != "revisit"

@@ -24,7 +24,7 @@ def table(episodes: Sequence[Episode], seed: int) -> Table:
         caption="seen: to their end, by clients; told, back: seconds until refused, until whole again (longest)",
     )
     shown.add_column("fault", no_wrap=True)
-    for heading in ("rounds", "asked", "seen", "kept", "lost", "refused", "broken", "told", "back"):
+    for heading in ("rounds", "asked", "seen", "sockets", "kept", "lost", "refused", "broken", "told", "back"):
         shown.add_column(heading, justify="right", no_wrap=True)
     played = [one for episode in episodes for one in episode.rounds]
     for name in KINDS:
@@ -66,5 +66,5 @@ def _row(name: str, some: Sequence[Round]) -> list[str]:
         return f"{max(found):.1f}" if found else ""
 
     seen, lost = total("seen"), total("lost")
-    counts = [len(some), total("asked"), seen, seen - lost, lost, total("refused"), total("broken")]
+    counts = [len(some), total("asked"), seen, total("sockets"), seen - lost, lost, total("refused"), total("broken")]
     return [name, *(f"{count:,}" for count in counts), longest("told_after"), longest("back_after")]

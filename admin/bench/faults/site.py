@@ -7,6 +7,8 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
+from admin.bench.faults.conversation import agreement
+
 SHAPES: Final = (
     "plain",
     "plain",
@@ -25,6 +27,8 @@ SHAPES: Final = (
 """Kinds of responses, in the proportions in which clients ask for them."""
 POSTED: Final = "posted"
 """The one shape that clients ask for with a body of their own."""
+SOCKET: Final = "socket"
+"""The shape of paths where a WebSocket is spoken: what is said there is `conversation`'s."""
 _TWINS: Final = 40
 _SLOW_PIECES: Final = 5
 _LARGE: Final = 700_000
@@ -45,14 +49,21 @@ class Answer:
     closing: bool = False
 
 
-def path(name: str, number: int) -> str:
-    """The path of a file: its shape goes by its number."""
-    return f"/{name}/{SHAPES[number % len(SHAPES)]}/{number}"
+def path(name: str, number: int, shape: str = "") -> str:
+    """The path of a file: its shape goes by its number, unless it is named."""
+    return f"/{name}/{shape or SHAPES[number % len(SHAPES)]}/{number}"
+
+
+def is_socket(target: str) -> bool:
+    """Whether a WebSocket is spoken at a path of `path`."""
+    return f"/{SOCKET}/" in target
 
 
 def answer(target: str) -> Answer:
     """The response to a path of `path`. Raises ValueError for any other."""
     _, _, shape, number = target.split("/")
+    if shape == SOCKET:
+        return Answer(101, agreement(target), b"")
     draw = random.Random(f"twin {int(number) // len(SHAPES) % _TWINS}" if shape == "twin" else target)
     size = _LARGE if shape == "large" else draw.randrange(300, 30_000)
     content = draw.randbytes(size) if draw.random() < 0.4 else _text(draw, size)

@@ -13,11 +13,11 @@ import pytest
 from rich.console import Console
 
 from admin.bench.faults.campaign import Campaign
-from admin.bench.faults.clients import Broken, Reader
 from admin.bench.faults.disks import Folder, copy_sparse
 from admin.bench.faults.judge import Violation
 from admin.bench.faults.kinds import KINDS
 from admin.bench.faults.playing import Episode, Round
+from admin.bench.faults.reader import Broken, Reader
 from admin.bench.faults.report import as_json, broken, table
 from admin.bench.faults.site import SHAPES, answer, path
 
@@ -115,14 +115,17 @@ def test_a_folder_is_a_place_everywhere(tmp_path: Path) -> None:
 
 
 def test_the_report_adds_up_and_tells_how_to_repeat() -> None:
-    rounds = [Round("kill-all", asked=10, seen=8, lost=1, broken=2, back_after=0.5), Round("kill-all", asked=5, seen=5)]
+    rounds = [
+        Round("kill-all", asked=10, seen=8, sockets=3, lost=1, broken=2, back_after=0.5),
+        Round("kill-all", asked=5, seen=5),
+    ]
     sound = Episode(4, [Round("disk-full", asked=9, seen=7, refused=2, told_after=0.1)])
     torn = Episode(3, rounds, violations=[Violation("seen is kept", "http://x/: it is in no index")])
     text = StringIO()
     Console(file=text, width=120).print(table([torn, sound], 3))
     lines = {line.split()[0]: line.split()[1:] for line in text.getvalue().splitlines() if line.strip()}
-    assert lines["kill-all"] == ["2", "15", "13", "12", "1", "0", "2", "0.5"]
-    assert lines["all"] == ["3", "24", "20", "19", "1", "2", "2", "0.1", "0.5"]
+    assert lines["kill-all"] == ["2", "15", "13", "3", "12", "1", "0", "2", "0.5"]
+    assert lines["all"] == ["3", "24", "20", "3", "19", "1", "2", "2", "0.1", "0.5"]
     assert broken([torn, sound]) == [
         "ghostfleet bench faults --seed 3 --rounds 2 --only kill-all --only kill-all",
         "  seen is kept: http://x/: it is in no index",
