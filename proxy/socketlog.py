@@ -136,8 +136,6 @@ class SocketLog:
     def _said(self, kind: str) -> Callable[[SocketMessage], None]:
         def tell(message: SocketMessage) -> None:
             self._session.counts["messages"] += 1
-            if message.opcode == CLOSE:
-                self._closed_by.add(kind)
             missing: tuple[str, ...] = ()
             if kind == _SEND and self._redaction.fields and not message.opcode & _CONTROL:
                 payload, missing = self._redaction.message(
@@ -146,6 +144,8 @@ class SocketLog:
                 message = replace(message, payload=payload)
             line = _line(kind, message)
             self._write({**line, "redacted": missing} if missing else line)
+            if message.opcode == CLOSE:
+                self._closed_by.add(kind)
 
         return tell
 
@@ -169,7 +169,9 @@ class SocketLog:
         self._has_end = True
         if self._is_full:
             reason = "length"
-        elif reason is None and len(self._closed_by) < _SIDES:
+        elif len(self._closed_by) == _SIDES:
+            reason = None  # whoever ended the connection then, nothing of what was said is missing
+        elif reason is None:
             reason = "disconnect"
         try:
             self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})

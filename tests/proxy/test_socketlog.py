@@ -184,3 +184,14 @@ def test_what_is_said_behind_both_close_frames_has_an_end_of_its_own(log: Socket
     assert said(second) == ["late", "closed"]
     answer(Kept(capture("http://a.org/")))
     assert kept == [True]
+
+
+def test_whoever_breaks_it_off_behind_both_close_frames_cuts_nothing(log: SocketLog, desk: Desk) -> None:
+    log.handshake_kept(HANDSHAKE)
+    log.received(frame(CLOSE, BYE))
+    log.sent(frame(CLOSE, BYE, mask=b"mask"))
+    log.end("time", lambda: None)
+
+    ((item, answer),) = desk.items
+    assert (said(item), item.truncated) == (["A+g=", "A+g=", "closed"], None)
+    answer(Kept(capture("http://a.org/")))
