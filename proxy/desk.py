@@ -175,9 +175,9 @@ class Desk:
     def _destination(self, destination: Destination, session: Session, *, upgrade: bool) -> Destination:
         """Where to connect to, and by which egress."""
         if upgrade and self._services.settings.http2_origins:
-            destination = replace(destination, http1=True)
+            destination = destination._replace(http1=True)
         egress = self._services.routes.choose(destination.host, destination.port, session.spec.egress)
-        return destination if egress is None else replace(destination, egress=replace(egress, tunnels=upgrade))
+        return destination if egress is None else destination._replace(egress=replace(egress, tunnels=upgrade))
 
     def _write_record(
         self,

@@ -31,8 +31,8 @@ _UNDECIDED: Final = 8
 """In fewer bytes the first of a status line can't be all there."""
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
-_LINES_KNOWN: Final = 512
-_SHORT_LINE: Final = 200
+_MOST_KNOWN: Final = 512
+_SHORT: Final = 200
 
 
 class BadMessage(ValueError):
@@ -100,7 +100,7 @@ class ResponseHead(_Head):
     def mime(self) -> str | None:
         """Media type in lower case without parameters."""
         value = self.get(b"content-type")
-        return media_type(value.decode("latin-1")) if value else None
+        return _media_types[value] if value else None
 
 
 NO_HEAD: Final = ResponseHead(200, 0, b"OK", (), b"")
@@ -207,19 +207,19 @@ def announces_body(head: ResponseHead) -> bool:
     return bool(set(lengths) - {b"0"}) or head.get(b"transfer-encoding") is not None
 
 
-class _Lines[T](dict[bytes, T]):
-    """What `read` makes of a line, by the line. Short ones are remembered: most of a crawl's have come before."""
+class _Remembered[T](dict[bytes, T]):
+    """What `read` makes of a text, by the text. Short ones are remembered: most of a crawl's have come before."""
 
     def __init__(self, read: Callable[[bytes], T]) -> None:
         super().__init__()
         self._read = read
 
-    def __missing__(self, line: bytes) -> T:
-        found = self._read(line)
-        if len(line) <= _SHORT_LINE:
-            if len(self) == _LINES_KNOWN:
+    def __missing__(self, text: bytes) -> T:
+        found = self._read(text)
+        if len(text) <= _SHORT:
+            if len(self) == _MOST_KNOWN:
                 self.clear()
-            self[line] = found
+            self[text] = found
         return found
 
 
@@ -239,8 +239,9 @@ def _lenient_field(line: bytes) -> tuple[Field, bool]:
     return (name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), line + b"\n"), is_odd
 
 
-_strict_fields: Final = _Lines(_strict_field)
-_lenient_fields: Final = _Lines(_lenient_field)
+_strict_fields: Final = _Remembered(_strict_field)
+_lenient_fields: Final = _Remembered(_lenient_field)
+_media_types: Final = _Remembered(lambda value: media_type(value.decode("latin-1")))
 
 
 def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], *names: bytes) -> list[bytes]:

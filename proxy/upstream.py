@@ -6,7 +6,7 @@ import asyncio
 import ssl
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Final, Protocol, cast
+from typing import Final, NamedTuple, Protocol, cast
 
 from archive.capture import Origin
 from archive.sections import ProxySettings
@@ -17,9 +17,8 @@ from proxy.trust import Chain, keep_session
 _HIGH_WATER: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """An origin: what a pooled connection may be used for."""
+class Destination(NamedTuple):
+    """An origin: what a pooled connection may be used for. A tuple, since a pool looks it up for every exchange."""
 
     host: str
     port: int
