@@ -21,6 +21,8 @@ from archive.facts import fact
 type Micros = int
 type Truncation = Literal["length", "time", "disconnect", "unspecified"]
 type ResponseForm = Literal["response", "resource", "metadata"]
+type Trailers = tuple[tuple[bytes, bytes], ...]
+"""Names and values of the fields behind a body (RFC 9110 section 6.5)."""
 type RecordKind = Literal["response", "revisit", "resource", "metadata", "conversion"]
 
 IDENTICAL_PAYLOAD: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
@@ -176,6 +178,8 @@ class Exchange:
     """The capture that is still what the origin would send, as it said with this 304; None in all other cases."""
     fields: tuple[tuple[str, str], ...] = ()
     """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
+    trailers: Trailers = ()
+    """What came behind the response's body and may have no place in its block: for the header of its record."""
 
 
 @fact(frozen=True, slots=True)

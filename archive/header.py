@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
+from urllib.parse import quote
 
-from archive.capture import Context, Micros, Origin, iso_date
+from archive.capture import Context, Micros, Origin, Trailers, iso_date
 
 _TOKEN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~")
+_AS_THEY_ARE: Final = bytes(set(range(0x20, 0x7F)) - set(b"%"))
 _OWN_FIELDS: Final = frozenset(
     {
         "content-length",
@@ -17,6 +19,7 @@ _OWN_FIELDS: Final = frozenset(
         "warc-cipher-suite",
         "warc-concurrent-to",
         "warc-date",
+        "warc-http-trailer",
         "warc-ip-address",
         "warc-job-id",
         "warc-page-id",
@@ -85,6 +88,13 @@ def extra_fields(fields: Sequence[tuple[str, str]]) -> str:
         _check_name(name)
         check_values(value)
     return "".join(field(name, value) for name, value in fields)
+
+
+def trailer_fields(trailers: Trailers) -> str:
+    """What came behind a response's body; bytes that could break the header are percent-escaped."""
+    return "".join(
+        field("WARC-HTTP-Trailer", quote(name + b": " + value, safe=_AS_THEY_ARE)) for name, value in trailers
+    )
 
 
 def check_values(*values: str) -> None:

@@ -10,6 +10,8 @@ Besides the standard's fields these are written, all of them ignored by readers 
 * `WARC-Proxy-Host`: the proxy by which the origin was reached; WARC-IP-Address is then not known.
 * `WARC-Dedup-Buckets`: the dedup buckets that a response fills, parted by spaces and percent-escaped; empty when it
   fills none, absent when it is the collection's own.
+* `WARC-HTTP-Trailer`: a trailer of a response that came by HTTP/2, as `name: value`; what is not printable ASCII, and
+  the percent sign, percent-escaped. The block has it too only where HTTP/1.1 has a place for it.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
 """
 
@@ -34,7 +36,16 @@ from archive.capture import (
 )
 from archive.digest import NEW_HASHER, Algorithm, labelled
 from archive.facts import fact
-from archive.header import check_values, extra_fields, field, job_fields, origin_fields, target_fields, whole_header
+from archive.header import (
+    check_values,
+    extra_fields,
+    field,
+    job_fields,
+    origin_fields,
+    target_fields,
+    trailer_fields,
+    whole_header,
+)
 from archive.message import dechunk, parse_head
 
 UNKNOWN_MIME: Final = "unk"
@@ -80,6 +91,8 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     response_id, request_id = new_id(), new_id()
     shared = _shared_fields(exchange, warcinfo_id)
     tie = field("WARC-Concurrent-To", f"<urn:uuid:{request_id}>") if exchange.request else ""
+    if exchange.trailers:
+        tie += trailer_fields(exchange.trailers)
     if exchange.unchanged is not None:
         first = _not_modified(exchange, response, digests, warcinfo_id, response_id, shared + tie)
     elif original is None:

@@ -18,8 +18,8 @@ In replay, `replayer` and `memento` stand where `fetch` does, and no connection 
 `patch` tries them first and `fetch` after a miss. Where it is wanted, `conditional` looks into the archive first
 (`history`) and asks the origin whether it has anything newer; a 304 is shown to the client as `unchanged` says.
 Clients may speak HTTP/2: `h2clients` stands where `relay` does, with `h2streams`. Origins may: `h2origins` gives each
-exchange a stream that looks like a connection of its own (`h2lines`), and `streampool` hands them out. `h2wire` has
-the frames of both.
+exchange a stream that looks like a connection of its own (`h2lines`), what comes on it is put into HTTP/1.1 by
+`h2answers`, and `streampool` hands them out. `h2wire` has the frames of both.
 Users' addons (`extend`, `extensions`) are asked by `desk` and told by `recorder`. A session's mitmproxy `scripts` stand
 between the client and `fetch`: `scripted` runs them, `flowsides` says what they made in HTTP/1.1 again.
 When a process is replaced, `succession` takes sockets and sessions over from the `predecessor` and gives them to the

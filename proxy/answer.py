@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
+from archive.capture import Trailers
 from proxy.bodyreader import BodyReader
 from proxy.http1 import Framing, ResponseHead, find_head_end, parse_response, response_framing
 
-type Trailers = tuple[tuple[bytes, bytes], ...]
-"""Names and values of the fields behind a body (RFC 9110 section 6.5)."""
 type Part = ResponseHead | bytes | Trailers
 
 HOP_BY_HOP: Final = frozenset(
@@ -18,16 +17,26 @@ HOP_BY_HOP: Final = frozenset(
 """Fields about one HTTP/1 connection: they mean nothing elsewhere, and HTTP/2 forbids them (RFC 9113 section 8.2.2)."""
 
 
-class _Chunks(BodyReader):
+class TrailerReader(BodyReader):
     """Remembers the trailers too."""
 
-    __slots__ = ("trailers",)
-    trailers: Trailers
+    __slots__ = ("_trailers",)
+
+    def __init__(
+        self, framing: Framing, length: int, payload: Callable[[bytes | memoryview], object], *, strict: bool = False
+    ) -> None:
+        super().__init__(framing, length, payload, strict=strict)
+        self._trailers: list[tuple[bytes, bytes]] = []
+
+    @property
+    def trailers(self) -> Trailers:
+        """Those that have come so far."""
+        return tuple(self._trailers)
 
     def _end_of_line(self, line: bytes) -> None:
         if self._state == "trailer" and line.strip():
             name, _, value = line.partition(b":")
-            self.trailers = (*self.trailers, (name.strip(), value.strip()))
+            self._trailers.append((name.strip(), value.strip()))
         super()._end_of_line(line)
 
 
@@ -38,7 +47,7 @@ class AnswerReader:
         self._method = method
         self._buffer = b""
         self._pieces: list[bytes] = []
-        self._body: _Chunks | None = None
+        self._body: TrailerReader | None = None
         self.framing = Framing.NONE
         """Of the final head."""
 
@@ -57,8 +66,7 @@ class AnswerReader:
             head, data, self._buffer = parse_response(self._buffer[:end]), self._buffer[end:], b""
             if head.status >= 200:
                 self.framing, length, _ = response_framing(head, self._method)
-                self._body = _Chunks(self.framing, length, lambda piece: self._pieces.append(bytes(piece)))
-                self._body.trailers = ()
+                self._body = TrailerReader(self.framing, length, lambda piece: self._pieces.append(bytes(piece)))
             yield head
         if self._body is None or not data:
             return
@@ -66,5 +74,5 @@ class AnswerReader:
         pieces, self._pieces = self._pieces, []
         if pieces:
             yield b"".join(pieces)
-        if self._body.done and self._body.trailers:
-            yield self._body.trailers
+        if self._body.done and (trailers := self._body.trailers):
+            yield trailers

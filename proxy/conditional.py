@@ -73,6 +73,7 @@ class Conditional:
     """
 
     request_is_whole = True
+    remarks: tuple[str, ...] = ()
 
     def __init__(self, order: Order, client: Client, services: Services, fetch: Begin) -> None:
         self.started = now_micros()

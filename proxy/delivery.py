@@ -25,6 +25,10 @@ class Client(Protocol):
     def is_full(self) -> bool:
         """The client reads more slowly than the origin sends."""
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What of its request could not be passed on, in the words of crawl.log."""
+
     def send(self, data: bytes) -> None:
         """Bytes for the client."""
 
@@ -62,6 +66,11 @@ class Delivery:
     def is_full(self) -> bool:
         """Whether the origin should pause for the client's sake."""
         return self._client is not None and self._client.is_full
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What of its request a client that is still there could not have passed on."""
+        return self._client.remarks if self._client is not None else ()
 
     @property
     def may_switch(self) -> bool:

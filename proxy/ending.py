@@ -14,6 +14,7 @@ from proxy.keep import Kept, Lost
 from proxy.line import Line
 from proxy.loglines import about
 from proxy.order import Order
+from proxy.recorded import with_trailers
 from proxy.refusal import Refused
 from proxy.services import Services
 from proxy.transcript import Transcript
@@ -47,6 +48,9 @@ class Ending:
         except OSError as error:  # the last of the body waits in memory for a disk that is full
             self.failed(spool_failure(error), over)
             return
+        trailers, remarks = self._line.trailers, self._delivery.remarks
+        if trailers or remarks:
+            exchange = with_trailers(exchange, trailers, remarks)
         self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, truncated, over))
 
     def failed(self, failure: Failure, over: Callable[[], None]) -> None:

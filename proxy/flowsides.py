@@ -30,6 +30,7 @@ class OriginSide:
     def __init__(self, head: RequestHead) -> None:
         self.answer = AnswerReader(head.method)
         self._framing, self._left = request_framing(head)
+        self._trailers: list[bytes] = []
 
     def send(self, event: HttpEvent) -> None:
         """The next part of the request's body. Raises BadMessage when it is longer, or shorter, than it said."""
@@ -41,9 +42,12 @@ class OriginSide:
                 raise BadMessage("a script made the request longer than its Content-Length")
             else:
                 self.exchange.request_data(event.data)
+        elif isinstance(event, parts.RequestTrailers):
+            fields = (name + b": " + value for name, value in event.trailers.fields)
+            self._trailers = [line for line in fields if _LINE.fullmatch(line)]
         elif isinstance(event, parts.RequestEndOfMessage):
             if self._framing is Framing.CHUNKED:
-                self.exchange.request_data(heads.LAST_CHUNK)
+                self.exchange.request_data(heads.last_chunk(self._trailers))
             elif self._left > 0:
                 raise BadMessage("a script made the request shorter than its Content-Length")
 
@@ -93,7 +97,7 @@ class ClientSide:
         elif isinstance(event, parts.ResponseTrailers) and self._framing is Framing.CHUNKED:
             fields = (name + b": " + value for name, value in event.trailers.fields)
             lines = [line for line in fields if _LINE.fullmatch(line)]
-            self.client.send(b"\r\n".join((b"0", *lines, b"", b"")))
+            self.client.send(heads.last_chunk(lines))
             self._framing = Framing.NONE
 
     def end(self, *, keep_alive: bool) -> None:

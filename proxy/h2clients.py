@@ -16,13 +16,15 @@ from h2.exceptions import ProtocolError
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context as LayerContext
 
+from archive.capture import Trailers
 from proxy import heads
-from proxy.answer import HOP_BY_HOP, AnswerReader, Trailers
+from proxy.answer import HOP_BY_HOP, AnswerReader
 from proxy.exchanging import Desk, Tunnel
 from proxy.gate import Refused
 from proxy.h2streams import AllStreams, ClientStream, Spoke
-from proxy.h2wire import GoAway, Wire, pseudo, request_lines
+from proxy.h2wire import GoAway, Wire, pseudo, request_lines, request_trailers, sendable
 from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
+from proxy.loglines import about
 from proxy.relay import Stream
 from proxy.target import host_and_port
 
@@ -102,6 +104,8 @@ class ClientLayer(layer.Layer):
             self._begin(event)
         elif isinstance(event, h2.DataReceived):
             self._body(event)
+        elif isinstance(event, h2.TrailersReceived):
+            self._trailers(event)
         elif isinstance(event, h2.StreamEnded):
             stream = self._streams.get(event.stream_id)
             if stream is not None:
@@ -136,6 +140,8 @@ class ClientLayer(layer.Layer):
             host, port = host_and_port(authority.decode("latin-1"), 443)
             if f"{host}:{port}" != self.tunnel.authority:
                 raise Refused(421, f"this connection leads to {self.tunnel.authority} alone", "misdirected")
+        if any(name == b"trailer" for name, _ in headers):  # they go in chunks, which no length may be said of
+            headers = [(name, value) for name, value in headers if name != b"content-length"]
         lines = request_lines(headers)
         if event.stream_ended is not None:
             return parse_request(lines + b"\r\n"), False
@@ -153,6 +159,21 @@ class ClientLayer(layer.Layer):
         self._request_data(stream, heads.chunk(event.data) if stream.in_chunks else event.data)
         if stream.exchange is None or not stream.exchange.wants_no_more or stream.exchange.request_is_whole:
             self._release(stream)
+
+    def _trailers(self, event: h2.TrailersReceived) -> None:
+        stream = self._streams.get(event.stream_id)
+        if stream is None or stream.exchange is None:
+            return
+        try:
+            lines = request_trailers(event.headers)
+        except BadMessage as error:
+            self._break_off(stream, Refused(400, str(error), "bad-request"))
+            return
+        if stream.in_chunks:
+            self._request_data(stream, heads.last_chunk(lines))
+        elif lines:
+            log.info("trailers behind a body of known length can't be passed on", extra=about(stream.exchange.id))
+            stream.remarks = ("trailers:not-sent",)
 
     def _request_ended(self, stream: ClientStream) -> None:
         if stream.in_chunks:
@@ -242,9 +263,9 @@ class ClientLayer(layer.Layer):
         elif isinstance(part, ResponseHead):
             fields = [(name, value) for name, value, _ in part.fields if name and name not in HOP_BY_HOP]
             self._wire.send_headers(stream.id, [(b":status", b"%d" % part.status), *fields])
-        else:
+        elif trailers := sendable(part):
             stream.is_answered = True
-            self._wire.send_trailers(stream.id, [(name.lower(), value) for name, value in part])
+            self._wire.send_trailers(stream.id, list(trailers))
 
     def _end(self, stream: ClientStream) -> None:
         if not stream.is_answered:

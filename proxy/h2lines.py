@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import TYPE_CHECKING
 
-from proxy.bodyreader import BodyReader
+from proxy.answer import TrailerReader
+from proxy.h2answers import OriginAnswer
+from proxy.h2wire import Headers
 from proxy.http1 import find_head_end
 from proxy.upstream import Upstream
 
 if TYPE_CHECKING:
     from proxy.h2origins import Trunk
+
+log = logging.getLogger(__name__)
 
 
 class EarlyUpstream(Upstream):
@@ -52,10 +57,10 @@ class OriginStream(Upstream):
         self.held = 0
         """Bytes that came while the exchange wanted no more: their room is given back when it does again."""
         self.is_over = False
-        self.in_chunks = False
+        self.answer = OriginAnswer("GET")
         self._trunk = trunk
         self._head = b""
-        self._reader: BodyReader | None = None
+        self._reader: TrailerReader | None = None
         self._is_paused = False
         self.origin, self.facts = trunk.origin, trunk.upstream.facts
 
@@ -78,7 +83,7 @@ class OriginStream(Upstream):
                 return
         if data and not self._reader.done:
             self._reader.feed(data)
-            self._trunk.sent(self, ended=self._reader.done)
+            self._trunk.sent(self, ended=self._reader.done, trailers=self._reader.trailers)
 
     def pause(self) -> None:
         self._is_paused = True
@@ -118,9 +123,22 @@ class OriginStream(Upstream):
         if data and self.user is not None:
             self.user.upstream_data(data)
 
+    def behind(self, headers: Headers) -> None:
+        """Trailers came."""
+        told = self.answer.behind(headers)
+        self.trailers = self.answer.trailers
+        if self.user is None:
+            log.info("trailers came too late for their record: %r", self.trailers)
+        self.tell(told)
+
+    def release(self) -> None:
+        """What would make the response whole waits no longer for the stream's end."""
+        self.tell(self.answer.release())
+
     def closed(self, error: Exception | None) -> None:
-        """It has ended, in order when there is no error."""
+        """It has ended, in order when there is no error. A body that has its length is whole either way."""
         self.is_over = True
+        self.release()
         user, self.user = self.user, None
         if user is not None:
             user.upstream_closed(error)

@@ -4,7 +4,8 @@ To the exchange a stream looks like a connection of its own that speaks HTTP/1.1
 frames; what comes is written down as HTTP/1.1 says it, the form that WARC readers know: a status line with the
 registered phrase, lower-case header lines, the body as it is. `WARC-Protocol: h2` says that it was not so on the wire
 (iipc/warc-specifications#42, as Nutch, StormCrawler and Webrecorder have it). A response that announces trailers
-(`Trailer`, gRPC) is written in chunks, the only place HTTP/1.1 has for them; other trailers are left out.
+(`Trailer`, gRPC) is written in chunks, the only place HTTP/1.1 has for them. Announced or not, trailers stand in the
+header of the response's record (`h2answers` has them).
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from h2 import events as h2
 from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 
-from proxy import heads
-from proxy.answer import HOP_BY_HOP
-from proxy.bodyreader import BodyReader
+from archive.capture import Trailers
+from proxy.answer import HOP_BY_HOP, TrailerReader
+from proxy.h2answers import OriginAnswer
 from proxy.h2lines import EarlyUpstream, OriginStream
-from proxy.h2wire import GoAway, Wire, header_lines, response_lines
+from proxy.h2wire import GoAway, Wire, response_lines, sendable
 from proxy.http1 import BadMessage, parse_request, request_framing
 
 log = logging.getLogger(__name__)
 
 _NOT_SENT: Final = HOP_BY_HOP | {b"host"}
 _MOST_STREAMS: Final = 100
+_END_SECONDS: Final = 2.0
+"""How long a body that is all there waits for its stream's end, and for trailers before it."""
 
 
 class Trunk:
@@ -76,12 +79,13 @@ class Trunk:
 
     # -- from its streams -----------------------------------------------------------------------------------------
 
-    def begin(self, stream: OriginStream, raw: bytes) -> BodyReader:
+    def begin(self, stream: OriginStream, raw: bytes) -> TrailerReader:
         """Send a request's head. What reads the body sends its payload on."""
         self._promised -= 1
         head = parse_request(raw)
         framing, length = request_framing(head)
-        reader = BodyReader(framing, length, lambda piece: self._send(stream, bytes(piece)), strict=True)
+        reader = TrailerReader(framing, length, lambda piece: self._send(stream, bytes(piece)), strict=True)
+        stream.answer = OriginAnswer(head.method)
         first = [(b":method", head.method.encode()), (b":scheme", b"https"), (b":path", head.target.encode("latin-1"))]
         first.append((b":authority", head.get(b"host") or b""))
         fields = [(name, value) for name, value, _ in head.fields if name not in _NOT_SENT]
@@ -98,16 +102,20 @@ class Trunk:
         self._flush()
         return reader
 
-    def sent(self, stream: OriginStream, *, ended: bool) -> None:
-        """More of a request's body was sent; its end too, when it has `ended`."""
+    def sent(self, stream: OriginStream, *, ended: bool, trailers: Trailers) -> None:
+        """More of a request's body was sent; its end too, when it has `ended`, and what stood behind it."""
         if ended:
-            self._send(stream, b"", end=True)
+            self._send(stream, b"", end=True, trailers=sendable(trailers))
         self._flush()
         stream.room(is_full=self._is_full(stream))
 
-    def _send(self, stream: OriginStream, piece: bytes, *, end: bool = False) -> None:
+    def _send(self, stream: OriginStream, piece: bytes, *, end: bool = False, trailers: Trailers = ()) -> None:
         try:
-            if not stream.is_over:
+            if stream.is_over:
+                return
+            if trailers:
+                self._wire.send_trailers(stream.id, list(trailers))
+            else:
                 self._wire.send_data(stream.id, piece, end_stream=end)
         except ProtocolError as error:  # the origin has closed the stream: what it has to say is on its way
             log.debug("a piece of a request came too late: %s", error)
@@ -177,20 +185,19 @@ class Trunk:
         if isinstance(event, h2.InformationalResponseReceived):
             stream.tell(response_lines(event.headers)[1] + b"\r\n")
         elif isinstance(event, h2.ResponseReceived):
-            head = response_lines(event.headers)[1]
-            stream.in_chunks = event.stream_ended is None and _announces_trailers(event.headers)
-            stream.tell(head + (b"transfer-encoding: chunked\r\n\r\n" if stream.in_chunks else b"\r\n"))
+            stream.tell(stream.answer.head(event.headers, ended=event.stream_ended is not None))
         elif isinstance(event, h2.DataReceived):
-            stream.took(heads.chunk(event.data) if stream.in_chunks else event.data, event.flow_controlled_length)
-        elif isinstance(event, h2.TrailersReceived) and stream.in_chunks:
-            stream.in_chunks = False
-            stream.tell(b"\r\n".join((b"0", *header_lines(event.headers), b"", b"")))
+            told = stream.answer.data(event.data, ended=event.stream_ended is not None)
+            stream.took(told, event.flow_controlled_length)
+        elif isinstance(event, h2.TrailersReceived):
+            stream.behind(event.headers)
         elif isinstance(event, h2.StreamEnded):
-            if stream.in_chunks:
-                stream.tell(heads.LAST_CHUNK)
+            stream.tell(stream.answer.end())
             self._forget(stream, None)
         elif isinstance(event, h2.StreamReset):
             self._forget(stream, ConnectionResetError(f"the origin reset the stream ({event.error_code})"))
+        if stream.answer.is_held:
+            asyncio.get_running_loop().call_later(_END_SECONDS, stream.release)
 
     def _fail(self, stream: OriginStream, error: BadMessage) -> None:
         """What came on the stream can't be written down."""
@@ -231,9 +238,3 @@ class Trunk:
         gone(self)
         for stream in streams:
             stream.closed(error)
-
-
-def _announces_trailers(headers: list[tuple[bytes, bytes]]) -> bool:
-    known = dict(headers)
-    is_grpc = known.get(b"content-type", b"").startswith(b"application/grpc")
-    return b"content-length" not in known and (b"trailer" in known or is_grpc)

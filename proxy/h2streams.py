@@ -37,6 +37,7 @@ class ClientStream:
         self.held = 0
         """Bytes of the request that were taken without giving their room back."""
         self.is_answered = False
+        self.remarks: tuple[str, ...] = ()
         self._connection = connection
         self._wire = wire
         self._waiting = waiting

@@ -19,7 +19,9 @@ from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes
 from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 
+from archive.capture import Trailers
 from proxy.answer import HOP_BY_HOP
+from proxy.heads import NEVER_FORWARDED
 from proxy.http1 import BadMessage
 
 ALPN: Final = "h2"
@@ -29,6 +31,8 @@ _NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_ENDS: Final = re.compile(rb"[\x00\r\n]")
 _FRAMING: Final = frozenset((b"transfer-encoding",))
 _FORBIDDEN: Final = HOP_BY_HOP - {b"te"}
+_NO_TRAILERS: Final = HOP_BY_HOP | {b"content-length", b"host"}
+"""Behind a body these would say anew where it goes or ends (RFC 9110 section 6.5.1)."""
 
 type Headers = Iterable[tuple[bytes, bytes]]
 
@@ -143,6 +147,20 @@ def request_lines(headers: Headers) -> bytes:
     if authority:
         lines = [b"host: " + authority, *(line for line in lines if not line.startswith(b"host:"))]
     return b"\r\n".join((method + b" " + path + b" HTTP/1.1", *lines, b""))
+
+
+def request_trailers(headers: Headers) -> list[bytes]:
+    """Lines of the fields behind a request's body, without those that are for us. Raises BadMessage."""
+    fields = [(name, value) for name, value in headers if name not in NEVER_FORWARDED]
+    if pseudo(fields):
+        raise BadMessage("a pseudo-header among the trailers")
+    return header_lines(fields, forbidden=_NO_TRAILERS)
+
+
+def sendable(trailers: Trailers) -> Trailers:
+    """Those that HTTP/2 can say."""
+    named = ((name.lower(), value) for name, value in trailers)
+    return tuple((name, value) for name, value in named if _NAME.fullmatch(name) and name not in HOP_BY_HOP)
 
 
 def response_lines(headers: Headers) -> tuple[int, bytes]:

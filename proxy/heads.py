@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
 
@@ -126,7 +127,12 @@ def chunk(data: bytes) -> bytes:
     return b"%x\r\n%s\r\n" % (len(data), data) if data else b""
 
 
-LAST_CHUNK: Final = b"0\r\n\r\n"
+def last_chunk(trailers: Iterable[bytes]) -> bytes:
+    """The end of a body in chunks, with these lines (without their ends) as its trailers."""
+    return b"\r\n".join((b"0", *trailers, b"", b""))
+
+
+LAST_CHUNK: Final = last_chunk(())
 _CLOSE: Final = "Connection: close\r\n"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from archive.capture import Message, Origin
+from archive.capture import Message, Origin, Trailers
 from proxy.order import Order
 from proxy.upstream import Facts, Pool, Upstream, UpstreamUser
 
@@ -16,7 +16,7 @@ _NOBODY: Final = Origin()
 class Line:
     """Nobody is at its other end before `ask` and after `hang_up`: then what is said goes nowhere."""
 
-    __slots__ = ("_destination", "_may_repeat", "_pool", "_upstream", "facts", "is_kept_one", "origin")
+    __slots__ = ("_destination", "_may_repeat", "_pool", "_upstream", "facts", "is_kept_one", "origin", "trailers")
 
     def __init__(self, order: Order, pool: Pool) -> None:
         self._destination = order.destination
@@ -28,6 +28,8 @@ class Line:
         self.facts: Facts | None = None
         self.is_kept_one = False
         """Whether the connection had been used before, and so may turn out to be dead."""
+        self.trailers: Trailers = ()
+        """Behind the response over HTTP/2; known once the line is hung up."""
 
     @property
     def is_open(self) -> bool:
@@ -85,6 +87,7 @@ class Line:
         upstream, self._upstream = self._upstream, None
         if upstream is None:
             return
+        self.trailers = upstream.trailers
         if reusable:
             self._pool.give_back(self._destination, upstream)
         else:

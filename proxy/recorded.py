@@ -1,13 +1,30 @@
-"""What of an exchange goes into the archive, as its client and session wish: nothing, or all but the secrets. Pure."""
+"""What of an exchange goes into the archive, as its client and session wish: nothing, or all but the secrets. Pure.
+
+And what came with HTTP/2 beside the two messages that HTTP/1.1 can say.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
+from typing import Final
 
-from archive.capture import Exchange
+from archive.capture import Exchange, Trailers
 from proxy.redaction import NOTHING_REDACTED, Redaction
 from proxy.rules import is_wanted
 from proxy.wishes import Wishes
+
+_MOST_TRAILERS: Final = 16_384
+"""Bytes of trailers in a record's header: readers need not expect more of a header than servers do."""
+
+
+def with_trailers(exchange: Exchange, trailers: Trailers, remarks: tuple[str, ...]) -> Exchange:
+    """The exchange with the response's trailers as far as a record takes them, and with these remarks."""
+    sizes = accumulate(len(name) + len(value) for name, value in trailers)
+    kept = sum(size <= _MOST_TRAILERS for size in sizes)
+    if kept < len(trailers):
+        remarks = (*remarks, f"trailers:cut:{len(trailers) - kept}")
+    return replace(exchange, trailers=trailers[:kept], annotations=(*exchange.annotations, *remarks))
 
 
 def as_recorded(exchange: Exchange, wishes: Wishes, redaction: Redaction, content_type: bytes) -> Exchange:

@@ -40,6 +40,7 @@ class Stream:
     """One exchange on a client's connection; what `proxy.delivery.Client` asks for."""
 
     __slots__ = ("_connection", "exchange", "has_begun", "has_switched")
+    remarks: tuple[str, ...] = ()
 
     def __init__(self, connection: ClientConnection) -> None:
         self.exchange: Exchanging | None = None

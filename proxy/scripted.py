@@ -25,8 +25,8 @@ from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from archive import crawl_log
 from archive.capture import now_micros
+from proxy.answer import TrailerReader
 from proxy.asking import Asking
-from proxy.bodyreader import BodyReader
 from proxy.delivery import Client
 from proxy.exchanging import Exchanging
 from proxy.flowsides import ClientSide, OriginSide, is_endless, request_flow, response_flow, sent_head
@@ -52,6 +52,8 @@ class _Stream(flows.HttpStream):
 class Scripted:
     """Towards the client an exchange, towards the fetch a client."""
 
+    remarks: tuple[str, ...] = ()
+
     def __init__(
         self,
         asking: Asking,
@@ -68,7 +70,7 @@ class Scripted:
         self._fetch = fetch
         self._started, self._began = now_micros(), services.loop.time()
         self._client: ClientSide | None = ClientSide(client, asking.head)
-        self._reader = BodyReader(asking.framing, asking.length, self._payload, strict=True)
+        self._reader = TrailerReader(asking.framing, asking.length, self._payload, strict=True)
         self._origin: OriginSide | None = None
         self._was_fetched = False
         self._refused: Refused | None = None
@@ -111,6 +113,8 @@ class Scripted:
         if self._reader.broken:
             raise BadMessage(self._reader.broken)
         if self._reader.done:
+            if trailers := self._reader.trailers:
+                self._push(parts.RequestTrailers(_STREAM, http.Headers(trailers)))
             self._push(parts.RequestEndOfMessage(_STREAM))
         return taken
 

@@ -8,7 +8,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast
 
-from archive.capture import Origin
+from archive.capture import Origin, Trailers
 from archive.sections import ProxySettings
 from proxy.dns import Answer
 from proxy.egress import Egress
@@ -77,6 +77,8 @@ class Upstream(asyncio.Protocol):
         self.facts: Facts | None = None
         """What may still be told of this connection; None when there is nothing."""
         self.tls: ssl.SSLObject | None = None
+        self.trailers: Trailers = ()
+        """Behind the response over HTTP/2; what HTTP/1.1 has stands in the body."""
         self._session_kept = False
         self._transport: asyncio.Transport | None = None
 

@@ -7,6 +7,7 @@ class Ear:
     """A client that notes what it is told."""
 
     is_full = False
+    remarks: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.heard = b""

@@ -41,6 +41,8 @@ class Stream:
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     """The request is whole."""
     reset: int | None = None
+    behind: list[tuple[str, str]] = field(default_factory=list)
+    """Trailers of the request."""
 
     def header(self, name: str) -> str | None:
         return next((value for found, value in self.headers if found == name), None)
@@ -137,6 +139,8 @@ class Connection:
                 self._streams[event.stream_id].body += event.data
                 if not self.hold:
                     self.wire.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            case events.TrailersReceived():
+                self._streams[event.stream_id].behind = [(str(name), str(value)) for name, value in event.headers]
             case events.StreamEnded():
                 self._streams[event.stream_id].ended.set()
             case events.StreamReset():

@@ -86,6 +86,11 @@ class H2Client:
             if last:
                 return
 
+    def trailers(self, number: int, *headers: tuple[str, str]) -> None:
+        """A body's trailers, and its end."""
+        self.wire.send_headers(number, headers, end_stream=True)
+        self.flush()
+
     def reset(self, number: int) -> None:
         """RST_STREAM with CANCEL."""
         self.wire.reset_stream(number, 8)

@@ -24,6 +24,7 @@ import trustme
 
 PATIENCE_SECONDS = 60.0
 _PIECE = 1 << 20
+_LAST_CHUNK = re.compile(rb"(?:^|\r\n)0\r\n(?:[^\r\n]+\r\n)*\r\n\Z")
 
 
 @dataclass(frozen=True)
@@ -279,6 +280,6 @@ def _read_request(stream: socket.socket) -> bytes | None:
         while len(body) < int(length[1]) and (piece := stream.recv(65536)):
             body += piece
     elif re.search(rb"\r\ntransfer-encoding: *chunked", head, re.IGNORECASE):
-        while not body.endswith(b"0\r\n\r\n") and (piece := stream.recv(65536)):
+        while not _LAST_CHUNK.search(body) and (piece := stream.recv(65536)):
             body += piece
     return head + b"\r\n\r\n" + body

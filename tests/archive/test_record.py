@@ -123,6 +123,14 @@ def test_further_fields_are_added() -> None:
         assert fields(record).get("WARC-Resource-Type") == "websocket"
 
 
+def test_trailers_are_the_responses_and_can_not_break_its_header() -> None:
+    trailers = ((b"x-sum", b"1"), (b"x-odd", b"50% \xe4\r\nWARC-Type: x"))
+    for original in (None, ORIGINAL):
+        first, second = pair(replace(exchange(), trailers=trailers), original)
+        assert fields(first).all("WARC-HTTP-Trailer") == ["x-sum: 1", "x-odd: 50%25 %E4%0D%0AWARC-Type: x"]
+        assert fields(second).get("WARC-HTTP-Trailer") is None
+
+
 @pytest.mark.parametrize("value", ["a\r\nWARC-Type: warcinfo", "a\nb", "a\0b", "a\tb", "a\x7fb", "a\x85b", "a\ud800"])
 def test_no_value_can_start_a_field_of_its_own(value: str) -> None:
     with pytest.raises(ValueError, match="control characters"):

@@ -17,7 +17,7 @@ from odd_responses import page
 from origin import RawOrigin, Reset, Send, Wait, response
 from playwright.async_api import async_playwright
 from proxy_process import ProxyProcess
-from proxying import credentials
+from proxying import crawl_session, credentials
 from redis_server import RedisServer
 from waiting import until
 
@@ -133,6 +133,51 @@ def test_a_body_of_unknown_length_goes_on_in_chunks(h2_proxy: ProxyProcess, secu
     assert asked.block == received
 
 
+@pytest.mark.parametrize("headers", [(), (("content-length", "5"), ("trailer", "x-sum"))])
+def test_trailers_of_a_request_go_on_behind_its_chunks(
+    h2_proxy: ProxyProcess, secure_origin: RawOrigin, headers: tuple[tuple[str, str], ...]
+) -> None:
+    with connect(h2_proxy, secure_origin.authority) as client:
+        number = client.ask(secure_origin.authority, "/sum", *headers, method="POST", end=False)
+        client.send(number, b"first")
+        client.trailers(number, ("x-sum", "1"), ("warcprox-meta", "{}"))
+        answer = client.answer(number)
+
+    assert answer.status == 200
+    received = secure_origin.received("/sum")
+    assert received.endswith(b"\r\n\r\n5\r\nfirst\r\n0\r\nx-sum: 1\r\n\r\n")
+    assert b"content-length" not in received
+    assert h2_proxy.records().of(secure_origin.url("/sum"), "request")[-1].block == received
+
+
+def test_trailers_that_can_not_go_on_are_in_the_log(
+    h2_proxy: ProxyProcess, secure_origin: RawOrigin, tmp_path: Path
+) -> None:
+    with (
+        crawl_session(h2_proxy, tmp_path / "log") as session,
+        connect(h2_proxy, secure_origin.authority, session) as client,
+    ):
+        number = client.ask(secure_origin.authority, "/unsaid", ("content-length", "5"), method="POST", end=False)
+        client.send(number, b"first")
+        client.trailers(number, ("x-sum", "1"))
+        answer = client.answer(number)
+
+    assert answer.status == 200
+    assert secure_origin.received("/unsaid").endswith(b"\r\n\r\nfirst")
+    until(lambda: "trailers:not-sent" in (tmp_path / "log" / "crawl.log").read_text(), what="a line that says so")
+
+
+def test_trailers_that_would_change_the_request_are_refused(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
+    with connect(h2_proxy, secure_origin.authority) as client:
+        client.wire.config.validate_outbound_headers = False
+        client.wire.config.normalize_outbound_headers = False
+        for name in ("content-length", "transfer-encoding", ":path"):
+            number = client.ask(secure_origin.authority, "/changed", method="POST", end=False)
+            client.send(number, b"first")
+            client.trailers(number, (name, "1"))
+            assert client.answer(number).status == 400
+
+
 def test_a_slow_reader_stops_its_origin_and_nobody_else(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
     large = response(page(b"slow", 16_000_000))
     secure_origin.script("/slow", Send(large))
@@ -183,13 +228,17 @@ def test_a_response_that_breaks_off_is_a_reset_stream(h2_proxy: ProxyProcess, se
 def test_trailers_and_heads_alone_pass(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
     raw = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstrms\r\n0\r\nX-Sum: 1\r\n\r\n"
     secure_origin.script("/trailers", Send(raw))
+    unsayable = raw.replace(b"strms", b"oddly").replace(b"X-Sum: 1", b"X Odd: 1\r\nConnection: close")
+    secure_origin.script("/odd", Send(unsayable))
     secure_origin.script("/none", Send(b"HTTP/1.1 204 No Content\r\n\r\n"))
     with connect(h2_proxy, secure_origin.authority) as client:
         answer = client.answer(client.ask(secure_origin.authority, "/trailers"))
+        odd = client.answer(client.ask(secure_origin.authority, "/odd"))
         none = client.answer(client.ask(secure_origin.authority, "/none"))
         head = client.answer(client.ask(secure_origin.authority, "/none", method="HEAD"))
 
     assert (answer.body, answer.trailers, answer.ended) == (b"strms", [("x-sum", "1")], True)
+    assert (odd.body, odd.trailers, odd.ended) == (b"oddly", [], True)
     assert [(one.status, one.body, one.ended) for one in (none, head)] == [(204, b"", True)] * 2
     assert h2_proxy.kept(secure_origin.url("/trailers")).block == raw
 

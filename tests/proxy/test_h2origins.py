@@ -12,9 +12,10 @@ import trustme
 from h2origin import H2Origin, Stream
 from memory import peak_bytes
 from odd_responses import page
+from oracles import warcio_payload
 from origin import RawOrigin, Send, response, server_tls
 from proxy_process import ProxyProcess
-from proxying import request
+from proxying import crawl_session, request
 from redis_server import RedisServer
 from waiting import until
 
@@ -114,26 +115,129 @@ def test_a_request_body_is_sent_as_frames_and_recorded_as_it_came(
     assert asked.block.partition(b"\r\n\r\n")[2] == sent.partition(b"\r\n\r\n")[2]
 
 
-def test_trailers_that_are_announced_are_in_the_record(h2_proxy: ProxyProcess, h2_origin: H2Origin) -> None:
+TRAILERS = (("x-sum", "1"), ("server-timing", 'db;dur=2;desc="50%"'))
+AS_FIELDS = ["x-sum: 1", 'server-timing: db;dur=2;desc="50%25"']
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "headers", "body"),
+    [
+        ("no-length", "GET", (), b"frames of no known length"),
+        ("length", "GET", (("content-length", "22"),), b"frames of a known sort"),
+        ("announced-length", "GET", (("content-length", "9"), ("trailer", "x-sum")), b"announced"),
+        ("empty", "GET", (("content-length", "0"),), b""),
+        ("head", "HEAD", (("content-length", "9"),), b""),
+    ],
+)
+def test_trailers_are_in_the_records_header(
+    h2_proxy: ProxyProcess,
+    h2_origin: H2Origin,
+    name: str,
+    method: str,
+    headers: tuple[tuple[str, str], ...],
+    body: bytes,
+) -> None:
+    async def answer(stream: Stream) -> None:
+        await stream.head(200, *headers)
+        await stream.data(body[:4])
+        await stream.data(body[4:])
+        await stream.trailers(*TRAILERS)
+
+    url = h2_origin.url(f"/trailers/{name}")
+    h2_origin.answer(f"/trailers/{name}", answer)
+    first, again = (h2_proxy.get(url, route="absolute", method=method) for _ in range(2))
+
+    assert [(reply.body, reply.whole) for reply in (first, again)] == [(body, True)] * 2
+    kept = h2_proxy.records().of(url)
+    for record in kept:
+        said = [value for field, value in record.fields if field == "WARC-HTTP-Trailer"]
+        assert said == ([] if record.kind == "request" else AS_FIELDS)
+    assert kept[0].block.endswith(b"\r\n\r\n" + body)
+    assert kept[0].field("WARC-Truncated") is None
+    assert warcio_payload(kept[0].path, kept[0].offset) == body
+
+
+def test_trailers_that_are_announced_are_in_the_block_as_well(h2_proxy: ProxyProcess, h2_origin: H2Origin) -> None:
     async def answer(stream: Stream) -> None:
         await stream.head(200, ("trailer", "x-sum"))
-        await stream.data(b"frams")
-        await stream.trailers(("x-sum", "1"))
-
-    async def unannounced(stream: Stream) -> None:
-        await stream.head(200)
-        await stream.data(b"frams")
-        await stream.trailers(("x-sum", "1"))
+        await stream.data(b"announced frames, kept in chunks")
+        await stream.trailers(*TRAILERS)
 
     h2_origin.answer("/announced", answer)
-    h2_origin.answer("/unannounced", unannounced)
-    replies = [h2_proxy.get(h2_origin.url(path), route="absolute") for path in ("/announced", "/unannounced")]
+    replies = [h2_proxy.get(h2_origin.url("/announced"), route="absolute") for _ in range(2)]
 
-    assert [(reply.body, reply.whole) for reply in replies] == [(b"frams", True)] * 2
-    kept = h2_proxy.kept(h2_origin.url("/announced")).block
-    assert kept.endswith(b"\r\ntransfer-encoding: chunked\r\n\r\n5\r\nframs\r\n0\r\nx-sum: 1\r\n\r\n")
-    revisit = h2_proxy.records().of(h2_origin.url("/unannounced"))[0]
-    assert revisit.payload_digest == h2_proxy.kept(h2_origin.url("/announced")).payload_digest
+    assert [(reply.body, reply.whole) for reply in replies] == [(b"announced frames, kept in chunks", True)] * 2
+    kept, _, revisit, _ = h2_proxy.records().of(h2_origin.url("/announced"))
+    assert b"\r\ntransfer-encoding: chunked\r\n\r\n20\r\nannounced frames, kept in chunks\r\n0\r\n" in kept.block
+    assert kept.block.endswith(b'\r\n0\r\nx-sum: 1\r\nserver-timing: db;dur=2;desc="50%"\r\n\r\n')
+    assert revisit.kind == "revisit"
+    for record in (kept, revisit):
+        assert [value for name, value in record.fields if name == "WARC-HTTP-Trailer"] == AS_FIELDS
+
+
+def test_too_many_trailers_are_cut_and_the_log_says_so(
+    h2_proxy: ProxyProcess, h2_origin: H2Origin, tmp_path: Path
+) -> None:
+    async def answer(stream: Stream) -> None:
+        await stream.head(200)
+        await stream.data(b"a body")
+        await stream.trailers(*((f"x-{number}", "y" * 5000) for number in range(5)))
+
+    h2_origin.answer("/many", answer)
+    with crawl_session(h2_proxy, tmp_path / "log") as credentials:
+        reply = h2_proxy.get(h2_origin.url("/many"), credentials, route="absolute")
+    record = h2_proxy.awaited(h2_origin.url("/many"), "response")
+
+    assert reply.whole
+    assert len([name for name, _ in record.fields if name == "WARC-HTTP-Trailer"]) == 3
+    until(lambda: "trailers:cut:2" in (tmp_path / "log" / "crawl.log").read_text(), what="a line that says so")
+
+
+def test_a_body_that_is_all_there_does_not_wait_for_a_stream_that_never_ends(
+    h2_proxy: ProxyProcess, h2_origin: H2Origin
+) -> None:
+    never = threading.Event()
+
+    async def answer(stream: Stream) -> None:
+        await stream.head(200, ("content-length", "7"))
+        await stream.data(b"all")
+        await stream.data(b" of it")
+        await stream.until(never)
+        await stream.trailers(*TRAILERS)
+
+    async def given_up(stream: Stream) -> None:
+        await stream.head(200, ("content-length", "10"))
+        await stream.data(b"all of it!")
+        await stream.give_up(0)
+
+    for path, how in (("/never", answer), ("/given-up", given_up)):
+        h2_origin.answer(path, how)
+        reply = h2_proxy.get(h2_origin.url(path), route="absolute")
+        record = h2_proxy.awaited(h2_origin.url(path), "response")
+
+        assert reply.whole
+        assert record.block.endswith(b"\r\n\r\n" + reply.body)
+        assert record.field("WARC-Truncated") is None
+    never.set()
+    assert h2_proxy.get(h2_origin.url("/after-never"), route="absolute").status == 200
+
+
+def test_trailers_of_a_request_are_sent_and_recorded(h2_proxy: ProxyProcess, h2_origin: H2Origin) -> None:
+    async def taken(stream: Stream) -> None:
+        await stream.ended.wait()
+        await stream.head(200)
+        await stream.data(b"taken", end=True)
+
+    h2_origin.answer("/sum", taken)
+    head = request("absolute", h2_origin.url("/sum"), "Transfer-Encoding: chunked", method="POST")
+    with h2_proxy.connect() as client:
+        reply = client.ask(head + b"4\r\nbody\r\n0\r\nX-Sum: 1\r\nTE: gzip\r\n\r\n")
+
+    assert reply.body == b"taken"
+    (stream,) = h2_origin.asked("/sum")
+    assert (stream.body, stream.behind) == (b"body", [("x-sum", "1")])
+    (asked,) = h2_proxy.records().of(h2_origin.url("/sum"), "request")
+    assert asked.block.endswith(b"\r\n0\r\nX-Sum: 1\r\nTE: gzip\r\n\r\n")
 
 
 def test_what_is_cut_short_says_so(h2_proxy: ProxyProcess, h2_origin: H2Origin) -> None:

@@ -23,6 +23,7 @@ class Ear:
     """A client that notes what it gets."""
 
     is_full = False
+    remarks = ()
 
     def __init__(self) -> None:
         self.heard = b""

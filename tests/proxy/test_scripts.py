@@ -341,6 +341,15 @@ def test_trailers_reach_the_client(scripting: ProxyProcess, origin: RawOrigin) -
     assert scripting.kept(origin.url("/trailers")).block == raw
 
 
+def test_trailers_reach_the_origin(scripting: ProxyProcess, origin: RawOrigin) -> None:
+    with session(scripting, "streams.py") as selected, scripting.connect() as client:
+        head = request("plain", origin.url("/sum"), selected, "Transfer-Encoding: chunked", method="POST")
+        reply = client.ask(head + b"5\r\nscrpt\r\n0\r\nX-Sum: 1\r\n\r\n")
+
+    assert reply.status == 200
+    assert origin.received("/sum").endswith(b"5\r\nscrpt\r\n0\r\nX-Sum: 1\r\n\r\n")
+
+
 def test_a_keep_alive_connection_stays_in_step(scripting: ProxyProcess, origin: RawOrigin) -> None:
     with session(scripting, "changes.py") as selected, scripting.connect() as client:
         seen = [client.ask(request("plain", origin.url(f"/step/{n}"), selected)) for n in range(4)]

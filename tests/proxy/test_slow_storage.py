@@ -45,6 +45,7 @@ class Listener:
     """A client that notes what it gets."""
 
     is_full = False
+    remarks = ()
 
     def __init__(self) -> None:
         self.heard = b""
