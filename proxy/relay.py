@@ -243,6 +243,12 @@ class RelayLayer(layer.Layer):
                 self._connection.linger()
             else:
                 yield commands.CloseConnection(self.context.client)
+        elif self._connection.is_at_end and _is_endless(event.stream):
+            yield commands.CloseConnection(self.context.client)  # it left before this could be known
+
+
+def _is_endless(stream: Stream) -> bool:
+    return stream.exchange is not None and stream.exchange.ends_with_client
 
 
 def _id(stream: Stream | None) -> str:

@@ -212,6 +212,21 @@ def test_a_stream_that_is_reset_is_fetched_to_its_end(h2_proxy: ProxyProcess, se
     assert record.field("WARC-Truncated") is None
 
 
+def test_a_connection_that_its_client_ends_is_left_at_once(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
+    whole, gone = response(page(b"left", 500_000)), threading.Event()
+    secure_origin.script("/left", Send(whole[:1000]), Wait(gone), Send(whole[1000:]))
+    with connect(h2_proxy, secure_origin.authority) as client:
+        left = client.ask(secure_origin.authority, "/left")
+        while not client.answers[left].body:
+            client.step()
+        socket.socket.shutdown(client.stream, socket.SHUT_WR)
+        until(lambda: h2_proxy.status()["orphans"] == 1, what="the proxy to notice")
+        gone.set()
+        record = h2_proxy.awaited(secure_origin.url("/left"), "response")
+
+    assert record.block == whole
+
+
 def test_a_response_that_breaks_off_is_a_reset_stream(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
     whole = response(page(b"broken", 300_000))
     secure_origin.script("/broken", Send(whole[:100_000]), Reset())

@@ -168,6 +168,38 @@ def test_a_client_that_says_no_more_still_gets_its_answer(proxy: ProxyProcess, o
         assert client.is_closed_by_proxy()
 
 
+@pytest.mark.parametrize(
+    ("head", "asks"),
+    [
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", (), id="events"),
+        pytest.param(
+            b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n",
+            ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: eA=="),
+            id="websocket",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_early", [True, False])
+def test_what_has_no_end_of_its_own_ends_with_what_its_client_says(
+    proxy: ProxyProcess, origin: RawOrigin, head: bytes, asks: tuple[str, ...], is_early: bool
+) -> None:
+    """Also when the client was done before anybody knew that there would be no end. The origin stays silent."""
+    gone, never = threading.Event(), threading.Event()
+    origin.script("/endless", *((Wait(gone), Send(head)) if is_early else (Send(head),)), Wait(never))
+    with proxy.connect() as client:
+        client.send(request("plain", origin.url("/endless"), *asks))
+        until(lambda: origin.asked("/endless"), what="the request to reach the origin")
+        if not is_early:
+            client.read_some(10)
+        client.stream.shutdown(socket.SHUT_WR)
+        assert proxy.get(origin.url("/after")).status == 200, "so the FIN has been seen"
+        gone.set()
+        until(lambda: proxy.status()["active_requests"] == 0, what="the origin's connection to be let go")
+    never.set()
+
+    assert proxy.awaited(origin.url("/endless"), "response").block == head
+
+
 def test_half_a_request_is_nothing(proxy: ProxyProcess, origin: RawOrigin) -> None:
     with proxy.connect() as client:
         client.send(f"GET {origin.url('/half')} HTTP/1.1\r\nHost: x".encode())
