@@ -191,6 +191,11 @@ class ProxySettings(Section):
     orphans: int = Field(256, ge=0, description="most fetches of one process that go on without their client")
     keep_alive_seconds: float = Field(30, gt=0, description="how long an idle connection to an origin is kept")
     connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
+    stall_seconds: float = Field(
+        10,
+        ge=0,
+        description="a client that holds up a connection to an origin is cut off when another waits so long; 0 never",
+    )
     queue_length: int = Field(500, ge=1, description="exchanges waiting to be written before clients must wait")
     drain_seconds: float = Field(30, ge=0, description="longest wait at SIGTERM for exchanges in flight")
     retire_seconds: float = Field(

@@ -16,6 +16,7 @@ from proxy.connection import ClientConnection
 from proxy.diskwatch import DiskWatch
 from proxy.parts import Parts
 from proxy.rates import Rates
+from proxy.stalls import Stalls
 
 log = logging.getLogger(__name__)
 
@@ -35,6 +36,7 @@ class Clock:
         self._parts = parts
         self._connections = connections
         self._rates = rates
+        self._stalls = Stalls(parts.services)
         self._disk = DiskWatch(settings.home, settings.archive.min_free_bytes)
         self._task: asyncio.Task[None] | None = None
 
@@ -56,6 +58,7 @@ class Clock:
             now = loop.time()
             for fetch in list(services.active):
                 fetch.tick(now)
+            self._stalls.look(now)
             self._close_idle_clients(now)
             services.pool.close_idle(now - self._keep_alive_seconds)
             self._rates.sample(counts["exchanges"], counts["warc_bytes"])

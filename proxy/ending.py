@@ -81,8 +81,7 @@ class Ending:
         self._note(self._transcript.failure(self._line.origin, failure.logged, failure.annotations), over)
 
     def _log(self, why: str) -> None:
-        url = self._order.session.spec.redaction.url(self._order.url)
-        log.info("%s: %s", url, why, extra=about(self._transcript.id))
+        log.info("%s: %s", self._order.shown_url, why, extra=about(self._transcript.id))
 
     def _note(self, failed: Exchange, over: Callable[[], None]) -> None:
         """A line in the crawl log, unless nothing is kept at all."""

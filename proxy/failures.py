@@ -10,6 +10,7 @@ from archive import crawl_log
 from proxy.addresses import AddressRefused, NameNotFound
 from proxy.deadhosts import DeadHost
 from proxy.egress import EgressFailed
+from proxy.upstream import Crowded
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ def failure_to_connect(error: OSError) -> Failure:
         return Failure(crawl_log.BLOCKED, "private", 403, str(error))
     if isinstance(error, EgressFailed):
         return Failure(crawl_log.CONNECT, "egress", 502, str(error))
+    if isinstance(error, Crowded):
+        return Failure(crawl_log.RUNTIME, "crowded", 503, str(error))
     if isinstance(error, TimeoutError):
         return Failure(crawl_log.CONNECT, "connect-timeout", 504, str(error))
     if isinstance(error, ssl.SSLError):

@@ -140,6 +140,14 @@ class Fetch:
             return self._transcript.request.length > self._settings.spool_bytes
         return self._line.is_full
 
+    @property
+    def held_up_at(self) -> int | None:
+        """How many bytes have passed, both ways, when the client has to take or to send the next; else None."""
+        asks = self.stage is Stage.HEAD and not self.request_is_whole and not self._line.is_full
+        if asks or (self.stage is Stage.BODY and self._delivery.is_full):
+            return self._transcript.request.length + self._transcript.received
+        return None
+
     def client_data(self, data: bytes) -> None:
         """Bytes of a switched protocol."""
         if self._line.is_open and self._switched is not None:
@@ -159,14 +167,17 @@ class Fetch:
             return
         elif not self.request_is_whole:
             self._fail(CLIENT_LEFT)
-        elif self._incoming.is_endless:
-            self._complete("disconnect")
-        elif len(self._services.orphans) >= self._settings.orphans or not self._transcript.keeps:
+        elif self._incoming.is_endless or not self._transcript.keeps or not self._services.takes_orphans:
             self._give_up_orphan()
         else:
             self._bounds.orphaned(self._services.loop.time(), self._transcript.response.length)
             self._services.orphans.add(self)
             self.client_writable()
+
+    def let_client_go(self) -> None:
+        """Go on without the client, who sees the break."""
+        self._delivery.cut()
+        self.client_left()
 
     def _give_up_orphan(self) -> None:
         if self.stage is Stage.BODY:
@@ -265,10 +276,10 @@ class Fetch:
             else:
                 self._read(data)
         except BadMessage as error:
-            log.info("%s: %s", self._url, error, extra=about(self.id))
+            log.info("%s: %s", self.order.shown_url, error, extra=about(self.id))
             self._unreadable(str(error))
         except OSError as error:
-            log.error("%s: the spool failed: %s", self._url, error, extra=about(self.id))
+            log.error("%s: the spool failed: %s", self.order.shown_url, error, extra=about(self.id))
             self._fail(spool_failure(error))
         if self._delivery.is_full:
             self._line.pause()
@@ -388,19 +399,8 @@ class Fetch:
             self._watch.lap(_PHASE_OF[self.stage], self._services.loop.time())
         self.stage = stage
 
-    @property
-    def _url(self) -> str:
-        """For log lines."""
-        return self.order.session.spec.redaction.url(self.order.url)
-
     def _report_slow(self) -> None:
         if self._watch is not None and not self.ends_with_client:
-            head, order = self._incoming.head, self.order
             self._enter(self.stage)
-            self._watch.report(
-                self.id,
-                order.head.method,
-                order.url,
-                head.status if head else None,
-                longer_than=self._settings.slow_seconds,
-            )
+            order, status = self.order, self._incoming.head.status if self._incoming.head else None
+            self._watch.report(self.id, order.head.method, order.url, status, longer_than=self._settings.slow_seconds)

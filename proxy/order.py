@@ -27,3 +27,8 @@ class Order:
     """What the client gets of the whole; None for all of it."""
     earlier: Earlier | None = None
     """The capture that the origin is asked about; None when it is not asked."""
+
+    @property
+    def shown_url(self) -> str:
+        """The URL as log lines may have it."""
+        return self.session.spec.redaction.url(self.url)

@@ -56,6 +56,11 @@ class Services:
     via: bytes = b""
     """A Via header line of ours; empty for none."""
 
+    @property
+    def takes_orphans(self) -> bool:
+        """Whether one more may go on without its client."""
+        return len(self.orphans) < self.settings.orphans
+
     def run(self, steps: Coroutine[None, None, None]) -> None:
         """Take these steps beside the caller's."""
         task = self.loop.create_task(steps)

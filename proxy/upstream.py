@@ -15,6 +15,8 @@ from proxy.egress import Egress
 from proxy.trust import Chain, keep_session
 
 _HIGH_WATER: Final = 1 << 20
+_WAITING_SHARE: Final = 0.9
+"""Of `connect_seconds`, in line for a connection: it ends before they do, so that it is known what took so long."""
 
 
 class Destination(NamedTuple):
@@ -157,6 +159,10 @@ class Upstream(asyncio.Protocol):
             keep_session(self.tls)
 
 
+class Crowded(OSError):
+    """All connections that an origin may get are in use, and none became free in time."""
+
+
 class Opener(Protocol):
     """Who makes new connections."""
 
@@ -164,11 +170,19 @@ class Opener(Protocol):
         """A new connection. Raises OSError, ssl.SSLError or TimeoutError."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Place:
+    """Somebody in line, `since` that loop time."""
+
+    turn: asyncio.Future[None]
+    since: float
+
+
 @dataclass(slots=True)
 class _Host:
     idle: deque[Upstream] = field(default_factory=deque)
     open: int = 0
-    waiting: deque[asyncio.Future[None]] = field(default_factory=deque)
+    waiting: deque[_Place] = field(default_factory=deque)
 
 
 class Pool:
@@ -192,22 +206,36 @@ class Pool:
     async def connect(self, destination: Destination) -> Upstream:
         """A new connection, waiting for a place when the origin has its share already.
 
-        Raises what `Opener.open` raises.
+        Raises Crowded, and what `Opener.open` raises.
         """
+        since = asyncio.get_running_loop().time()
         while (host := self._hosts.setdefault(destination, _Host())).open >= self._settings.connections_per_host:
             if (upstream := self.idle(destination)) is not None:
                 return upstream
             if host.open < self._settings.connections_per_host:
                 break
-            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            host.waiting.append(place)
-            await place
+            await self._turn(destination, host, since)
         host.open += 1
         try:
             return await self._opener.open(destination)
         except BaseException:
             self._gone(destination)
             raise
+
+    async def _turn(self, destination: Destination, host: _Host, since: float) -> None:
+        loop, settings = asyncio.get_running_loop(), self._settings
+        place = _Place(loop.create_future(), since)
+        host.waiting.append(place)
+        patience = since + _WAITING_SHARE * settings.connect_seconds - loop.time()
+        await asyncio.wait([place.turn], timeout=max(0.0, patience))
+        if not place.turn.done():
+            host.waiting.remove(place)
+            raise Crowded(f"all {settings.connections_per_host} connections to {destination.authority} stayed in use")
+
+    def wanted_since(self, time: float) -> set[Destination]:
+        """Origins for whose connections somebody has been waiting since that loop time."""
+        hosts = self._hosts.items()
+        return {origin for origin, host in hosts if any(place.since <= time for place in host.waiting)}
 
     def give_back(self, destination: Destination, upstream: Upstream) -> None:
         """The exchange is over and the connection stands at the border of two messages."""
@@ -244,7 +272,7 @@ class Pool:
     @staticmethod
     def _wake(host: _Host) -> None:
         while host.waiting:
-            place = host.waiting.popleft()
-            if not place.done():
-                place.set_result(None)
+            turn = host.waiting.popleft().turn
+            if not turn.done():
+                turn.set_result(None)
                 return

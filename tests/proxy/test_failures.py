@@ -10,6 +10,7 @@ from proxy.addresses import AddressRefused, NameNotFound
 from proxy.deadhosts import DeadHost
 from proxy.egress import EgressFailed
 from proxy.failures import failure_to_connect
+from proxy.upstream import Crowded
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,7 @@ from proxy.failures import failure_to_connect
         (NameNotFound("no a.example"), -6, "dns", 502),
         (AddressRefused("a.example is at 10.0.0.1"), -5001, "private", 403),
         (EgressFailed("down"), -2, "egress", 502),
+        (Crowded("all 2 are in use"), -5, "crowded", 503),
         (TimeoutError(), -2, "connect-timeout", 504),
         (ssl.SSLError(1, "handshake"), -2, "tls", 502),
         (ConnectionRefusedError(111, "refused"), -2, "refused", 502),

@@ -1,0 +1,77 @@
+"""Clients that hold connections to an origin up, while others wait for one; and waiting in vain."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from odd_responses import page
+from origin import RawOrigin, Send, Wait, response
+from proxy_process import ProxyProcess
+from proxying import crawl_session, request
+from redis_server import RedisServer
+from waiting import until
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory: pytest.TempPathFactory, proxy_redis: RedisServer) -> Iterator[ProxyProcess]:
+    """It has two connections for each origin, and little patience."""
+    settings = {"proxy.connections_per_host": 2, "proxy.stall_seconds": 0.5, "proxy.connect_seconds": 30}
+    with ProxyProcess(tmp_path_factory.mktemp("narrow") / "home", proxy_redis.url, settings) as running:
+        yield running
+
+
+def test_who_takes_nothing_is_cut_off_when_others_wait(narrow: ProxyProcess, origin: RawOrigin) -> None:
+    """And nobody else is: not who waits for the origin itself."""
+    large, late, going = response(page(b"large", 30_000_000)), response(page(b"late", 100_000)), threading.Event()
+    origin.script("/large", Send(large))
+    origin.script("/late", Send(late[:50_000]), Wait(going), Send(late[50_000:]))
+    with narrow.connect() as stalled, narrow.connect() as patient:
+        for client, path in ((stalled, "/large"), (patient, "/late")):
+            client.send(request("plain", origin.url(path)))
+            until(lambda path=path: origin.asked(path), what="the request to reach the origin")
+
+        assert narrow.get(origin.url("/other")).status == 200
+        assert not stalled.read_reply().whole
+        going.set()
+        assert patient.read_reply().whole
+    assert narrow.awaited(origin.url("/large"), "response").block == large
+    assert narrow.awaited(origin.url("/late"), "response").block == late
+
+
+def test_who_sends_nothing_is_cut_off_when_others_wait(narrow: ProxyProcess, origin: RawOrigin) -> None:
+    with ExitStack() as open_clients:
+        for path in ("/upload/1", "/upload/2"):
+            client = open_clients.enter_context(narrow.connect())
+            client.send(request("plain", origin.url(path), "Content-Length: 100", method="POST") + b"begun")
+        until(lambda: origin.connections == 2, what="both connections to be in use")
+
+        assert narrow.get(origin.url("/other")).status == 200
+    assert narrow.records().of(origin.url("/upload/1")) == []
+
+
+def test_who_waits_in_vain_is_told_that_it_was_no_fault_of_the_origin(
+    tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin
+) -> None:
+    never = threading.Event()
+    origin.script("/long", Wait(never), Send(response(b"at last")))
+    settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 1}
+    with (
+        ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as proxy,
+        crawl_session(proxy, tmp_path / "log") as credentials,
+        proxy.connect() as first,
+    ):
+        first.send(request("plain", origin.url("/long"), credentials))
+        until(lambda: origin.asked("/long"), what="the request to reach the origin")
+        refused = proxy.get(origin.url("/other"), credentials)
+        never.set()
+
+        assert first.read_reply().body == b"at last"
+        assert proxy.get(origin.url("/other"), credentials).status == 200
+    assert (refused.status, refused.header("Ghostfleet-Error")) == (503, "-5 crowded")
+    assert refused.header("Retry-After") == "5"
+    assert b"all 1 connections to" in refused.body
+    assert " -5 " in (tmp_path / "log" / "crawl.log").read_text().splitlines()[0]
