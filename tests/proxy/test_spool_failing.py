@@ -10,8 +10,8 @@ from origin import RawOrigin, Send, response
 from proxy_process import ADDRESS, ProxyProcess
 from waiting import until
 
-SIZE = 100_000
-"""More than the spool keeps in memory here, less than what it gathers before it writes."""
+SIZE = 20_000
+"""More than the spool keeps in memory here, less than it gathers before it writes, and few enough to come at once."""
 
 
 def test_an_exchange_ends_when_its_spool_can_not_be_written(tmp_path: Path, redis_url: str) -> None:
