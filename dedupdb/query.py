@@ -136,7 +136,7 @@ def _what(url: str, match_type: str | None) -> tuple[Match, tuple[KeyRange, ...]
         raise QueryError("url", "is missing; give a URL, *.host or url/*")
     if "\0" in url:
         raise QueryError("url", "has a NUL character")
-    bare, meant = _wildcard(url)
+    bare, meant = _wildcard(url) if match_type != "exact" else (url, "exact")
     match = _one_of("matchType", match_type or meant, MATCHES)
     try:
         return cast(Match, match), key_ranges(_absolute(bare), cast(Match, match))
@@ -145,7 +145,10 @@ def _what(url: str, match_type: str | None) -> tuple[Match, tuple[KeyRange, ...]
 
 
 def _wildcard(url: str) -> tuple[str, Match]:
-    """`*.host` asks for a domain and `url*` for a prefix; `*` anywhere else is part of the URL."""
+    """`*.host` asks for a domain and `url*` for a prefix; `*` anywhere else is part of the URL.
+
+    So it is at its ends, too, where matchType=exact says so.
+    """
     if url.startswith("*."):
         return url[2:], "domain"
     if url.endswith("*") and len(url) > 1:

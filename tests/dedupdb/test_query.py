@@ -22,6 +22,7 @@ from dedupdb.query import KeyRange, QueryError, end_of, key_ranges
         ({"url": "urn:view:http://example.org/"}, [("urn:view:http://example.org/", None)]),
         ({"url": "example.org/a*"}, [("org,example)/a", "org,example)/b")]),
         ({"url": "http://example.org/*"}, [("org,example)/", "org,example)0")]),
+        ({"url": "example.org/a*", "matchType": "exact"}, [("org,example)/a*", None)]),
         ({"url": "example.org/a", "matchType": "prefix"}, [("org,example)/a", "org,example)/b")]),
         (
             {"url": "example.org/a", "matchType": "host"},
