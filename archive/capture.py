@@ -186,7 +186,8 @@ class Exchange:
 class Original:
     """An earlier capture that a revisit points to. `record_id` is the bare UUID.
 
-    Where it lies is for logs, and not always known: then `filename` is empty.
+    Where it lies is for logs, and not always known: then `filename` is empty. An original in another archive has no
+    known record id either, and its date is known to the second.
     """
 
     record_id: str
@@ -194,6 +195,8 @@ class Original:
     date: Micros
     filename: str = field(default="", compare=False)
     offset: int = field(default=0, compare=False)
+    archive: str = field(default="", compare=False)
+    """Another archive that holds it, as a URI; empty when it is this one."""
 
     @classmethod
     def of(cls, capture: Capture) -> Self:
@@ -261,6 +264,11 @@ def iso_date(date: Micros) -> str:
     """WARC-Date with six decimals, such as 2026-11-21T08:15:00.000123Z."""
     seconds, micros = divmod(date, 1_000_000)
     return f"{_whole_seconds(seconds)}.{micros:06d}Z"
+
+
+def iso_second(date: Micros) -> str:
+    """WARC-Date of a moment that is known to the second, such as 2026-11-21T08:15:00Z."""
+    return f"{_whole_seconds(date // 1_000_000)}Z"
 
 
 def timestamp14(date: Micros) -> str:

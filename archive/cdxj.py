@@ -12,7 +12,7 @@ the collection, so that the capture index and the dedup store can be rebuilt fro
 | job, page | when known | the job's name; the page visit's id |
 | size, sha256 | always; not on revisits | length and hex SHA-256 of the payload: what dedup decides by |
 | payload_mime | revisits | the payload's media type, since `mime` is then `warc/revisit` |
-| refers_to, refers_to_url, refers_to_date | revisits | the original |
+| refers_to, refers_to_url, refers_to_date | revisits | the original; its id only if it is known |
 | buckets | not the collection's own | dedup buckets that know it as an original |
 | truncated | cut short | WARC-Truncated's reason |
 """
@@ -79,10 +79,9 @@ def line(capture: Capture) -> str:
     if capture.kind == "revisit":
         said += f',"payload_mime":{_text(capture.mime)}'
     if original := capture.refers_to:
-        said += (
-            f',"refers_to":{_text(original.record_id)},"refers_to_url":{_text(original.url)}'
-            f',"refers_to_date":"{iso_date(original.date)}"'
-        )
+        if original.record_id:
+            said += f',"refers_to":{_text(original.record_id)}'
+        said += f',"refers_to_url":{_text(original.url)},"refers_to_date":"{iso_date(original.date)}"'
     for name, value in (
         ("job", capture.job),
         ("page", capture.page_id),

@@ -56,6 +56,8 @@ class _Seen:
     refers_to: str = ""
     refers_to_url: str = ""
     refers_to_date: str = ""
+    container: str = ""
+    """Another archive that has the original, as the revisit says."""
     profile: str = ""
 
     def problem(self, message: str) -> Problem:
@@ -172,6 +174,7 @@ def _remember(record: StoredRecord, measured: Measured) -> _Seen:
         refers_to=bare_id(get("WARC-Refers-To") or ""),
         refers_to_url=get("WARC-Refers-To-Target-URI") or "",
         refers_to_date=get("WARC-Refers-To-Date") or "",
+        container=get("WARC-Refers-To-Container") or "",
         profile=get("WARC-Profile") or "",
     )
 
@@ -202,13 +205,16 @@ def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
 
 
 def _revisit_problems(revisit: _Seen, seen: _FileSet, *, must_be_there: bool) -> Iterator[Problem]:
-    """WARC/1.1 section 6.7: what the revisit names must be there, whole, earlier, and have the same payload."""
+    """WARC/1.1 section 6.7: what the revisit names must be there, whole, earlier, and have the same payload.
+
+    Or elsewhere, if the revisit says so.
+    """
     capture = (revisit.refers_to_url, _date(revisit.refers_to_date))
     original = seen.by_id.get(revisit.refers_to) or seen.by_capture.get(capture)
     if not (revisit.refers_to or revisit.refers_to_url):
         yield revisit.problem("the revisit names no original")
     elif original is None:
-        if must_be_there:
+        if must_be_there and not revisit.container:
             named = revisit.refers_to or f"{revisit.refers_to_url} of {revisit.refers_to_date}"
             yield revisit.problem(f"the original {named} is in none of these files")
     else:

@@ -117,11 +117,9 @@ def line(
     if capture is not None:
         extra |= {"warcFilename": capture.filename, "warcFileOffset": capture.offset}
         if original := capture.refers_to:
-            extra |= {
-                "warcRefersTo": f"urn:uuid:{original.record_id}",
-                "warcRefersToTargetURI": original.url,
-                "warcRefersToDate": iso_date(original.date),
-            }
+            if original.record_id:
+                extra["warcRefersTo"] = f"urn:uuid:{original.record_id}"
+            extra |= {"warcRefersToTargetURI": original.url, "warcRefersToDate": iso_date(original.date)}
     return LogLine(
         time=exchange.started + exchange.duration_ms * 1000,
         code=exchange.outcome if code is None else code,

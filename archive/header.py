@@ -29,6 +29,7 @@ _OWN_FIELDS: Final = frozenset(
         "warc-protocol",
         "warc-record-id",
         "warc-refers-to",
+        "warc-refers-to-container",
         "warc-refers-to-date",
         "warc-refers-to-target-uri",
         "warc-target-uri",

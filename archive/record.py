@@ -13,6 +13,8 @@ Besides the standard's fields these are written, all of them ignored by readers 
 * `WARC-HTTP-Trailer`: a trailer of a response that came by HTTP/2, as `name: value`; what is not printable ASCII, and
   the percent sign, percent-escaped. The block has it too only where HTTP/1.1 has a place for it.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
+* `WARC-Refers-To-Container`: on revisits of an original in another archive, the URI of that archive's index (as
+  proposed and in use, iipc/warc-specifications#111).
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from archive.capture import (
     Message,
     Original,
     iso_date,
+    iso_second,
 )
 from archive.digest import NEW_HASHER, Algorithm, labelled
 from archive.facts import fact
@@ -192,12 +195,22 @@ def _not_modified(
 
 def _reference(profile: str, original: Original) -> str:
     check_values(original.url, original.record_id)
+    if not original.record_id:
+        return _reference_elsewhere(profile, original)
     return (
         f"WARC-Profile: {profile}\r\n"
         f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
         f"WARC-Refers-To-Target-URI: {original.url}\r\n"
         f"WARC-Refers-To-Date: {iso_date(original.date)}\r\n"
     )
+
+
+def _reference_elsewhere(profile: str, original: Original) -> str:
+    """URL and date alone name an original whose id is not known, as WARC/1.1 section 6.7.2 has it."""
+    check_values(original.archive)
+    date = iso_date(original.date) if original.date % 1_000_000 else iso_second(original.date)
+    text = f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {date}\r\n"
+    return text + (field("WARC-Refers-To-Container", original.archive) if original.archive else "")
 
 
 def _request(

@@ -9,7 +9,7 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from archive.capture import Capture, Micros
+from archive.capture import Capture, Micros, iso_second, timestamp14
 from archive.holdings import Holdings
 from archive.reader import StoredRecord
 from archive.settings import Settings
@@ -73,6 +73,10 @@ class Memento:
     close: Callable[[], None]
 
 
+class PayloadElsewhere(Exception):
+    """The capture is here and its payload in another archive: the message says what it is there, and where."""
+
+
 class Archive:
     """Finds and opens mementos. Blocks on disk and database: called from threads."""
 
@@ -84,8 +88,9 @@ class Archive:
         """The nearest capture that can answer; None when there is none.
 
         Raises StorageError when its record is in the storage, and that can't be asked: another capture would be
-        another answer.
+        another answer. Raises PayloadElsewhere when none can whose payload is here.
         """
+        elsewhere: PayloadElsewhere | None = None
         methods = ("GET", "HEAD") if wanted.method == "HEAD" else (wanted.method,)
         for capture in self._index.nearest(
             wanted.collection, wanted.url, wanted.date, methods=methods, limit=_CANDIDATES
@@ -95,12 +100,17 @@ class Archive:
                 continue
             try:
                 memento = self._open(shown, wanted)
+            except PayloadElsewhere as error:
+                elsewhere = elsewhere or error
+                continue
             except (OSError, WarcError, BadMessage) as error:
                 reason = "%s of %s can't be replayed: %s"
                 log.warning(reason, capture.record_id, capture.url, error, extra=about(wanted.exchange))
                 continue
             if memento is not None:
                 return memento
+        if elsewhere is not None:
+            raise elsewhere
         return None
 
     def _shown(self, capture: Capture, wanted: Wanted) -> Capture | None:
@@ -119,6 +129,7 @@ class Archive:
             if capture.kind == "revisit":
                 original = self.original(capture)
                 if original is None:
+                    _check_is_ours(record, capture)
                     raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
                 record.close()
                 record, body = self.record(original), original
@@ -140,9 +151,30 @@ class Archive:
 
     def original(self, capture: Capture) -> Capture | None:
         """The capture that has a revisit's payload; None when the index doesn't know it."""
-        if capture.refers_to is None:
+        named = capture.refers_to
+        if named is None:
             return None
-        return self._index.by_record(capture.collection, capture.refers_to.record_id)
+        if named.record_id:
+            return self._index.by_record(capture.collection, named.record_id)
+        # Named by URL and date alone: in another archive, unless that one's files were added to ours.
+        near = self._index.nearest(capture.collection, named.url, named.date, methods=("GET",), limit=_CANDIDATES)
+        same = (found for found in near if (found.kind, found.url) == ("response", named.url))
+        return next((found for found in same if _is_named(found, capture.digest, named.date)), None)
+
+
+def _is_named(found: Capture, digest: str | None, date: Micros) -> bool:
+    """Whether it is of that second, and has that payload."""
+    return found.timestamp == timestamp14(date) and digest in (None, found.digest)
+
+
+def _check_is_ours(record: StoredRecord, capture: Capture) -> None:
+    """Raises PayloadElsewhere for a revisit that says that its original is in another archive."""
+    archive, named = record.fields.get("WARC-Refers-To-Container"), capture.refers_to
+    if archive and named is not None:
+        raise PayloadElsewhere(
+            f"the capture of {capture.url} of {iso_second(capture.date)} is here, its payload is not: it is that of "
+            f"{named.url} of {iso_second(named.date)} in the archive of {archive}"
+        )
 
 
 def _memento(head: ResponseHead, capture: Capture, length: int, record: StoredRecord, wanted: Wanted) -> Memento | None:

@@ -22,7 +22,7 @@ from proxy.delivery import Client
 from proxy.gate import Gate, Session
 from proxy.http1 import BadMessage, Framing, RequestHead
 from proxy.loglines import about
-from proxy.memento import Archive, Memento, Wanted
+from proxy.memento import Archive, Memento, PayloadElsewhere, Wanted
 
 log = logging.getLogger(__name__)
 
@@ -175,7 +175,9 @@ class Replay:
         except StorageError as error:
             self._unavailable(503, error)
         except CapturesError as error:
-            self._index_failed(error)
+            self._unless_fetched(503, error, "index-away")
+        except PayloadElsewhere as error:
+            self._unless_fetched(404, error, "elsewhere")
         except (OSError, WarcError) as error:
             log.warning("replay of %s broke off: %s", self._wanted.url, error, extra=about(self.id))
         finally:
@@ -184,16 +186,19 @@ class Replay:
                 client.abort()
             self._session.ended()
 
-    def _index_failed(self, error: CapturesError) -> None:
-        """Nobody knows what the archive has: in patch mode it is fetched, which at worst keeps it twice."""
+    def _unless_fetched(self, status: int, error: Exception, word: str) -> None:
+        """Nobody knows what the archive has, or it has no payload: in patch mode it is fetched.
+
+        At worst that keeps it twice.
+        """
         if self._missed is None:
-            self._unavailable(503, error, "index-away")
+            self._unavailable(status, error, word)
             return
-        log.warning("%s is fetched without a look into the archive: %s", self._wanted.url, error, extra=about(self.id))
+        log.warning("%s is fetched, for the archive can't answer: %s", self._wanted.url, error, extra=about(self.id))
         self._miss()
 
     def _unavailable(self, status: int, error: Exception, word: str = "storage-away") -> None:
-        """The archive has it and can't get at it: no 404, and no reason to fetch it anew. Broken off when begun."""
+        """The archive has it and can't get at it: no reason to fetch it anew. Broken off when begun."""
         log.warning("replay of %s: %s", self._wanted.url, error, extra=about(self.id))
         if self._has_begun:
             return

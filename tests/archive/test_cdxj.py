@@ -78,6 +78,12 @@ def test_revisit_is_warc_revisit_in_the_line() -> None:
     assert said["refers_to_date"] == "1970-01-01T00:00:00.000001Z"
 
 
+def test_original_whose_id_is_not_known_has_none_in_the_line() -> None:
+    made = capture(kind="revisit", refers_to=Original("", "http://example.org/", 1_000_000), sha256=None)
+    assert '"refers_to":' not in cdxj.line(made)
+    assert cdxj.parse(cdxj.line(made), made.collection) == made
+
+
 def test_line_of_pywb_is_understood() -> None:
     found = cdxj.parse(
         'org,example)/ 20200101000000 {"url": "http://example.org/", "mime": "text/html", "status": "200", '

@@ -128,7 +128,7 @@ def test_without_its_index_replay_says_so_and_patch_fetches(tmp_path: Path, redi
         assert [reply.status for reply in replies] == [200, 200]
         assert len(origin.asked("/one")) == 1
         assert (away.status, away.header("Ghostfleet-Error")) == (503, "0 index-away")
-        assert f"{origin.url('/one')} is fetched without a look into the archive" in proxy.log.read_text()
+        assert f"{origin.url('/one')} is fetched, for the archive can't answer" in proxy.log.read_text()
         assert proxy.kept(origin.url("/two"))
 
 

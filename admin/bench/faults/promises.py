@@ -66,7 +66,7 @@ def _pairs(case: Case) -> Iterator[str]:
 
 def _revisits(case: Case) -> Iterator[str]:
     for record in case.traces.records:
-        if record.kind != "revisit":
+        if record.kind != "revisit" or record.is_of_another_archive:
             continue
         original = case.original_of(record)
         if original is None:

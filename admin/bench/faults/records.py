@@ -53,6 +53,11 @@ class Stored:
         return "/" + self.url.split("/", 3)[3]
 
     @property
+    def is_of_another_archive(self) -> bool:
+        """Whether it is a revisit of an original elsewhere, which can't be looked for here."""
+        return self.kind == "revisit" and bool(self.field("WARC-Refers-To-Container"))
+
+    @property
     def is_truncated(self) -> bool:
         """Whether the block is shorter than what was sent; a revisit always is."""
         return bool(self.field("WARC-Truncated")) and self.kind != "revisit"
