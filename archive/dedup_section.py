@@ -7,7 +7,9 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
+from archive import cdx_address
 from archive.section import Section
+from archive.sections import NAME_PATTERN
 
 type Match = Literal["digest", "url", "equivalent"]
 type FilterMode = Literal["blacklist", "whitelist"]
@@ -44,6 +46,15 @@ class DedupSettings(Section):
     conditional: bool = Field(
         False, description="ask origins whether a page changed since its last capture; a 304 becomes a revisit"
     )
+    cdx_servers: dict[str, str] = Field(
+        default_factory=dict,
+        description="collection to the CDX server of an archive elsewhere that is asked whether it has a payload of the"
+        " same URL; * is every collection; takes archive.digest sha1",
+    )
+    cdx_seconds: float = Field(
+        2, gt=0, le=20, description="longest wait for CDX servers, for all URLs of a batch together; then written whole"
+    )
+    cdx_connections: int = Field(8, ge=1, le=64, description="most questions of one process to CDX servers at a time")
     claim_seconds: float = Field(30, gt=0, description="a claim of a writer that died expires after this")
     wait_seconds: float = Field(5, gt=0, description="how long to wait for another writer's claim before writing whole")
 
@@ -52,6 +63,15 @@ class DedupSettings(Section):
     def _statuses_are_known(cls, text: str) -> str:
         read_statuses(text)
         return text
+
+    @field_validator("cdx_servers")
+    @classmethod
+    def _servers_can_be_asked(cls, servers: dict[str, str]) -> dict[str, str]:
+        for collection, address in servers.items():
+            if collection != "*" and not re.fullmatch(NAME_PATTERN, collection):
+                raise ValueError(f"{collection[:80]!r} is no collection, and not *")
+            cdx_address.parse(address)
+        return servers
 
     @field_validator("mime_filter")
     @classmethod

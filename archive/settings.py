@@ -17,6 +17,7 @@ from typing import Any, Final
 from pydantic import Field, ValidationError, field_validator
 
 from archive.dedup_section import DedupSettings
+from archive.digest import DEFAULT_ALGORITHM
 from archive.section import Section
 from archive.sections import (
     AdminSettings,
@@ -33,6 +34,8 @@ from archive.sections import (
 ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"
 FILE_NAME: Final = "ghostfleet.toml"
 DEFAULT_HOME: Final = "./ghostfleet-data"
+_WITH_SECRETS: Final = "dedup.cdx_servers"
+"""Its values hold passwords: what is wrong with them is said without showing them."""
 
 
 class SettingsError(ValueError):
@@ -100,11 +103,24 @@ def load(
         _merge(merged, values, where)
     merged["home"] = home
     try:
-        return Settings.model_validate(merged)
+        settings = Settings.model_validate(merged)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
+        if name.startswith(_WITH_SECRETS):
+            raise SettingsError(f"setting {name} can't be used: {first['msg']}") from None
         raise SettingsError(f"setting {name} = {first['input']!r} can't be used: {first['msg']}") from error
+    _check_together(settings)
+    return settings
+
+
+def _check_together(settings: Settings) -> None:
+    """Raises SettingsError for settings that are right by themselves and not together."""
+    if settings.dedup.cdx_servers and settings.archive.digest != DEFAULT_ALGORITHM:
+        raise SettingsError(
+            f"settings archive.digest = {settings.archive.digest!r} and dedup.cdx_servers can't be used together: "
+            f"CDX servers know payloads by SHA-1; set archive.digest to sha1, or ask no CDX server"
+        )
 
 
 def sources(

@@ -8,7 +8,8 @@ The path of one payload and its capture through this room:
    to keep; bytes that another is keeping just now are held. Payloads with buckets of their own are asked for by
    `claim_in.lua`, in the same trip.
    What Redis has lost (`wholeness` tells) `recall` finds in the index, where `originals` knows what a revisit may
-   refer to, and tells Redis again.
+   refer to, and tells Redis again. Where it is set so, `foreign` then looks for what is new in other archives: a
+   `cdx_client` asks their CDX servers in the words of `cdx_lines`.
 2. `claims.Claims.settle`: after the batch is durable, originals become known (`commit.lua`), what failed is given up
    (`release.lua`), the job's counters grow (`tally.lua`), and the captures are announced on a `stream`.
 3. `indexer` takes announcements into the capture index, and looks through the CDXJ `sidecars` for what it missed;

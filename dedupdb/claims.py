@@ -25,7 +25,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import Enum
 from itertools import batched, chain
 from typing import Any, Final
@@ -65,6 +65,10 @@ class Want:
     border: str = ""
     """The URL, or its key, within which alone bytes are the same; empty when they are everywhere."""
     algorithm: str = DEFAULT_ALGORITHM
+    url: str = field(default="", compare=False)
+    """Where they came from, as is `digest` for who asks an archive elsewhere: neither tells these bytes from others."""
+    digest: bytes = field(default=b"", compare=False)
+    """As the record will name it: raw, by `algorithm`."""
 
     @property
     def is_plain(self) -> bool:

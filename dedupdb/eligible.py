@@ -63,17 +63,19 @@ class Eligible:
         buckets: Sequence[tuple[str, str]] = (),
         *,
         algorithm: str = DEFAULT_ALGORITHM,
+        digest: bytes = b"",
     ) -> Want | None:
         """The want for such a payload; None when its buckets (name, and `rw` or `ro`) leave nothing to search.
 
-        Without buckets it is the collection's own.
+        Without buckets it is the collection's own. `digest` is raw, by `algorithm`.
         """
         border = "" if not self._by_url else urls.key(url) if self._by_key else url
         if not buckets:
-            return Want(collection, sha256, length, self._own, (), border, algorithm) if self._own else None
+            own = self._own
+            return Want(collection, sha256, length, own, (), border, algorithm, url, digest) if own else None
         filled = tuple(name for name, mode in buckets if mode == "rw")
         searched = tuple(name for name, mode in buckets if mode != "rw")
-        return Want(collection, sha256, length, filled, searched, border, algorithm)
+        return Want(collection, sha256, length, filled, searched, border, algorithm, url, digest)
 
     def original(self, capture: Capture) -> tuple[Want, Original] | None:
         """What a row of the index makes known: the payload and the buckets it fills; None when nothing."""

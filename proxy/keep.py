@@ -164,6 +164,7 @@ class Keeper:
             digests.payload_length,
             context.buckets,
             algorithm=digests.algorithm,
+            digest=digests.payload,
         )
 
     def _tell_dedup(self, plans: Sequence[Plan]) -> None:

@@ -144,6 +144,10 @@ class Collector:
                 "1 while Redis answers, as of the last batch",
                 int(not ours["dedup_unavailable_because"]),
             ),
+            "foreign_answers": (
+                "1 while the CDX servers of other archives answer, as of the last batch; 1 without any",
+                int(not ours["foreign_unavailable_because"]),
+            ),
             "dedup_in_doubt": ("collections whose originals Redis has lost in part", ours["dedup_in_doubt"]),
             "accepting": ("1 while new work is accepted", int(not facts["closed_because"])),
         }
@@ -155,6 +159,11 @@ class Collector:
             "recalled": ("originals found in the index that Redis had lost", ours["recalled"]),
             "lost": ("exchanges that could not be kept", ours["lost"]),
             "dedup_unavailable": ("times Redis was not to be had", ours["dedup_unavailable"]),
+            "foreign_found": ("originals found by CDX servers of other archives", ours["foreign_found"]),
+            "foreign_unavailable": (
+                "payloads kept whole because a CDX server could not be asked",
+                ours["foreign_unavailable"],
+            ),
             "refused": ("requests refused", ours["refused"]),
             "control_refused": ("commands of clients that may give none", ours["control_refused"]),
             "addon_errors": ("times that addons raised", sum(ours["addon_errors"].values())),

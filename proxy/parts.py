@@ -9,6 +9,7 @@ from typing import Self
 from archive.settings import Settings
 from dedupdb.captures import Captures
 from dedupdb.claims import Claims
+from dedupdb.foreign import Foreign
 from dedupdb.quotas import Quotas
 from dedupdb.recall import Recall
 from proxy.admission import Admission
@@ -39,6 +40,7 @@ class Parts:
     gate: Gate
     claims: Claims
     recall: Recall
+    foreign: Foreign
     keeper: Keeper
     recorder: Recorder
     captures: Captures
@@ -60,8 +62,9 @@ class Parts:
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
         captures = Captures(settings.database_url)
         recall = Recall(claims, captures, settings.dedup)
-        core = OneCore(wanted=settings.proxy.one_core)
-        keeper = Keeper(_for_keeping(settings), recall, process=str(index), apart=core.apart)
+        foreign, core = Foreign(recall, settings.dedup), OneCore(wanted=settings.proxy.one_core)
+        dedup = foreign if foreign.asks else recall
+        keeper = Keeper(_for_keeping(settings), dedup, process=str(index), apart=core.apart)
         active: set[Ongoing] = set()
         recorder = Recorder(settings, keeper, loop, lambda: len(active))
         recorder.after_keep = extensions.kept if extensions is not None else None
@@ -92,7 +95,8 @@ class Parts:
         replayer = Replayer(archive, gate, loop, answer_seconds=patience)
         conditions = Conditions(history, services)
         return cls(
-            gate, claims, recall, keeper, recorder, captures, replayer, opener, services, conditions, extensions, core
+            *(gate, claims, recall, foreign, keeper, recorder, captures),
+            *(replayer, opener, services, conditions, extensions, core),
         )
 
     def close(self) -> None:
@@ -103,6 +107,7 @@ class Parts:
         self.replayer.stop()
         self.conditions.stop()
         self.services.admission.stop()
+        self.foreign.close()
         self.claims.close()
         self.captures.close()
 

@@ -49,6 +49,11 @@ class PywbServer:
         assert self._process is not None
         stop(self._process)
 
+    @property
+    def cdx(self) -> str:
+        """The address of its CDX server for the collection."""
+        return f"http://127.0.0.1:{self._port}/{COLLECTION}/cdx"
+
     def index(self) -> list[dict[str, Any]]:
         """Every line of pywb's own index, as the JSON part with `urlkey` and `timestamp` added."""
         (path,) = self._folder.rglob("*.cdxj")
