@@ -7,6 +7,8 @@ import hashlib
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from archive import cdx_address
 from archive import url as urls
@@ -111,3 +113,23 @@ def test_what_does_not_parse_is_no_capture(line: str | bytes) -> None:
 
     assert found(data + b"\n") is None
     assert found(data + f"\n20240102030405 {B32} {URL}\n".encode()) is not None, "and hides no other"
+
+
+STAMPS = st.from_regex(r"[0-9]{14}([0-9]{3})?", fullmatch=True) | st.text(max_size=20)
+NAMED = st.text(max_size=30).map(lambda rest: f"http://{rest}")
+
+
+@given(STAMPS, st.sampled_from([B32, SHA1.hex(), "-", "sha1:"]), NAMED, st.sampled_from(["", URL, urls.key(URL)]))
+def test_whatever_a_server_says_what_is_found_can_be_written(stamp: str, digest: str, url: str, border: str) -> None:
+    original = found(f"{stamp} {digest} {url}\n".encode("utf-8", "surrogatepass"), want(border=border))
+
+    if original is not None:
+        assert original.url.isprintable()
+        assert " " not in original.url
+        assert 0 < original.date <= now_micros()
+        assert original.date % 1_000_000 == 0
+
+
+@given(st.binary(max_size=300))
+def test_whatever_bytes_a_server_sends_nothing_breaks(data: bytes) -> None:
+    assert found(data) is None

@@ -144,6 +144,20 @@ def test_the_archive_is_in_order(elsewhere: Elsewhere, tmp_path: Path) -> None:
         assert third.get(url, credentials(patching)).body == page(b"/same")
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_pywb_resolves_it_where_it_has_both_archives(elsewhere: Elsewhere, tmp_path: Path) -> None:
+    url = elsewhere.site.origin.url("/same")
+    with RunningProxy(tmp_path / "third", {"dedup.cdx_servers": f"*={elsewhere.cdx}"}) as third:
+        assert third.get(url).whole
+    (line,) = (line for line in third.sidecar_lines() if line["mime"] == "warc/revisit")
+    both = [*files(third.folder()), *files(RunningProxy(elsewhere.folder).folder())]
+
+    with PywbServer(tmp_path / "pywb", [path for path in both if path.suffix == ".gz"]) as pywb:
+        reply = pywb.replay(url, line["timestamp"])
+    assert (reply.status, reply.body) == (200, page(b"/same"))
+
+
 def test_files_of_the_other_archive_that_are_added_resolve_it(elsewhere: Elsewhere, tmp_path: Path) -> None:
     url = elsewhere.site.origin.url("/same")
     with RunningProxy(tmp_path / "third", {"dedup.cdx_servers": f"*={elsewhere.cdx}"}) as third:
