@@ -22,7 +22,7 @@ class CdxAddress:
     path: str
     """Percent-encoded, from the first slash on."""
     parameters: str = field(default="", repr=False)
-    """Sent with every question, before its own; may hold a key."""
+    """Sent with every question; may hold a key."""
     authorization: str = field(default="", repr=False)
     """Value of the Authorization header (RFC 7617); empty without."""
 

@@ -12,7 +12,8 @@ import ssl
 import threading
 import time
 from collections import deque
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from archive.capture import Original, now_micros
@@ -54,17 +55,15 @@ class CdxClient:
 
         `deadline` is of `time.monotonic`. Raises CdxUnavailable.
         """
-        target = cdx_lines.target(self._address, want)
+        target = cdx_lines.target(self._address, want, now_micros())
         while True:
             connection = self._connection()
             is_used = connection.sock is not None
             try:
                 answer = self._ask(connection, target, deadline)
             except TimeoutError as error:
-                connection.close()
                 raise CdxUnavailable("it did not answer in time") from error
             except (OSError, http.client.HTTPException, UnicodeError) as error:
-                connection.close()
                 if is_used:
                     continue  # the server had closed it, as servers do with idle ones
                 raise CdxUnavailable(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
@@ -92,30 +91,38 @@ class CdxClient:
             return http.client.HTTPConnection(host, port)
 
     def _ask(self, connection: http.client.HTTPConnection, target: str, deadline: float) -> bytes:
-        """The lines that are whole. Raises CdxUnavailable, OSError or HTTPException."""
-        connection.timeout = _left(deadline)
-        if connection.sock is None:
-            connection.connect()
-        stream: socket.socket = connection.sock
+        """The lines that are whole. Raises CdxUnavailable, OSError or HTTPException, and the connection is closed."""
+        may_stay = False
+        try:
+            connection.timeout = _left(deadline)
+            if connection.sock is None:
+                connection.connect()
+            stream: socket.socket = connection.sock
+            with self._in_use(stream):
+                stream.settimeout(_left(deadline))
+                connection.request("GET", target, headers=self._headers)
+                with connection.getresponse() as response:
+                    if response.status != 200:
+                        raise _refusal(response.status)
+                    answer = _read(response, stream, deadline)
+                    may_stay = (response.isclosed() or response.length == 0) and not response.will_close
+        finally:
+            if may_stay:
+                self._idle.append(connection)
+            else:
+                connection.close()
+        return answer
+
+    @contextmanager
+    def _in_use(self, stream: socket.socket) -> Iterator[None]:
+        """Within, it can be broken off."""
         with self._lock:
             self._busy.add(stream)
         try:
-            stream.settimeout(_left(deadline))
-            connection.request("GET", target, headers=self._headers)
-            with connection.getresponse() as response:
-                if response.status != 200:
-                    connection.close()
-                    raise _refusal(response.status)
-                answer = _read(response, stream, deadline)
-                may_stay = (response.isclosed() or response.length == 0) and not response.will_close
+            yield
         finally:
             with self._lock:
                 self._busy.discard(stream)
-        if may_stay:
-            self._idle.append(connection)
-        else:
-            connection.close()
-        return answer
 
 
 def _read(response: http.client.HTTPResponse, stream: socket.socket, deadline: float) -> bytes:
@@ -123,6 +130,8 @@ def _read(response: http.client.HTTPResponse, stream: socket.socket, deadline: f
 
     A URL that is cut off would be another URL.
     """
+    if (coding := response.getheader("Content-Encoding", "identity")) != "identity":
+        raise CdxUnavailable(f"it answers in {coding[:40]!r}, which was not asked for")
     is_told = response.chunked or response.length is not None
     answer = bytearray()
     while len(answer) < _MOST_BYTES:

@@ -1,46 +1,51 @@
 """What a CDX server elsewhere is asked about one payload, and which line of its answer is an original. Pure.
 
-Asked is for captures of the URL with the digest: `fl=timestamp,digest,original`, as plain text. pywb, OutbackCDX and
-Wayback's CDX server understand every word of it. A negative limit, for the last captures, would be Wayback's alone:
-pywb and OutbackCDX answer it with nothing. Literals are what all three take for a filter (as part of the field, as
-the whole of it, as a regular expression), so the digest is filtered by in base32, as nearly every archive has it.
+Asked is for the last captures of the URL: `fl=timestamp,digest,original`, as plain text. pywb, OutbackCDX and Wayback's
+CDX server understand every word of it, but not more: a negative limit is Wayback's alone (the others answer it with
+nothing), so the last are those closest to now; and a filter by digest would have to know in which encoding the archive
+has it, for warcprox writes base16 unless it is told otherwise.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Final
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from archive import url as urls
-from archive.capture import Micros, Original, parse_date
+from archive.capture import Micros, Original, parse_date, timestamp14
 from archive.cdx_address import CdxAddress
-from archive.digest import base32
 from archive.digest import parse as parse_digest
 from dedupdb.claims import Want
 
-_LIMIT: Final = 10
+_LIMIT: Final = 20
+"""Of a page that changes to and fro, a capture further back is not found, and its payload kept once more."""
 _TIMESTAMP: Final = re.compile(r"(\d{14})(?:\d{3})?", re.ASCII)
 _ABSOLUTE: Final = re.compile(r"https?://[^/]", re.IGNORECASE)
 
 
-def target(address: CdxAddress, want: Want) -> str:
-    """Path and query to ask for. `want.digest` is a SHA-1."""
+def target(address: CdxAddress, want: Want, now: Micros) -> str:
+    """Path and query to ask for. Of the address's own parameters all that are not ours, and any filters."""
     asked = [
         ("url", want.url),
         ("matchType", "exact"),  # else a * at either end of the URL would ask for many
         ("output", "text"),
         ("fl", "timestamp,digest,original"),
         ("filter", "!mimetype:warc/revisit"),
-        ("filter", f"digest:{base32(want.digest)}"),
+        ("sort", "closest"),
+        ("closest", timestamp14(now)),
         ("limit", str(_LIMIT)),
+        ("gzip", "false"),  # Wayback's would pack its answer whether or not it may
     ]
-    given = f"{address.parameters}&" if address.parameters else ""
-    return f"{address.path}?{given}{urlencode(asked, errors='replace')}"
+    ours = {name for name, _ in asked} - {"filter"}
+    given = [pair for pair in parse_qsl(address.parameters, keep_blank_values=True) if pair[0] not in ours]
+    return f"{address.path}?{urlencode([*given, *asked], errors='replace')}"
 
 
 def original_in(answer: bytes, want: Want, archive: str, now: Micros) -> Original | None:
     """The first capture in the lines that holds these bytes; None when there is none. What can't be read is no capture.
+
+    `want.digest` is a SHA-1, in the lines in base32 or base16, with its label or without.
 
     Its date is known to the second, its record id is not. Where the settings keep dedup within a URL, it is of that.
     """

@@ -42,19 +42,23 @@ def found(answer: str | bytes, asked: Want | None = None) -> Original | None:
     ],
 )
 def test_the_url_arrives_as_it_is(url: str) -> None:
-    asked = urlsplit(target(cdx_address.parse("http://cdx.example.org/web/cdx?key=k"), want(url)))
+    address = cdx_address.parse("http://cdx.example.org/web/cdx?key=k&output=json&filter=status:200")
+    asked = urlsplit(target(address, want(url), parse_date("20260102030405")))
 
     assert asked.path == "/web/cdx"
     assert asked.query.isascii()
     assert parse_qsl(asked.query) == [
         ("key", "k"),
+        ("filter", "status:200"),
         ("url", url.encode("utf-8", "replace").decode()),
         ("matchType", "exact"),
         ("output", "text"),
         ("fl", "timestamp,digest,original"),
         ("filter", "!mimetype:warc/revisit"),
-        ("filter", f"digest:{B32}"),
-        ("limit", "10"),
+        ("sort", "closest"),
+        ("closest", "20260102030405"),
+        ("limit", "20"),
+        ("gzip", "false"),
     ]
 
 

@@ -188,6 +188,7 @@ GARBAGE = bytes(range(256)) * 100
         ([Send(response(b"", b"Location: http://127.0.0.1/", status=b"302 Found"))], "status 302"),
         ([Send(response(b"", status=b"401 Unauthorized"))], "status 401"),
         ([Send(response(b"no such URL", status=b"400 Bad Request"))], "status 400"),
+        ([Send(response(b"\x1f\x8b", b"Content-Encoding: gzip"))], "it answers in 'gzip'"),
         ([Send(GARBAGE), Close()], "BadStatusLine"),
         ([Send(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n"), Close()], "HTTPException"),
         ([Send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + line(1)), Close()], "IncompleteRead"),

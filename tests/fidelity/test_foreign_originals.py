@@ -75,7 +75,9 @@ def elsewhere(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 @pytest.fixture(scope="module")
 def second(elsewhere: Elsewhere, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningProxy]:
     """An archive of its own that asks the first one; it has fetched every page."""
-    settings = {"dedup.cdx_servers": f"default={elsewhere.cdx.replace('http://', 'http://anna:secret@')}?gzip=hidden"}
+    settings = {
+        "dedup.cdx_servers": f"default={elsewhere.cdx.replace('http://', 'http://anna:secret@')}?allowFuzzy=hidden"
+    }
     with RunningProxy(tmp_path_factory.mktemp("second") / "home", settings) as proxy:
         for path in (*STAYING, CHANGED):
             assert proxy.get(elsewhere.site.origin.url(path)).whole
