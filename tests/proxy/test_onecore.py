@@ -83,6 +83,7 @@ def test_both_threads_share_a_core_and_no_other_does() -> None:
         core = OneCore()
         core.tick(loop, writer, 0)
         assert os.sched_getaffinity(loop) == os.sched_getaffinity(writer) == {core.core}
+        assert (os.sched_getscheduler(loop), os.sched_getscheduler(writer)) == (os.SCHED_OTHER, os.SCHED_BATCH)
         assert os.sched_getaffinity(other) == everywhere
         core.tick(loop, writer, SECOND)
         assert os.sched_getaffinity(loop) == {core.core}
