@@ -71,6 +71,7 @@ class OneCore:
         self._stay = Stay()
         self.core: int | None = None
         """The core that they are bound to; None when they are not."""
+        self._is_apart = False
 
     def tick(self, loop_thread: int, writer_thread: int, now: int) -> None:
         """To be called about once a second, at `now` nanoseconds."""
@@ -84,20 +85,25 @@ class OneCore:
                 (_, waited), (ran, _) = _times_of(loop_thread), _times_of(writer_thread)
                 if not self._stay.goes_on(Times(now, waited, ran)):
                     self.core = None
-            self._bind(frozenset((loop_thread, writer_thread)))
+            self._bind(frozenset((loop_thread,) if self._is_apart else (loop_thread, writer_thread)))
         except (OSError, ValueError, IndexError) as error:
             log.info("threads can't be bound to one core: %s", error)
-            self._cores, self.core = frozenset(), None
+            self.core = None
+            with suppress(OSError):
+                self._bind(frozenset())
+            self._cores = frozenset()
 
     def apart(self, job: Job) -> None:
-        """Does a job of the calling thread's that computes for long without the interpreter, on whatever core."""
-        if self.core is None:
-            return job()
-        os.sched_setaffinity(0, self._cores)
+        """Does a job of the writer's that computes for long without the interpreter, on whatever core."""
+        self._is_apart = True
         try:
+            if self.core is not None:
+                os.sched_setaffinity(0, self._cores)
             job()
         finally:
-            os.sched_setaffinity(0, self._cores if self.core is None else (self.core,))
+            self._is_apart = False
+            if self.core is not None:
+                os.sched_setaffinity(0, (self.core,))
 
     def _bind(self, busy: frozenset[int]) -> None:
         """The others too, since a thread begins where its maker is bound."""

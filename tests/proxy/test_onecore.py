@@ -113,20 +113,25 @@ def test_what_takes_long_is_done_on_any_core() -> None:
     everywhere = os.sched_getaffinity(0)
     found: list[set[int]] = []
 
+    def look_after_a_second(core: OneCore, loop: int) -> None:
+        core.tick(loop, threading.get_native_id(), SECOND)
+        found.append(os.sched_getaffinity(0))
+
     def writer() -> None:
         core = OneCore()
         core.apart(lambda: found.append(os.sched_getaffinity(0)))
         with thread() as loop:
             core.tick(loop, threading.get_native_id(), 0)
             core.apart(lambda: found.append(os.sched_getaffinity(0)))
+            core.apart(lambda: look_after_a_second(core, loop))
             with pytest.raises(ValueError, match="broken"):
                 core.apart(_broken)
             found.append(os.sched_getaffinity(0))
             found.append({-1 if core.core is None else core.core})
 
     on_a_thread(threading.Thread(target=writer))
-    assert found[0] == found[1] == everywhere
-    assert found[2] == found[3]
+    assert found[0] == found[1] == found[2] == everywhere
+    assert found[3] == found[4]
 
 
 def _broken() -> None:
@@ -160,7 +165,14 @@ def test_where_there_is_one_core_nothing_is_done() -> None:
 
 @linux
 def test_a_thread_that_has_ended_does_no_harm() -> None:
-    gone = 1 << 30
+    everywhere, gone = os.sched_getaffinity(0), 1 << 30
     core = OneCore()
     core.tick(gone, gone, 0)
     assert core.core is None
+
+    with thread() as loop, thread() as writer:
+        core = OneCore()
+        core.tick(loop, writer, 0)
+        core.tick(loop, gone, SECOND)
+        assert core.core is None
+        assert os.sched_getaffinity(loop) == os.sched_getaffinity(writer) == everywhere
