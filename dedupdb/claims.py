@@ -28,7 +28,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import Enum
 from itertools import batched, chain
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from archive.capture import Capture, Original
 from archive.digest import DEFAULT_ALGORITHM
@@ -39,7 +39,7 @@ from dedupdb.packing import pack_length, pack_original, unpack_original
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
 from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entries
 
-__all__ = ["Claims", "DedupUnavailable", "Tallies", "Verdict", "Want", "mark_key"]
+__all__ = ["Claims", "DedupUnavailable", "Granting", "Tallies", "Verdict", "Want", "mark_key"]
 
 _CLAIM: Final = Script.load("claim.lua")
 _CLAIM_IN: Final = Script.load("claim_in.lua")
@@ -123,6 +123,22 @@ class Verdict(Enum):
     """Ours: keep them whole, then commit or release."""
     HELD = "held"
     """Another claim is alive: wait and ask again, or keep them whole without committing."""
+
+
+class Granting(Protocol):
+    """What keeping takes: `Claims`, or what stands before them."""
+
+    def claim(self, wants: Sequence[Want]) -> list[Original | Verdict]:
+        """One answer for each want."""
+
+    def settle(
+        self,
+        kept: Sequence[tuple[Want, Original]],
+        released: Sequence[Want],
+        captures: Sequence[Capture],
+        tallies: Tallies,
+    ) -> None:
+        """Commit, release, announce and count."""
 
 
 class Claims:

@@ -15,14 +15,14 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from archive import cdx_address
 from archive.capture import Capture, Original
 from archive.dedup_section import DedupSettings
 from archive.digest import DEFAULT_ALGORITHM
 from dedupdb.cdx_client import CdxClient, CdxRefused, CdxUnavailable
-from dedupdb.claims import Tallies, Verdict, Want
+from dedupdb.claims import Granting, Tallies, Verdict, Want
 
 logger = logging.getLogger(__name__)
 
@@ -32,22 +32,6 @@ _PAUSE_SECONDS: Final = 1.0
 _PAUSE_FACTOR: Final = 4.0
 
 type _Question = Future[Original | None]
-
-
-class Granting(Protocol):
-    """The part of `claims.Claims`, or of what stands before them, that is needed here."""
-
-    def claim(self, wants: Sequence[Want]) -> list[Original | Verdict]:
-        """One answer for each want."""
-
-    def settle(
-        self,
-        kept: Sequence[tuple[Want, Original]],
-        released: Sequence[Want],
-        captures: Sequence[Capture],
-        tallies: Tallies,
-    ) -> None:
-        """Commit, release, announce and count."""
 
 
 @dataclass(slots=True)

@@ -10,35 +10,19 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from archive import crawl_log
 from archive.capture import Capture, Exchange, Original
 from archive.dictionary import frame_writer
 from archive.facts import fact
 from archive.settings import Settings
-from dedupdb.claims import DedupUnavailable, Verdict, Want
+from dedupdb.claims import DedupUnavailable, Granting, Verdict, Want
 from dedupdb.eligible import Eligible
 from proxy.onecore import Apart, at_once
 from proxy.plan import Derived, Plan
-from proxy.tallies import Tallies, tallies_of
+from proxy.tallies import tallies_of
 from proxy.writers import Writers
-
-
-class Dedup(Protocol):
-    """The part of `dedupdb.claims.Claims` that keeping needs."""
-
-    def claim(self, wants: Sequence[Want]) -> list[Original | Verdict]:
-        """One answer for each want."""
-
-    def settle(
-        self,
-        kept: Sequence[tuple[Want, Original]],
-        released: Sequence[Want],
-        captures: Sequence[Capture],
-        tallies: Tallies,
-    ) -> None:
-        """Commit, release, announce and count."""
 
 
 @fact(frozen=True, slots=True)
@@ -70,7 +54,7 @@ class Keeper:
     def __init__(
         self,
         settings: Settings,
-        dedup: Dedup | None,
+        dedup: Granting | None,
         *,
         process: str = "0",
         apart: Apart = at_once,
