@@ -11,6 +11,7 @@ The path of one exchange through this room:
    sees to it that no client holds up lines which others wait for.
 4. `incoming` reads the response (`http1` knows how), `spool` keeps and hashes its bytes, `delivery` relays them.
 5. `recorder` hands whole exchanges to its thread; `keep` asks dedup, writes, syncs and announces them in batches.
+   `onecore` has that thread and the event loop's share a core.
 6. `transcript` says what is to be kept, `ending` hands it on; only when it is kept, `delivery` lets the last bytes go.
 
 Behind a 101 `switched` passes bytes both ways; `socketlog` writes down what is said over WebSockets (`frames` reads
