@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from archive.capture import compact_json
+from archive.jsontext import compact_json
 from archive.sections import NAME_PATTERN
 from frontier.job import JobError, Profile, Seed, read_seeds
 from frontier.profile import load_profile, make_profile

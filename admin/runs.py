@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from archive.capture import now_micros, timestamp14
+from archive.dates import now_micros, timestamp14
 
 type Status = Literal["running", "stopped", "limit", "failed", "finished"]
 

@@ -32,7 +32,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from archive import url as urls
-from archive.capture import OWN_BUCKET, Capture, Original, RecordKind, Truncation, iso_date, parse_date, timestamp14
+from archive.capture import OWN_BUCKET, Capture, Original, RecordKind, Truncation
+from archive.dates import iso_date, parse_date, timestamp14
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, as_indexed, hasher, index_text
 from archive.digest import parse as parse_digest
 from archive.message import media_type, parse_fields

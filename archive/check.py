@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from archive import digest as digests
-from archive.capture import Micros, parse_date
+from archive.dates import Micros, parse_date
 from archive.findings import Measured, block_findings, field_findings, length_findings
 from archive.reader import StoredRecord, bare_id, next_record
 from archive.source import Source, WarcError, warc_files

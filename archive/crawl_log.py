@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from archive.capture import Capture, Exchange, Micros, Original, compact_json, iso_date, parse_date
+from archive.capture import Capture, Exchange, Original
+from archive.dates import Micros, iso_date, parse_date
 from archive.digest import labelled
+from archive.jsontext import compact_json
 from archive.openfile import write_all
 
 UNTRIED: Final = 0

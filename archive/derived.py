@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from archive import url as urls
-from archive.capture import Body, Capture, Context, Message, Micros, Origin, Truncation
+from archive.capture import Body, Capture, Context, Message, Origin, Truncation
+from archive.dates import Micros
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, labelled
 from archive.header import check_values, extra_fields, field, job_fields, origin_fields, target_fields, whole_header
 from archive.incompressible import is_incompressible

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from archive.capture import IDENTICAL_PAYLOAD, SERVER_NOT_MODIFIED, parse_date
+from archive.capture import IDENTICAL_PAYLOAD, SERVER_NOT_MODIFIED
+from archive.dates import parse_date
 from archive.digest import Hasher, hasher, labelled, parse
 from archive.message import Dechunker
 from archive.reader import StoredRecord

@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import quote
 
-from archive.capture import Context, Micros, Origin, Trailers, iso_date
+from archive.capture import Context, Origin, Trailers
+from archive.dates import Micros, iso_date
 
 _TOKEN: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.!#$%&'*+^`|~")
 _AS_THEY_ARE: Final = bytes(set(range(0x20, 0x7F)) - set(b"%"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from archive.capture import Micros, parse_date
+from archive.dates import Micros, parse_date
 from archive.message import Fields, Head, dechunk, end_of_head, end_of_http_head, parse_head
 from archive.record import RECORD_END
 from archive.source import READ_SIZE, Source, WarcError, open_either

@@ -34,9 +34,8 @@ from archive.capture import (
     Exchange,
     Message,
     Original,
-    iso_date,
-    iso_second,
 )
+from archive.dates import iso_date, iso_second
 from archive.digest import NEW_HASHER, Algorithm, labelled
 from archive.facts import fact
 from archive.header import (

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
-from archive.capture import iso_date, now_micros
+from archive.dates import iso_date, now_micros
 from archive.place import SIDECAR_SUFFIX, Place, closed
 from archive.settings import Settings
 from archive.storage import Stopped, Storage, StorageConflict, StorageError

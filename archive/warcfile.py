@@ -23,7 +23,8 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from archive.capture import Capture, now_micros
+from archive.capture import Capture
+from archive.dates import now_micros
 from archive.dictionary import frame_writer
 from archive.openfile import OpenFile
 from archive.place import Place

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from archive.capture import Message, Micros, iso_date
+from archive.capture import Message
+from archive.dates import Micros, iso_date
 from archive.header import check_values, field, whole_header
 from archive.record import Record, digest_of
 from archive.settings import Settings

@@ -19,7 +19,7 @@ from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
 
-from archive.capture import now_micros
+from archive.dates import now_micros
 from archive.settings import Settings
 from browsers import verdict
 from browsers.browser import Browser, BrowserDown

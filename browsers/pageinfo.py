@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from archive.capture import Micros, compact_json, iso_date
+from archive.dates import Micros, iso_date
+from archive.jsontext import compact_json
 from archive.url import UrlError, canonical
 from browsers import html, render
 from browsers.found import Found

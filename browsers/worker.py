@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from archive import crawl_log
-from archive.capture import compact_json, now_micros
 from archive.crawl_log import CrawlLog, LogLine
+from archive.dates import now_micros
+from archive.jsontext import compact_json
 from archive.settings import Settings
 from browsers.choice import wants_ghost
 from browsers.heartbeat import Heartbeat

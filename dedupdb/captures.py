@@ -16,7 +16,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select, tuple_
 
 from archive import url as urls
-from archive.capture import Capture, Micros, RecordKind
+from archive.capture import Capture, RecordKind
+from archive.dates import Micros
 from dedupdb.query import KeyRange, Query
 from dedupdb.schema import (
     CAPTURES,

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from archive.capture import Original, now_micros
+from archive.capture import Original
 from archive.cdx_address import CdxAddress
+from archive.dates import now_micros
 from dedupdb import cdx_lines
 from dedupdb.claims import Want
 

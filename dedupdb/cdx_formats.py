@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from archive import cdxj
-from archive.capture import Capture, compact_json
+from archive.capture import Capture
+from archive.jsontext import compact_json
 from dedupdb.filters import FIELDS, FilterError, field_name
 from dedupdb.query import QueryError
 

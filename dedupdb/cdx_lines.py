@@ -13,8 +13,9 @@ from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
 from archive import url as urls
-from archive.capture import Micros, Original, parse_date, timestamp14
+from archive.capture import Original
 from archive.cdx_address import CdxAddress
+from archive.dates import Micros, parse_date, timestamp14
 from archive.digest import parse as parse_digest
 from dedupdb.claims import Want
 

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Final
 
 from archive import url as urls
-from archive.capture import OWN_BUCKET, Capture, Micros, Original
+from archive.capture import OWN_BUCKET, Capture, Original
+from archive.dates import Micros
 from archive.dedup_section import DedupSettings, read_statuses
 from archive.digest import DEFAULT_ALGORITHM, algorithm_of
 from archive.record import UNKNOWN_MIME

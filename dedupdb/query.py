@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, cast, get_args
 
 from archive import url as urls
-from archive.capture import Capture, Micros, parse_date
+from archive.capture import Capture
+from archive.dates import Micros, parse_date
 from dedupdb import filters
 from dedupdb.filters import Filter, FilterError
 

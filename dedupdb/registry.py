@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Final, Self
 
-from archive.capture import compact_json
+from archive.jsontext import compact_json
 from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
 
 log = logging.getLogger(__name__)

@@ -35,7 +35,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from archive.capture import OWN_BUCKET, Capture, Original, compact_json
+from archive.capture import OWN_BUCKET, Capture, Original
+from archive.jsontext import compact_json
 
 METADATA: Final = MetaData()
 # Keys sort by bytes, as CDX files do; that is SQLite's own order, and PostgreSQL's only in the "C" collation.

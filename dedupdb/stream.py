@@ -16,7 +16,8 @@ from itertools import batched
 from operator import attrgetter
 from typing import Any, Final
 
-from archive.capture import Capture, Original, compact_json
+from archive.capture import Capture, Original
+from archive.jsontext import compact_json
 
 STREAM: Final = "gf:captures"
 FIELD: Final = b"c"

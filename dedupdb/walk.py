@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Engine, Row, Select, select, tuple_
 
-from archive.capture import Micros
+from archive.dates import Micros
 from dedupdb.query import KeyRange
 from dedupdb.schema import CAPTURES, reading
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from archive.capture import compact_json
+from archive.jsontext import compact_json
 from frontier.scope import Accepted, Decision, Rejected
 
 _NOTED_LINKS: Final = 1000

@@ -8,7 +8,7 @@ from typing import Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from archive.capture import Micros, now_micros
+from archive.dates import Micros, now_micros
 from archive.sections import NAME_PATTERN
 from archive.url import UrlError, canonical
 

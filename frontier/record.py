@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from archive.capture import compact_json
+from archive.jsontext import compact_json
 from frontier.lease import Lease
 from frontier.politeness import Step
 from frontier.scope import Candidate, Priority

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final
 
-from archive.capture import now_micros
+from archive.dates import now_micros
 from proxy.dns import Answer, only_nameserver
 from proxy.hostpatterns import ByHost
 from proxy.remembered import Remembered

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from archive import crawl_log
-from archive.capture import Exchange, Micros
+from archive.capture import Exchange
+from archive.dates import Micros
 from proxy.gate import Session
 from proxy.http1 import Framing, RequestHead
 from proxy.policy import Policy

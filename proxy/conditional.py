@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final
 
-from archive.capture import now_micros
+from archive.dates import now_micros
 from proxy import heads
 from proxy.delivery import Client
 from proxy.exchanging import Exchanging

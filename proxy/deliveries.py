@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archive.capture import Micros
+from archive.dates import Micros
 from proxy.delivery import Client, Delivery
 from proxy.order import Order
 from proxy.slices import SliceDelivery

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from archive.capture import Micros, timestamp14
+from archive.dates import Micros, timestamp14
 
 CONTENT_TYPE: Final = "text/dns"
 _RESOLV_CONF: Final = Path("/etc/resolv.conf")

@@ -9,7 +9,8 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from archive.capture import Capture, Micros, iso_second, timestamp14
+from archive.capture import Capture
+from archive.dates import Micros, iso_second, timestamp14
 from archive.holdings import Holdings
 from archive.reader import StoredRecord
 from archive.settings import Settings

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from archive import crawl_log, record
-from archive.capture import Body, Capture, Context, Exchange, Micros, Origin, Original, Truncation
+from archive.capture import Body, Capture, Context, Exchange, Origin, Original, Truncation
+from archive.dates import Micros
 from archive.derived import ResourceKind, resource_record
 from archive.digest import Algorithm
 from dedupdb.claims import Want

@@ -14,7 +14,8 @@ import hashlib
 import ssl
 from typing import Final, Protocol
 
-from archive.capture import Body, Capture, Context, Origin, now_micros
+from archive.capture import Body, Capture, Context, Origin
+from archive.dates import now_micros
 from proxy.dns import CONTENT_TYPE, Answer
 from proxy.keep import Kept, Lost
 from proxy.plan import Derived

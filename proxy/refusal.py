@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from archive.capture import parse_date
+from archive.dates import parse_date
 from archive.sections import NAME_PATTERN
 
 _NAME: Final = re.compile(NAME_PATTERN)

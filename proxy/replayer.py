@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from archive.capture import Micros, parse_date
+from archive.dates import Micros, parse_date
 from archive.holdings import StorageError
 from archive.source import WarcError
 from dedupdb.captures import CapturesError

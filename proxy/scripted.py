@@ -24,7 +24,7 @@ from mitmproxy.proxy.layers.http._base import HttpEvent
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from archive import crawl_log
-from archive.capture import now_micros
+from archive.dates import now_micros
 from proxy.answer import TrailerReader
 from proxy.asking import Asking
 from proxy.delivery import Client

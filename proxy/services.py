@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from archive.capture import Micros
+from archive.dates import Micros
 from archive.digest import Algorithm
 from archive.sections import ProxySettings
 from proxy.admission import Admission

@@ -29,7 +29,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from archive.capture import Context, Truncation, compact_json, iso_date, now_micros
+from archive.capture import Context, Truncation
+from archive.dates import iso_date, now_micros
+from archive.jsontext import compact_json
 from archive.sections import ProxySettings
 from proxy.frames import CLOSE, TEXT, Deflate, FrameReader, Inflater, SocketMessage
 from proxy.gate import Session

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from archive.capture import Context, Micros, Truncation
+from archive.capture import Context, Truncation
+from archive.dates import Micros
 from proxy.gate import Session
 from proxy.keep import Kept, Lost
 from proxy.loglines import about

@@ -10,7 +10,8 @@ import logging
 from collections.abc import Callable
 from typing import Final
 
-from archive.capture import Exchange, Truncation, now_micros
+from archive.capture import Exchange, Truncation
+from archive.dates import now_micros
 from proxy.delivery import Delivery
 from proxy.frames import agreed_deflate
 from proxy.http1 import ResponseHead

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from archive.capture import Micros, iso_date
+from archive.dates import Micros, iso_date
 from proxy.delivery import Client, Delivery
 from proxy.http1 import Framing, RequestHead, ResponseHead
 from proxy.keep import Kept

@@ -7,7 +7,8 @@ from dataclasses import replace
 from os import urandom
 from pathlib import Path
 
-from archive.capture import Exchange, Origin, ResponseForm, Truncation, now_micros
+from archive.capture import Exchange, Origin, ResponseForm, Truncation
+from archive.dates import now_micros
 from archive.digest import Algorithm
 from archive.incompressible import is_incompressible
 from archive.sections import ProxySettings

@@ -7,7 +7,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Final
 
-from archive.capture import Body, Context, now_micros
+from archive.capture import Body, Context
+from archive.dates import now_micros
 from archive.derived import ResourceKind
 from proxy import heads
 from proxy.bodyreader import BodyReader

@@ -6,7 +6,8 @@ import hashlib
 from typing import Any
 
 from archive import url as urls
-from archive.capture import Capture, parse_date
+from archive.capture import Capture
+from archive.dates import parse_date
 
 
 def capture(url: str = "http://example.org/", date: str = "20260102030405", **changed: Any) -> Capture:

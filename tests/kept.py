@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original, now_micros
+from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
+from archive.dates import now_micros
 from archive.record import exchange_records
 from archive.warcfile import WarcWriter
 

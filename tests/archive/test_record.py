@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from exchanges import DATE, HTML, digest, digests, exchange, fields, message, request, response, sha1
 
-from archive.capture import Context, Digests, Exchange, Origin, Original, iso_date
+from archive.capture import Context, Digests, Exchange, Origin, Original
+from archive.dates import iso_date
 from archive.digest import Algorithm
 from archive.record import Record, exchange_records, new_id, parse_buckets
 

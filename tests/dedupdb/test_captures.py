@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from postgres_server import PostgresServer
 from sqlalchemy import Connection, Engine, text
 
-from archive.capture import Capture, Original, parse_date
+from archive.capture import Capture, Original
+from archive.dates import parse_date
 from dedupdb import query as queries
 from dedupdb.captures import Captures, CapturesError, Position, SearchTimeout
 from dedupdb.query import KeyRange

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from archive import cdx_address
 from archive import url as urls
-from archive.capture import Original, now_micros, parse_date
+from archive.capture import Original
+from archive.dates import now_micros, parse_date
 from dedupdb.cdx_lines import original_in, target
 from dedupdb.claims import Want
 

@@ -31,7 +31,8 @@ from origin import (
 )
 from redis_server import RedisServer
 
-from archive.capture import Original, parse_date
+from archive.capture import Original
+from archive.dates import parse_date
 from archive.dedup_section import DedupSettings
 from dedupdb import foreign as foreigns
 from dedupdb.claims import Claims, DedupUnavailable, Verdict, Want

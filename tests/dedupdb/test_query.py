@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archive import url as urls
-from archive.capture import iso_date, parse_date
+from archive.dates import iso_date, parse_date
 from dedupdb import query as queries
 from dedupdb.query import KeyRange, QueryError, end_of, key_ranges
 

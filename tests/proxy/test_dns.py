@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archive.capture import parse_date
+from archive.dates import parse_date
 from proxy.dns import Answer, only_nameserver
 
 

@@ -1,0 +1,9 @@
+"""archive/jsontext.py: JSON on one line."""
+
+from __future__ import annotations
+
+from archive.jsontext import compact_json
+
+
+def test_json_is_on_one_line_and_readable() -> None:
+    assert compact_json({"a": ["é", 1]}) == '{"a":["é",1]}'
