@@ -48,12 +48,7 @@ def resource_record(
     check_values(url, content_type, context.page_id or "", context.job or "", concurrent_to or "")
     header = target_fields(url, date, warcinfo_id) + (origin_fields(origin) if origin else "")
     header += job_fields(context) + extra_fields(tuple(fields))
-    if concurrent_to:
-        header += field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>")
-    if truncated:
-        header += field("WARC-Truncated", truncated)
-    if kind != "metadata":
-        header += field("WARC-Payload-Digest", digest)
+    header += _said_of_it(concurrent_to, truncated, digest if kind != "metadata" else None)
     mime = media_type(content_type) or UNKNOWN_MIME
     line = Capture(
         collection=context.collection, key=urls.key(url), date=date, url=url, mime=mime, status=None,
@@ -63,3 +58,10 @@ def resource_record(
     )  # fmt: skip
     whole = whole_header(kind, record_id, header, digest, content_type, body.length)
     return Record(kind, record_id, warcinfo_id, whole, Message(b"", body), is_incompressible(mime, None), line)
+
+
+def _said_of_it(concurrent_to: str | None, truncated: Truncation | None, digest: str | None) -> str:
+    """Header fields that not every record has."""
+    header = field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>") if concurrent_to else ""
+    header += field("WARC-Truncated", truncated) if truncated else ""
+    return header + (field("WARC-Payload-Digest", digest) if digest else "")

@@ -14,6 +14,7 @@ from proxy.keep import Kept, Lost
 from proxy.line import Line
 from proxy.loglines import about
 from proxy.order import Order
+from proxy.progress import Progress, Stage
 from proxy.recorded import with_trailers
 from proxy.refusal import Refused
 from proxy.services import Services
@@ -23,15 +24,27 @@ log = logging.getLogger(__name__)
 
 
 class Ending:
-    """Of one exchange: one of its methods is called, once; `over` is called when nothing more will happen."""
+    """Of one exchange, which ends once: of two that end it, the first has its way.
 
-    __slots__ = ("_delivery", "_line", "_order", "_services", "_transcript")
+    `over` is called when nothing more will happen.
+    """
 
-    def __init__(self, order: Order, transcript: Transcript, line: Line, delivery: Delivery, services: Services):
+    __slots__ = ("_delivery", "_line", "_order", "_progress", "_services", "_transcript")
+
+    def __init__(
+        self,
+        order: Order,
+        transcript: Transcript,
+        line: Line,
+        delivery: Delivery,
+        progress: Progress,
+        services: Services,
+    ) -> None:
         self._order = order
         self._transcript = transcript
         self._line = line
         self._delivery = delivery
+        self._progress = progress
         self._services = services
 
     def whole(self, head: ResponseHead, truncated: Truncation | None, doubt: str, over: Callable[[], None]) -> None:
@@ -46,7 +59,7 @@ class Ending:
         try:
             exchange = self._transcript.exchange(head, self._line.origin, truncated, doubt)
         except OSError as error:  # the last of the body waits in memory for a disk that is full
-            self.failed(spool_failure(error), over)
+            self._fail(spool_failure(error), over)
             return
         trailers, remarks = self._line.trailers, self._delivery.remarks
         if trailers or remarks:
@@ -55,16 +68,19 @@ class Ending:
 
     def failed(self, failure: Failure, over: Callable[[], None]) -> None:
         """Nothing to keep: a line in the crawl log, and an answer that says why."""
-        self._log(f"{failure.code} {failure.word} {failure.detail}".rstrip())
-        text = f"ghostfleet could not fetch {self._order.url}: {failure.detail or failure.word}\n"
-        self._refuse(failure, text, "", over)
+        if self._begins():
+            self._fail(failure, over)
 
     def turned_away(self, refused: Refused, over: Callable[[], None]) -> None:
         """It was not to be fetched."""
-        self._refuse(Failure(refused.code, refused.word, refused.status), f"{refused}\n", refused.extra, over)
+        if self._begins():
+            failure = Failure(refused.code, refused.word, refused.status)
+            self._refuse(failure, f"{refused}\n", refused.extra, over)
 
     def unreadable(self, raw: bytes, why: str, failure: Failure, over: Callable[[], None]) -> None:
         """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
+        if not self._begins():
+            return
         self._order.session.note_failure(failure.code)
         self._log(f"{failure.code} {failure.word} {why}")
         text = f"ghostfleet could not understand {self._order.url}: {why}; {len(raw)} bytes came\n"
@@ -74,6 +90,19 @@ class Ending:
         except OSError:
             exchange = self._transcript.failure(self._line.origin, crawl_log.RUNTIME, ("spool",))
         self._note(exchange, over)
+
+    def _begins(self) -> bool:
+        """Whether nobody has ended it before."""
+        if self._progress.is_ending:
+            return False
+        self._progress.enter(Stage.KEEPING)
+        self._line.hang_up()
+        return True
+
+    def _fail(self, failure: Failure, over: Callable[[], None]) -> None:
+        self._log(f"{failure.code} {failure.word} {failure.detail}".rstrip())
+        text = f"ghostfleet could not fetch {self._order.url}: {failure.detail or failure.word}\n"
+        self._refuse(failure, text, "", over)
 
     def _refuse(self, failure: Failure, text: str, extra: str, over: Callable[[], None]) -> None:
         self._order.session.note_failure(failure.code)

@@ -3,20 +3,17 @@
 The response is relayed as it comes, but its last bytes are held until the recorder says that the records are
 durable. A client that leaves does not end the fetch. Everything here runs on the event loop's thread.
 
-`transcript` is what passes and what of it is kept, `line` the connection to the origin, `incoming` reads the response,
-`delivery` is the client's side, `bounds` says how long it may take, `switched` what happens behind a 101, `ending` what
-happens at the end.
+`transcript` is what passes and what of it is kept, `line` the connection to the origin, `approach` the way to it,
+`outgoing` passes the request's body on, `incoming` reads the response, `delivery` is the client's side, `progress` says
+how far it has come and how long it may take, `switched` what happens behind a 101, `ending` what happens at the end.
 """
 
 from __future__ import annotations
 
 import logging
-from enum import Enum
-from typing import Final
 
 from archive.capture import Truncation
-from proxy.bodyreader import BodyReader
-from proxy.bounds import Bounds
+from proxy.approach import Approach
 from proxy.deliveries import delivery_of
 from proxy.delivery import Client
 from proxy.ending import Ending
@@ -29,39 +26,22 @@ from proxy.failures import (
     STOPPING,
     TIMEOUT,
     Failure,
-    failure_to_connect,
     spool_failure,
 )
 from proxy.http1 import BadMessage, ResponseHead
 from proxy.incoming import Incoming
-from proxy.leave import Leave
 from proxy.line import Line
 from proxy.loglines import about
 from proxy.order import Order
+from proxy.outgoing import Outgoing
+from proxy.progress import Progress, Stage
 from proxy.refusal import Refused
 from proxy.services import Services
-from proxy.slow import Stopwatch
 from proxy.switched import Switched
 from proxy.transcript import Transcript
 from proxy.upstream import Upstream
 
 log = logging.getLogger(__name__)
-
-_BACK_PRESSURE_SECONDS: Final = 0.05
-
-
-class Stage(Enum):
-    """How far an exchange has come."""
-
-    CONNECTING = "connecting"
-    HEAD = "head"
-    BODY = "body"
-    UPGRADED = "upgraded"
-    KEEPING = "keeping"
-    OVER = "over"
-
-
-_PHASE_OF: Final = dict(zip(Stage, ("connect", "first_byte", "body", "body", "keep", "keep"), strict=True))
 
 
 class Fetch:
@@ -70,7 +50,6 @@ class Fetch:
     def __init__(self, order: Order, client: Client, services: Services) -> None:
         settings = services.settings
         self.order = order
-        self.stage = Stage.CONNECTING
         self._services = services
         self._settings = settings
         self._transcript = Transcript(order, settings, services.spool_folder, services.digest, services.loop.time)
@@ -78,9 +57,7 @@ class Fetch:
         self.started = self._transcript.started
         self._delivery = delivery_of(order, client, self.started, services.via)
         self._line = Line(order, services.pool)
-        self._request_reader = BodyReader(
-            order.framing, order.length, self._transcript.request.add_payload, strict=True
-        )
+        self._outgoing = Outgoing(order, self._transcript.request, self._line, settings.spool_bytes)
         self._incoming = Incoming(
             order.head.method,
             self._transcript.response,
@@ -88,12 +65,11 @@ class Fetch:
             settings.max_head_bytes,
             may_be_simple=order.destination.port == (443 if order.destination.tls else 80),
         )
-        self._ending = Ending(order, self._transcript, self._line, self._delivery, services)
         self._switched: Switched | None = None
-        self._leave: Leave | None = None
-        began = self._transcript.began
-        self._bounds = Bounds(settings, began)
-        self._watch = Stopwatch(began) if settings.slow_seconds else None
+        self._progress = Progress(settings, self._transcript.began, services.loop.time)
+        keeps = self._transcript.keeps
+        self._approach = Approach(order, self._line, self._delivery, self._progress, services, keeps=keeps)
+        self._ending = Ending(order, self._transcript, self._line, self._delivery, self._progress, services)
 
     # -- from the client ------------------------------------------------------------------------------------------
 
@@ -101,50 +77,37 @@ class Fetch:
         """Send the request, over a kept connection if there is one; wait while the writer is behind."""
         self._services.active.add(self)
         self.order.session.began()
-        if self.order.policy.refusal is not None:
-            self._turn_away(self.order.policy.refusal)
-        elif self.order.policy.limits:
-            self._services.run(self._ask_leave())
-        else:
-            self._dispatch()
+        self._approach.begin(self)
 
     def request_data(self, data: bytes) -> int:
         """The next bytes of the request's body; how many of them belong to it. Raises BadMessage, OSError."""
-        taken = self._request_reader.feed(data)
-        if self._request_reader.broken:
-            raise BadMessage(self._request_reader.broken)
-        if self.stage in (Stage.KEEPING, Stage.OVER):
-            return taken  # the origin has answered without waiting for these
-        piece = data[:taken]
-        self._transcript.request.add(piece)
-        if self._line.is_open:
-            self._line.write(piece)
-            if self.stage is Stage.HEAD:
-                self._wait_at_most(self._settings.first_byte_seconds)
+        taken = self._outgoing.measure(data)
+        if not self._progress.is_ending:  # otherwise the origin has answered without waiting for these
+            self._outgoing.pass_on(data[:taken])
+            if self._line.is_open and self._progress.stage is Stage.HEAD:
+                self._progress.wait_at_most(self._settings.first_byte_seconds)
         return taken
 
     @property
     def request_is_whole(self) -> bool:
         """Whether the request's last byte is here."""
-        return self._request_reader.done
+        return self._outgoing.is_whole
 
     @property
     def ends_with_client(self) -> bool:
         """Whether there is no end but the client's leaving: a stream of events, a switched protocol."""
-        return self._incoming.is_endless or self.stage is Stage.UPGRADED
+        return self._incoming.is_endless or self._progress.stage is Stage.UPGRADED
 
     @property
     def wants_no_more(self) -> bool:
         """Whether the client must stop sending for now: nobody takes the bytes yet."""
-        if not self._line.is_open:
-            return self._transcript.request.length > self._settings.spool_bytes
-        return self._line.is_full
+        return self._outgoing.is_backed_up
 
     @property
     def held_up_at(self) -> int | None:
         """How many bytes have passed, both ways, when the client has to take or to send the next; else None."""
-        asks = self.stage is Stage.HEAD and not self.request_is_whole and not self._line.is_full
-        if asks or (self.stage is Stage.BODY and self._delivery.is_full):
+        asks = self._progress.stage is Stage.HEAD and not self.request_is_whole and not self._line.is_full
+        if asks or (self._progress.stage is Stage.BODY and self._delivery.is_full):
             return self._transcript.request.length + self._transcript.received
         return None
 
@@ -161,106 +124,62 @@ class Fetch:
     def client_left(self) -> None:
         """The client is gone. A whole request is fetched to its end all the same, within the limits of orphans."""
         self._delivery.leave()
-        if self.stage is Stage.UPGRADED:
+        if self._progress.stage is Stage.UPGRADED:
             self._end_switched(None)
-        elif self.stage in (Stage.KEEPING, Stage.OVER):
+        elif self._progress.is_ending:
             return
         elif not self.request_is_whole:
-            self._fail(CLIENT_LEFT)
-        elif self._incoming.is_endless or not self._transcript.keeps or not self._services.takes_orphans:
-            self._give_up_orphan()
-        else:
-            self._bounds.orphaned(self._services.loop.time(), self._transcript.response.length)
+            self.fail(CLIENT_LEFT)
+        elif self._transcript.keeps and not self._incoming.is_endless and self._services.takes_orphans:
+            self._progress.bounds.orphaned(self._services.loop.time(), self._transcript.response.length)
             self._services.orphans.add(self)
             self.client_writable()
+        elif self._progress.stage is Stage.BODY:
+            self._complete("disconnect")
+        else:
+            self.fail(CLIENT_LEFT)
 
     def let_client_go(self) -> None:
         """Go on without the client, who sees the break."""
         self._delivery.cut()
         self.client_left()
 
-    def _give_up_orphan(self) -> None:
-        if self.stage is Stage.BODY:
-            self._complete("disconnect")
-        else:
-            self._fail(CLIENT_LEFT)
-
     # -- from the clock -------------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> None:
         """End the exchange when one of its deadlines has passed."""
-        if self.stage is Stage.BODY and self._delivery.is_full:
-            self._bounds.wait(now, self._settings.idle_seconds)  # the silence is the client's: we paused the origin
-        if self._switched is not None and self.stage is Stage.UPGRADED:
+        if self._progress.stage is Stage.BODY and self._delivery.is_full:
+            # the silence is the client's: we paused the origin
+            self._progress.wait_at_most(self._settings.idle_seconds)
+        if self._switched is not None and self._progress.stage is Stage.UPGRADED:
             self._switched.tick()
-        if not self._bounds.is_up(now):
+        if not self._progress.bounds.is_up(now):
             return
-        if self.stage is Stage.CONNECTING:
-            self._fail(CONNECT_TIMEOUT)
-        elif self.stage is Stage.HEAD and self._incoming.unread:
+        if self._progress.stage is Stage.CONNECTING:
+            self.fail(CONNECT_TIMEOUT)
+        elif self._progress.stage is Stage.HEAD and self._incoming.unread:
             self._unreadable("the response's head did not end in time", TIMEOUT)
-        elif self.stage is Stage.HEAD:
-            self._fail(TIMEOUT)
-        elif self.stage is Stage.BODY:
+        elif self._progress.stage is Stage.HEAD:
+            self.fail(TIMEOUT)
+        elif self._progress.stage is Stage.BODY:
             self._complete("time")
-        elif self.stage is Stage.UPGRADED and self._bounds.is_over(now):
+        elif self._progress.stage is Stage.UPGRADED and self._progress.bounds.is_over(now):
             self._end_switched("time")
 
     def break_off(self) -> None:
         """End it now, because the process ends: what has come is kept."""
-        if self.stage in (Stage.CONNECTING, Stage.HEAD):
-            self._fail(STOPPING)
-        elif self.stage is Stage.BODY:
+        if self._progress.stage in (Stage.CONNECTING, Stage.HEAD):
+            self.fail(STOPPING)
+        elif self._progress.stage is Stage.BODY:
             self._complete("time")
-        elif self.stage is Stage.UPGRADED:
+        elif self._progress.stage is Stage.UPGRADED:
             self._end_switched("time")
-
-    def _wait_at_most(self, seconds: float) -> None:
-        self._bounds.wait(self._services.loop.time(), seconds)
 
     # -- to the origin --------------------------------------------------------------------------------------------
 
-    async def _ask_leave(self) -> None:
-        """Nothing is sent to the origin before the limits allow it."""
-        self._leave = leave = Leave(self._services.admission, self.order.policy)
-        self._bounds.wait_longer(self._settings.limit_seconds)
-        refused = await leave.ask()
-        if refused is not None:
-            self._turn_away(refused)
-        elif self.stage is Stage.CONNECTING:
-            self._wait_at_most(self._settings.connect_seconds)
-            self._dispatch()
-        else:
-            leave.give_back()
-
-    def _dispatch(self) -> None:
-        if self.stage is not Stage.CONNECTING:
-            return  # it has failed while it waited
-        if self._transcript.keeps and self._services.recorder.is_full and self._delivery.is_wanted:
-            self._wait_at_most(self._settings.connect_seconds)
-            self._services.loop.call_later(_BACK_PRESSURE_SECONDS, self._dispatch)
-            return
-        kept = self._line.kept()
-        if kept is None:
-            self._services.run(self._connect())
-        else:
-            self._line.is_kept_one = True
-            self._ask(kept)
-
-    async def _connect(self) -> None:
-        try:
-            upstream = await self._line.opened()
-        except OSError as error:
-            self._fail(failure_to_connect(error))
-        else:
-            if self.stage is Stage.CONNECTING:
-                self._ask(upstream)
-            else:
-                self._line.put_back(upstream)
-
-    def _ask(self, upstream: Upstream) -> None:
-        self._enter(Stage.HEAD)
-        self._wait_at_most(self._settings.first_byte_seconds)
+    def ask(self, upstream: Upstream) -> None:
+        self._progress.enter(Stage.HEAD)
+        self._progress.wait_at_most(self._settings.first_byte_seconds)
         self._line.ask(upstream, self, self._transcript.request.message())
         if not self.request_is_whole:
             self._delivery.take_more()
@@ -269,9 +188,9 @@ class Fetch:
 
     def upstream_data(self, data: bytes) -> None:
         """Bytes from the origin."""
-        self._wait_at_most(self._settings.idle_seconds)
+        self._progress.wait_at_most(self._settings.idle_seconds)
         try:
-            if self._switched is not None and self.stage is Stage.UPGRADED:
+            if self._switched is not None and self._progress.stage is Stage.UPGRADED:
                 self._switched.received(data)
             else:
                 self._read(data)
@@ -280,19 +199,19 @@ class Fetch:
             self._unreadable(str(error))
         except OSError as error:
             log.error("%s: the spool failed: %s", self.order.shown_url, error, extra=about(self.id))
-            self._fail(spool_failure(error))
+            self.fail(spool_failure(error))
         if self._delivery.is_full:
             self._line.pause()
 
     def upstream_closed(self, error: Exception | None) -> None:
         """The origin closed the connection."""
         self._line.hang_up()
-        if self.stage is Stage.HEAD:
+        if self._progress.stage is Stage.HEAD:
             self._closed_before_response(error)
-        elif self.stage is Stage.BODY:
+        elif self._progress.stage is Stage.BODY:
             whole = error is None and self._incoming.ended_by_close()
             self._complete(None if whole else "disconnect")
-        elif self.stage is Stage.UPGRADED and self._switched is not None:
+        elif self._progress.stage is Stage.UPGRADED and self._switched is not None:
             self._switched.hung_up(in_order=error is None)
             self._end_switched(None)
 
@@ -305,12 +224,12 @@ class Fetch:
         head = self._incoming.head
         if head is None:
             return
-        self._enter(Stage.BODY)
+        self._progress.enter(Stage.BODY)
         if self._incoming.is_switch:
             self._switch(head, rest)
         elif self._incoming.is_whole:
             self._complete(None)
-        elif 0 < self._bounds.longest <= self._transcript.response.length:
+        elif 0 < self._progress.bounds.longest <= self._transcript.response.length:
             self._complete("length")
 
     def _client_may_stay(self) -> bool:
@@ -320,34 +239,31 @@ class Fetch:
         if self._line.is_kept_one and not self._incoming.has_begun:
             # The origin had closed the kept connection just as we used it (RFC 9112 section 9.3.1).
             self._line.is_kept_one = False
-            self._enter(Stage.CONNECTING)
-            self._wait_at_most(self._settings.connect_seconds)
-            self._services.run(self._connect())
+            self._progress.enter(Stage.CONNECTING)
+            self._progress.wait_at_most(self._settings.connect_seconds)
+            self._services.run(self._approach.anew(self))
         elif error is None and not self._incoming.has_begun:
-            self._fail(EMPTY)
+            self.fail(EMPTY)
         elif error is None and self._incoming.ended_by_close():
             self._complete(None)
         elif self._incoming.unread:
             self._unreadable("the connection ended within the response's head", LOST)
         else:
-            self._fail(LOST)
+            self.fail(LOST)
 
     def _switch(self, head: ResponseHead, rest: bytes) -> None:
-        self._enter(Stage.UPGRADED)
+        self._progress.enter(Stage.UPGRADED)
         self._switched = Switched(self.order, self._line, self._delivery, self._services, self._end_switched)
-        if self._transcript.keeps:
-            handshake = self._transcript.handshake(head, self._line.origin, self._incoming.doubt)
-            self._switched.keep_handshake(handshake, head)
-        else:
-            self.order.session.note_relayed(len(head.raw))
-        self._switched.begin(head, rest)
+        keeps = self._transcript.keeps
+        handshake = self._transcript.handshake(head, self._line.origin, self._incoming.doubt) if keeps else None
+        self._switched.begin(head, handshake, rest)
 
     # -- the end --------------------------------------------------------------------------------------------------
 
     def _complete(self, truncated: Truncation | None) -> None:
         head = self._incoming.head
         assert head is not None
-        self._enter(Stage.KEEPING)
+        self._progress.enter(Stage.KEEPING)
         if truncated is not None:
             self._incoming.cut_off()
         certain = truncated is None and self._incoming.is_certain and self.request_is_whole
@@ -356,51 +272,29 @@ class Fetch:
         self._ending.whole(head, truncated, self._incoming.doubt, self._over)
 
     def _end_switched(self, reason: Truncation | None) -> None:
-        if self.stage is Stage.UPGRADED and self._switched is not None:
-            self._enter(Stage.KEEPING)
+        if self._progress.stage is Stage.UPGRADED and self._switched is not None:
+            self._progress.enter(Stage.KEEPING)
             self._line.hang_up()
             self._switched.end(reason, self._over)
 
-    def _turn_away(self, refused: Refused) -> None:
-        if self._begins_to_end():
-            self._ending.turned_away(refused, self._over)
+    def turn_away(self, refused: Refused) -> None:
+        """It was not to be fetched."""
+        self._ending.turned_away(refused, self._over)
 
-    def _fail(self, failure: Failure) -> None:
-        if self._begins_to_end():
-            self._ending.failed(failure, self._over)
+    def fail(self, failure: Failure) -> None:
+        """There is nothing to keep."""
+        self._ending.failed(failure, self._over)
 
     def _unreadable(self, why: str, failure: Failure = BAD_RESPONSE) -> None:
-        if self._begins_to_end():
-            self._ending.unreadable(self._incoming.unread, why, failure, self._over)
-
-    def _begins_to_end(self) -> bool:
-        """Whether nobody has ended it before."""
-        if self.stage in (Stage.KEEPING, Stage.OVER):
-            return False
-        self._enter(Stage.KEEPING)
-        self._line.hang_up()
-        return True
+        self._ending.unreadable(self._incoming.unread, why, failure, self._over)
 
     def _over(self) -> None:
-        if self.stage is not Stage.OVER:
-            self._report_slow()
-            self.stage = Stage.OVER
+        if self._progress.stage is not Stage.OVER:
+            if not self.ends_with_client:
+                self._progress.report_slow(self.id, self.order, self._incoming.head)
+            self._progress.stage = Stage.OVER
             self._transcript.close()
             self._services.active.discard(self)
             self._services.orphans.discard(self)
-            if self._leave is not None:
-                self._leave.give_back()
+            self._approach.end()
             self.order.session.ended()
-
-    # -- its time -------------------------------------------------------------------------------------------------
-
-    def _enter(self, stage: Stage) -> None:
-        if self._watch is not None:
-            self._watch.lap(_PHASE_OF[self.stage], self._services.loop.time())
-        self.stage = stage
-
-    def _report_slow(self) -> None:
-        if self._watch is not None and not self.ends_with_client:
-            self._enter(self.stage)
-            order, status = self.order, self._incoming.head.status if self._incoming.head else None
-            self._watch.report(self.id, order.head.method, order.url, status, longer_than=self._settings.slow_seconds)

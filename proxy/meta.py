@@ -133,50 +133,60 @@ class Collector:
     def collect(self) -> list[Metric]:
         """One family per number; counters end in _total."""
         facts = self._facts()
-        ours = facts["ours"]
-        gauges = {
-            "active_requests": ("exchanges under way", facts["active_requests"]),
-            "queued": ("exchanges waiting to be written", facts["queued_urls"]),
-            "connections": ("client connections", ours["connections"]),
-            "sessions": ("open sessions", ours["sessions"]),
-            "orphans": ("fetches that go on without their client", ours["orphans"]),
-            "dedup_answers": (
-                "1 while Redis answers, as of the last batch",
-                int(not ours["dedup_unavailable_because"]),
-            ),
-            "foreign_answers": (
-                "1 while the CDX servers of other archives answer, as of the last batch; 1 without any",
-                int(not ours["foreign_unavailable_because"]),
-            ),
-            "dedup_in_doubt": ("collections whose originals Redis has lost in part", ours["dedup_in_doubt"]),
-            "accepting": ("1 while new work is accepted", int(not facts["closed_because"])),
-        }
-        counters = {
-            "exchanges": ("exchanges answered", facts["urls_processed"]),
-            "warc_bytes": ("bytes of WARC written for responses", facts["warc_bytes_written"]),
-            "revisits": ("exchanges kept as revisit", ours["revisits"]),
-            "not_modified": ("revisits by the origin's word (304)", ours["not_modified"]),
-            "recalled": ("originals found in the index that Redis had lost", ours["recalled"]),
-            "lost": ("exchanges that could not be kept", ours["lost"]),
-            "dedup_unavailable": ("times Redis was not to be had", ours["dedup_unavailable"]),
-            "foreign_found": ("originals found by CDX servers of other archives", ours["foreign_found"]),
-            "foreign_unavailable": (
-                "payloads kept whole because a CDX server could not be asked",
-                ours["foreign_unavailable"],
-            ),
-            "refused": ("requests refused", ours["refused"]),
-            "control_refused": ("commands of clients that may give none", ours["control_refused"]),
-            "addon_errors": ("times that addons raised", sum(ours["addon_errors"].values())),
-            "script_errors": ("times that sessions' scripts raised", ours["script_errors"]),
-            "addon_missed": ("records that slow addons were not told of", ours["addon_missed"]),
-        }
-        families: list[Metric] = [
-            GaugeMetricFamily(f"ghostfleet_{name}", text, value=value) for name, (text, value) in gauges.items()
+        gauges = [
+            GaugeMetricFamily(f"ghostfleet_{name}", text, value=value) for name, (text, value) in _gauges(facts).items()
         ]
-        families += [
-            CounterMetricFamily(f"ghostfleet_{name}", text, value=value) for name, (text, value) in counters.items()
+        counters = [
+            CounterMetricFamily(f"ghostfleet_{name}", text, value=value)
+            for name, (text, value) in _counters(facts).items()
         ]
-        return families
+        return [*gauges, *counters]
+
+
+def _gauges(facts: dict[str, Any]) -> dict[str, tuple[str, float]]:
+    """What is so just now: what it means and the number, by name."""
+    ours = facts["ours"]
+    return {
+        "active_requests": ("exchanges under way", facts["active_requests"]),
+        "queued": ("exchanges waiting to be written", facts["queued_urls"]),
+        "connections": ("client connections", ours["connections"]),
+        "sessions": ("open sessions", ours["sessions"]),
+        "orphans": ("fetches that go on without their client", ours["orphans"]),
+        "dedup_answers": (
+            "1 while Redis answers, as of the last batch",
+            int(not ours["dedup_unavailable_because"]),
+        ),
+        "foreign_answers": (
+            "1 while the CDX servers of other archives answer, as of the last batch; 1 without any",
+            int(not ours["foreign_unavailable_because"]),
+        ),
+        "dedup_in_doubt": ("collections whose originals Redis has lost in part", ours["dedup_in_doubt"]),
+        "accepting": ("1 while new work is accepted", int(not facts["closed_because"])),
+    }
+
+
+def _counters(facts: dict[str, Any]) -> dict[str, tuple[str, float]]:
+    """What has been counted since the start: what it means and the number, by name."""
+    ours = facts["ours"]
+    return {
+        "exchanges": ("exchanges answered", facts["urls_processed"]),
+        "warc_bytes": ("bytes of WARC written for responses", facts["warc_bytes_written"]),
+        "revisits": ("exchanges kept as revisit", ours["revisits"]),
+        "not_modified": ("revisits by the origin's word (304)", ours["not_modified"]),
+        "recalled": ("originals found in the index that Redis had lost", ours["recalled"]),
+        "lost": ("exchanges that could not be kept", ours["lost"]),
+        "dedup_unavailable": ("times Redis was not to be had", ours["dedup_unavailable"]),
+        "foreign_found": ("originals found by CDX servers of other archives", ours["foreign_found"]),
+        "foreign_unavailable": (
+            "payloads kept whole because a CDX server could not be asked",
+            ours["foreign_unavailable"],
+        ),
+        "refused": ("requests refused", ours["refused"]),
+        "control_refused": ("commands of clients that may give none", ours["control_refused"]),
+        "addon_errors": ("times that addons raised", sum(ours["addon_errors"].values())),
+        "script_errors": ("times that sessions' scripts raised", ours["script_errors"]),
+        "addon_missed": ("records that slow addons were not told of", ours["addon_missed"]),
+    }
 
 
 _WELCOME: Final = b"""ghostfleet recording proxy

@@ -85,15 +85,7 @@ class Parts:
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
             via=via_line(settings.proxy.via),
         )
-        archive = Archive(settings, captures)
-        history = History(
-            archive,
-            lambda: Spool(settings.proxy.spool_bytes, services.spool_folder, settings.archive.digest),
-            settings.dedup,
-        )
-        patience = settings.storage.answer_seconds if settings.storage.url else None
-        replayer = Replayer(archive, gate, loop, answer_seconds=patience)
-        conditions = Conditions(history, services)
+        replayer, conditions = _looking_back(settings, Archive(settings, captures), services)
         return cls(
             *(gate, claims, recall, foreign, keeper, recorder, captures),
             *(replayer, opener, services, conditions, extensions, core),
@@ -110,6 +102,17 @@ class Parts:
         self.foreign.close()
         self.claims.close()
         self.captures.close()
+
+
+def _looking_back(settings: Settings, archive: Archive, services: Services) -> tuple[Replayer, Conditions]:
+    """What answers from the archive, and what asks origins whether it still holds."""
+
+    def spool() -> Spool:
+        return Spool(settings.proxy.spool_bytes, services.spool_folder, settings.archive.digest)
+
+    patience = settings.storage.answer_seconds if settings.storage.url else None
+    replayer = Replayer(archive, services.gate, services.loop, answer_seconds=patience)
+    return replayer, Conditions(History(archive, spool, settings.dedup), services)
 
 
 def _for_keeping(settings: Settings) -> Settings:

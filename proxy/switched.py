@@ -52,26 +52,14 @@ class Switched:
         self._hangs_up = False
         self._has_ended = False
 
-    def begin(self, head: ResponseHead, rest: bytes) -> None:
-        """The origin has agreed; `rest` is what it said behind its head."""
+    def begin(self, head: ResponseHead, handshake: Exchange | None, rest: bytes) -> None:
+        """The origin has agreed; `rest` is what it said behind its head. Without a `handshake` nothing is kept."""
+        if handshake is None:
+            self._order.session.note_relayed(len(head.raw))
+        else:
+            self._keep(handshake, head)
         self._delivery.switch(head)
         self.received(rest)
-
-    def keep_handshake(self, handshake: Exchange, head: ResponseHead) -> None:
-        """The handshake is kept as an exchange of its own; what is said behind it belongs to its record."""
-        self._exchange = handshake.id
-        self._order.session.began()
-        self._socket = socket = SocketLog(
-            handshake.url,
-            handshake.context,
-            self._order.session,
-            agreed_deflate(head.get(b"sec-websocket-extensions")),
-            self._services.settings,
-            self._services.recorder,
-            self._services.spool_folder,
-            handshake.id,
-        )
-        self._services.recorder.submit(handshake, lambda outcome: self._handshake_kept(socket, outcome, len(head.raw)))
 
     def sent(self, data: bytes) -> None:
         """Bytes of the client, which the origin has got."""
@@ -113,6 +101,22 @@ class Switched:
             over()
         else:
             self._socket.end(reason, over)
+
+    def _keep(self, handshake: Exchange, head: ResponseHead) -> None:
+        """The handshake is kept as an exchange of its own; what is said behind it belongs to its record."""
+        self._exchange = handshake.id
+        self._order.session.began()
+        self._socket = socket = SocketLog(
+            handshake.url,
+            handshake.context,
+            self._order.session,
+            agreed_deflate(head.get(b"sec-websocket-extensions")),
+            self._services.settings,
+            self._services.recorder,
+            self._services.spool_folder,
+            handshake.id,
+        )
+        self._services.recorder.submit(handshake, lambda outcome: self._handshake_kept(socket, outcome, len(head.raw)))
 
     def _settled(self, is_kept: bool) -> None:
         """Whether all that was said up to the origin's close frame is kept."""

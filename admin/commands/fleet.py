@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,11 +105,14 @@ def serve(
             raise JobFailed(str(error)) from error
         finally:
             fleet.stop(interrupts.in_haste)
-        if interrupts.in_haste():
-            return INTERRUPTED
-        for line in fleet.failures:
-            _tell(line)
-        return JOB_FAILED if fleet.failures else 0
+        return INTERRUPTED if interrupts.in_haste() else _told(fleet.failures)
+
+
+def _told(failures: Sequence[str]) -> int:
+    """Say what did not end well; the exit code."""
+    for line in failures:
+        _tell(line)
+    return JOB_FAILED if failures else 0
 
 
 def _serve_and_restart(

@@ -59,8 +59,7 @@ class Stage:
         delivery = Delivery(self.ear, parse_request(b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"))
         self.it = Switched(cast(Any, order), cast(Any, self.line), delivery, cast(Any, services), self.end)
         handshake = SimpleNamespace(id="x", url=URL, context=Context("news"))
-        self.it.keep_handshake(cast(Exchange, handshake), parse_response(RAW))
-        self.it.begin(parse_response(RAW), WORD)
+        self.it.begin(parse_response(RAW), cast(Exchange, handshake), WORD)
 
     def end(self, reason: Truncation | None) -> None:
         """As an exchange does: once."""

@@ -1,0 +1,103 @@
+"""The way of one request to its origin: the leave of its limits, room in the recorder's queue, a connection."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from proxy.delivery import Delivery
+from proxy.failures import Failure, failure_to_connect
+from proxy.leave import Leave
+from proxy.line import Line
+from proxy.order import Order
+from proxy.progress import Progress, Stage
+from proxy.refusal import Refused
+from proxy.services import Services
+from proxy.upstream import Upstream
+
+_BACK_PRESSURE_SECONDS: Final = 0.05
+
+
+class Asker(Protocol):
+    """Who wants to get there. Exactly one of these is called for each attempt, unless the exchange ended before."""
+
+    def ask(self, upstream: Upstream) -> None:
+        """Here is a connection: send the request."""
+
+    def fail(self, failure: Failure) -> None:
+        """The origin can't be reached."""
+
+    def turn_away(self, refused: Refused) -> None:
+        """It may not be asked."""
+
+
+class Approach:
+    """Made for one exchange; nothing is sent by it."""
+
+    __slots__ = ("_delivery", "_keeps", "_leave", "_line", "_order", "_progress", "_services")
+
+    def __init__(
+        self, order: Order, line: Line, delivery: Delivery, progress: Progress, services: Services, *, keeps: bool
+    ) -> None:
+        """`keeps` is whether the response is to be kept."""
+        self._order = order
+        self._line = line
+        self._delivery = delivery
+        self._progress = progress
+        self._services = services
+        self._keeps = keeps
+        self._leave: Leave | None = None
+
+    def begin(self, asker: Asker) -> None:
+        """By a kept connection if there is one; while the writer is behind, and a client there to wait, it waits."""
+        policy = self._order.policy
+        if policy.refusal is not None:
+            asker.turn_away(policy.refusal)
+        elif policy.limits:
+            self._services.run(self._with_leave(asker))
+        else:
+            self._go(asker)
+
+    async def anew(self, asker: Asker) -> None:
+        """By a new connection."""
+        try:
+            upstream = await self._line.opened()
+        except OSError as error:
+            asker.fail(failure_to_connect(error))
+        else:
+            if self._progress.stage is Stage.CONNECTING:
+                asker.ask(upstream)
+            else:
+                self._line.put_back(upstream)
+
+    def end(self) -> None:
+        """The exchange is over."""
+        if self._leave is not None:
+            self._leave.give_back()
+
+    async def _with_leave(self, asker: Asker) -> None:
+        """Nothing is sent to the origin before the limits allow it."""
+        self._leave = leave = Leave(self._services.admission, self._order.policy)
+        self._progress.bounds.wait_longer(self._services.settings.limit_seconds)
+        refused = await leave.ask()
+        if refused is not None:
+            asker.turn_away(refused)
+        elif self._progress.stage is Stage.CONNECTING:
+            self._progress.wait_at_most(self._services.settings.connect_seconds)
+            self._go(asker)
+        else:
+            leave.give_back()
+
+    def _go(self, asker: Asker) -> None:
+        if self._progress.stage is not Stage.CONNECTING:
+            return  # it has failed while it waited
+        services = self._services
+        if self._keeps and services.recorder.is_full and self._delivery.is_wanted:
+            self._progress.wait_at_most(services.settings.connect_seconds)
+            services.loop.call_later(_BACK_PRESSURE_SECONDS, self._go, asker)
+            return
+        kept = self._line.kept()
+        if kept is None:
+            services.run(self.anew(asker))
+        else:
+            self._line.is_kept_one = True
+            asker.ask(kept)
