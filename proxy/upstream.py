@@ -12,6 +12,7 @@ from archive.capture import Origin, Trailers
 from archive.sections import ProxySettings
 from proxy.dns import Answer
 from proxy.egress import Egress
+from proxy.inbox import Inbox
 from proxy.trust import Chain, keep_session
 
 _HIGH_WATER: Final = 1 << 20
@@ -66,7 +67,7 @@ class UpstreamUser(Protocol):
         """The connection takes more bytes again."""
 
 
-class Upstream(asyncio.Protocol):
+class Upstream(Inbox):
     """One connection to an origin."""
 
     def __init__(self) -> None:
