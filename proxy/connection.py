@@ -18,7 +18,6 @@ from mitmproxy.proxy.context import Context as LayerContext
 from mitmproxy.proxy.layers.tls import TlsEstablishedClientHook, TlsFailedClientHook
 
 from proxy.gate import Gate, Refused, Session
-from proxy.inbox import Inbox
 from proxy.loglines import about
 from proxy.relay import Stream
 from proxy.scripts import ScriptFolder
@@ -44,7 +43,7 @@ class House(Protocol):
     loop: asyncio.AbstractEventLoop
 
 
-class ClientConnection(Inbox):
+class ClientConnection(asyncio.Protocol):
     """A client of the listener that belongs to `listener`, or of the main port when that is None."""
 
     def __init__(self, house: House, listener: Session | None = None) -> None:
@@ -86,7 +85,7 @@ class ClientConnection(Inbox):
         """Whether there is a connection."""
         return self._transport is not None
 
-    # -- the loop's calls -----------------------------------------------------------------------------------------
+    # -- asyncio.Protocol -----------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)

@@ -10,7 +10,7 @@ from proxy.answer import TrailerReader
 from proxy.h2answers import OriginAnswer
 from proxy.h2wire import Headers
 from proxy.http1 import find_head_end
-from proxy.upstream import Upstream
+from proxy.upstream import SecureUpstream, Upstream
 
 if TYPE_CHECKING:
     from proxy.h2origins import Trunk
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-class EarlyUpstream(Upstream):
+class EarlyUpstream(SecureUpstream):
     """A connection that may turn out to be HTTP/2, whose origin then speaks first: nothing of it is missed."""
 
     def __init__(self) -> None:

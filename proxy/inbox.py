@@ -1,7 +1,7 @@
-"""Where bytes arrive from sockets: one buffer for all connections of a thread, from which each takes what came.
+"""Where the bytes of TLS arrive: one buffer for all connections of a thread, from which each takes what came.
 
-An `asyncio.Protocol` is handed what `recv` gave: a piece of 256 KB, made for each read and cut down to the few bytes
-that came, and behind TLS one for each of its records. The heap was full of holes between the remainders, and grew.
+Without it the loop makes a piece of 256 KB for each record of TLS, and cuts it down to the few bytes that came: between
+these the heap filled with holes, and grew for hours. Plain connections the loop serves from a buffer of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _buffer: Final = _Buffer()
 
 
 class Inbox(asyncio.BufferedProtocol):
-    """A connection that hears of its bytes by `data_received`, as an `asyncio.Protocol` does."""
+    """Makes of an `asyncio.Protocol` one that reads from there."""
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return _buffer.view

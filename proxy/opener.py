@@ -17,7 +17,7 @@ from proxy.egress import Egress, EgressFailed
 from proxy.h2lines import EarlyUpstream
 from proxy.remembered import Remembered
 from proxy.trust import OriginContext, Trust, chain_of, forget_session
-from proxy.upstream import Destination, Facts, Upstream
+from proxy.upstream import Destination, Facts, SecureUpstream, Upstream
 
 _UNVERIFIED_SECONDS: Final = 600.0
 _UNVERIFIED_ENTRIES: Final = 4096
@@ -158,7 +158,7 @@ async def _speak(
     """Connect, unless `over` is connected already, and shake hands."""
     name = destination.name if context is not None else None
     loop = asyncio.get_running_loop()
-    kind = EarlyUpstream if context is not None and context.offers_h2 else Upstream
+    kind = Upstream if context is None else EarlyUpstream if context.offers_h2 else SecureUpstream
     if over is not None:
         _, upstream = await loop.create_connection(kind, sock=over, ssl=context, server_hostname=name)
     else:

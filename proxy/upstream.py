@@ -67,7 +67,7 @@ class UpstreamUser(Protocol):
         """The connection takes more bytes again."""
 
 
-class Upstream(Inbox):
+class Upstream(asyncio.Protocol):
     """One connection to an origin."""
 
     def __init__(self) -> None:
@@ -158,6 +158,10 @@ class Upstream(Inbox):
         if self.tls is not None and not self._session_kept:
             self._session_kept = True
             keep_session(self.tls)
+
+
+class SecureUpstream(Upstream, Inbox):
+    """One that TLS is spoken on."""
 
 
 class Crowded(OSError):
