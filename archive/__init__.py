@@ -6,7 +6,7 @@ The path of one exchange through this room:
 2. `url` gives the exchange's URL its one sort key.
 3. `capture.Exchange` says what passed: the bytes of request and response, and the facts.
 4. `record` turns it into the bytes of WARC records, `derived` what was made of a page, `warcinfo` the file itself;
-   `header` and `digest` have what their fields say. They open nothing.
+   `header`, `digest` and `ids` have what their fields say. They open nothing.
 5. `warcfile` appends them, makes a batch durable with one fsync and rolls over: `wrapping` packs each record
    (`gzipmember`, or `zstdframe` with a `dictionary`), `openfile` holds the file, `warcname` and `place` tell where.
 6. `cdxj` writes the index line beside it: `capture.Capture`, where the record was kept.

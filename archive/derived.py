@@ -10,9 +10,10 @@ from archive.capture import Body, Capture, Context, Message, Origin, Truncation
 from archive.dates import Micros
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, labelled
 from archive.header import check_values, extra_fields, field, job_fields, origin_fields, target_fields, whole_header
+from archive.ids import new_id
 from archive.incompressible import is_incompressible
 from archive.message import media_type
-from archive.record import UNKNOWN_MIME, Record, new_id
+from archive.record import UNKNOWN_MIME, Record
 
 type ResourceKind = Literal["resource", "metadata", "conversion", "response"]
 """`response` is for protocols other than HTTP: DNS answers, which the standard (section 6.4.4) would also have as

@@ -20,7 +20,6 @@ Besides the standard's fields these are written, all of them ignored by readers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from os import urandom
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -48,6 +47,7 @@ from archive.header import (
     trailer_fields,
     whole_header,
 )
+from archive.ids import new_id
 from archive.message import dechunk, parse_head
 
 UNKNOWN_MIME: Final = "unk"
@@ -107,12 +107,6 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     return first, _request(
         exchange.request, exchange.request_digests, digests.algorithm, warcinfo_id, request_id, shared
     )
-
-
-def new_id() -> str:
-    """A random UUID, version 4 (RFC 9562 section 5.4), without its urn: prefix."""
-    text = urandom(16).hex()
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89ab'[int(text[16], 16) & 3]}{text[17:20]}-{text[20:]}"
 
 
 def digest_of(chunks: Iterable[bytes], algorithm: Algorithm) -> str:

@@ -26,10 +26,11 @@ from typing import Final
 from archive.capture import Capture
 from archive.dates import now_micros
 from archive.dictionary import frame_writer
+from archive.ids import new_id
 from archive.openfile import OpenFile
 from archive.place import Place
 from archive.reader import read_record
-from archive.record import Record, new_id
+from archive.record import Record
 from archive.repair import Repaired, repair
 from archive.sections import NAME_PATTERN
 from archive.settings import Settings

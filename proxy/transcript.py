@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from os import urandom
 from pathlib import Path
 
 from archive.capture import Exchange, Origin, ResponseForm, Truncation
 from archive.dates import now_micros
 from archive.digest import Algorithm
+from archive.ids import new_name
 from archive.incompressible import is_incompressible
 from archive.sections import ProxySettings
 from proxy.http1 import NO_HEAD, ResponseHead
@@ -30,7 +30,7 @@ class Transcript:
     def __init__(
         self, order: Order, settings: ProxySettings, folder: Path, digest: Algorithm, clock: Callable[[], float]
     ) -> None:
-        self.id = urandom(16).hex()
+        self.id = new_name()
         self.started = now_micros()
         self.began = clock()
         self.keeps = order.session.keeps

@@ -13,7 +13,7 @@ from exchanges import DATE, HTML, digest, digests, exchange, fields, message, re
 from archive.capture import Context, Digests, Exchange, Origin, Original
 from archive.dates import iso_date
 from archive.digest import Algorithm
-from archive.record import Record, exchange_records, new_id, parse_buckets
+from archive.record import Record, exchange_records, parse_buckets
 
 INFO = "6f1a7c1e-0000-4000-8000-000000000001"
 ORIGINAL = Original("6f1a7c1e-0000-4000-8000-000000000002", "http://example.org/first", DATE - 7)
@@ -203,16 +203,6 @@ def test_response_without_type_is_unknown_in_the_index() -> None:
     line = pair(exchange(mime=None))[0].line
     assert line is not None
     assert line.mime == "unk"
-
-
-def test_ids_are_random_uuids_of_version_four() -> None:
-    import uuid
-
-    made = {new_id() for _ in range(1000)}
-    assert len(made) == 1000
-    for text in made:
-        parsed = uuid.UUID(text)
-        assert (parsed.version, parsed.variant, str(parsed)) == (4, uuid.RFC_4122, text)
 
 
 def test_two_builds_of_one_exchange_have_ids_of_their_own() -> None:
