@@ -24,7 +24,7 @@ _buffer: Final = _Buffer()
 
 
 class Inbox(asyncio.BufferedProtocol):
-    """Makes of an `asyncio.Protocol` one that reads from there."""
+    """A connection that reads from there. It may not be an `asyncio.Protocol` too: uvloop would take it for one."""
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return _buffer.view

@@ -67,7 +67,7 @@ class UpstreamUser(Protocol):
         """The connection takes more bytes again."""
 
 
-class Upstream(asyncio.Protocol):
+class Upstream(asyncio.BaseProtocol):
     """One connection to an origin."""
 
     def __init__(self) -> None:

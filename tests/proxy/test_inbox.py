@@ -5,10 +5,18 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
+from collections.abc import Callable
 
 import pytest
+import trustme
+import uvloop
+from origin import RawOrigin, Send, response, server_tls
+from proxy_process import ADDRESS
 
+from archive.sections import ProxySettings
 from proxy.inbox import Inbox
+from proxy.opener import Opener, resolver_of
+from proxy.upstream import Destination, SecureUpstream
 
 _LENGTH = 3_000_000
 
@@ -69,3 +77,53 @@ def test_who_does_not_take_bytes_is_told() -> None:
     inbox.get_buffer(-1)[:3] = b"abc"
     with pytest.raises(NotImplementedError):
         inbox.buffer_updated(3)
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_origins_by_tls_are_read_from_it(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    class Counting(SecureUpstream):
+        def buffer_updated(self, nbytes: int) -> None:
+            read.append(nbytes)
+            super().buffer_updated(nbytes)
+
+    monkeypatch.setattr("proxy.opener.SecureUpstream", Counting)
+    body = bytes(range(256)) * 4000
+    with (
+        RawOrigin(ADDRESS, tls=server_tls(trustme.CA(), ADDRESS)) as origin,
+        asyncio.Runner(loop_factory=new_loop) as runner,
+    ):
+        origin.script("/", Send(response(body)))
+        heard = runner.run(_fetch(Destination(ADDRESS, origin.port, tls=True)))
+    assert heard.endswith(body)
+    assert sum(read) == len(heard)
+    assert len(read) > 1
+
+
+async def _fetch(destination: Destination) -> bytes:
+    settings = ProxySettings(allow_private=True)
+    upstream = await Opener(settings, resolver_of(settings)).open(destination)
+    upstream.user = hearing = Hearing(asyncio.get_running_loop())
+    upstream.write(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n")
+    await hearing.closed
+    return b"".join(hearing.pieces)
+
+
+class Hearing:
+    """Whoever uses the connection; listens until the origin closes it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.pieces: list[bytes] = []
+        self.closed = loop.create_future()
+
+    def upstream_data(self, data: bytes) -> None:
+        self.pieces.append(data)
+
+    def upstream_closed(self, error: Exception | None) -> None:
+        self.closed.set_result(None)
+
+    def upstream_writable(self) -> None:
+        pass
