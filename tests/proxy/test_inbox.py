@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 import trustme
 import uvloop
-from origin import RawOrigin, Send, response, server_tls
+from origin import Close, RawOrigin, Send, response, server_tls
 from proxy_process import ADDRESS
 
 from archive.sections import ProxySettings
@@ -96,7 +96,7 @@ def test_origins_by_tls_are_read_from_it(
         RawOrigin(ADDRESS, tls=server_tls(trustme.CA(), ADDRESS)) as origin,
         asyncio.Runner(loop_factory=new_loop) as runner,
     ):
-        origin.script("/", Send(response(body)))
+        origin.script("/", Send(response(body)), Close())
         heard = runner.run(_fetch(Destination(ADDRESS, origin.port, tls=True)))
     assert heard.endswith(body)
     assert sum(read) == len(heard)
