@@ -163,7 +163,7 @@ class Exchange:
     fields: tuple[tuple[str, str], ...] = ()
     """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
     trailers: Trailers = ()
-    """What came behind the response's body and may have no place in its block: for the header of its record."""
+    """What came behind the response's body: for the header of its record, when its block has no place for it."""
 
 
 @fact(frozen=True, slots=True)

@@ -10,8 +10,8 @@ Besides the standard's fields these are written, all of them ignored by readers 
 * `WARC-Proxy-Host`: the proxy by which the origin was reached; WARC-IP-Address is then not known.
 * `WARC-Dedup-Buckets`: the dedup buckets that a response fills, parted by spaces and percent-escaped; empty when it
   fills none, absent when it is the collection's own.
-* `WARC-HTTP-Trailer`: a trailer of a response that came by HTTP/2, as `name: value`; what is not printable ASCII, and
-  the percent sign, percent-escaped. The block has it too only where HTTP/1.1 has a place for it.
+* `WARC-HTTP-Trailer`: a trailer of a response that came by HTTP/2 or became a revisit, as `name: value`; what is not
+  printable ASCII, and the percent sign, percent-escaped. Those of other responses stand in their blocks alone.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
 * `WARC-Refers-To-Container`: on revisits of an original in another archive, the URI of that archive's index (as
   proposed and in use, iipc/warc-specifications#111).
@@ -93,7 +93,7 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     response_id, request_id = new_id(), new_id()
     shared = _shared_fields(exchange, warcinfo_id)
     tie = field("WARC-Concurrent-To", f"<urn:uuid:{request_id}>") if exchange.request else ""
-    if exchange.trailers:
+    if exchange.trailers and (original is not None or exchange.origin.protocols[0] == "h2"):
         tie += trailer_fields(exchange.trailers)
     if exchange.unchanged is not None:
         first = _not_modified(exchange, response, digests, warcinfo_id, response_id, shared + tie)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from archive.capture import Trailers
@@ -17,29 +17,6 @@ HOP_BY_HOP: Final = frozenset(
 """Fields about one HTTP/1 connection: they mean nothing elsewhere, and HTTP/2 forbids them (RFC 9113 section 8.2.2)."""
 
 
-class TrailerReader(BodyReader):
-    """Remembers the trailers too."""
-
-    __slots__ = ("_trailers",)
-
-    def __init__(
-        self, framing: Framing, length: int, payload: Callable[[bytes | memoryview], object], *, strict: bool = False
-    ) -> None:
-        super().__init__(framing, length, payload, strict=strict)
-        self._trailers: list[tuple[bytes, bytes]] = []
-
-    @property
-    def trailers(self) -> Trailers:
-        """Those that have come so far."""
-        return tuple(self._trailers)
-
-    def _end_of_line(self, line: bytes) -> None:
-        if self._state == "trailer" and line.strip():
-            name, _, value = line.partition(b":")
-            self._trailers.append((name.strip(), value.strip()))
-        super()._end_of_line(line)
-
-
 class AnswerReader:
     """Reads one answer to a request by `method`, interim heads included."""
 
@@ -47,7 +24,7 @@ class AnswerReader:
         self._method = method
         self._buffer = b""
         self._pieces: list[bytes] = []
-        self._body: TrailerReader | None = None
+        self._body: BodyReader | None = None
         self.framing = Framing.NONE
         """Of the final head."""
 
@@ -66,7 +43,7 @@ class AnswerReader:
             head, data, self._buffer = parse_response(self._buffer[:end]), self._buffer[end:], b""
             if head.status >= 200:
                 self.framing, length, _ = response_framing(head, self._method)
-                self._body = TrailerReader(self.framing, length, lambda piece: self._pieces.append(bytes(piece)))
+                self._body = BodyReader(self.framing, length, lambda piece: self._pieces.append(bytes(piece)))
             yield head
         if self._body is None or not data:
             return

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from archive.capture import Trailers
 from archive.message import MAX_CHUNK_LINE
 from proxy.http1 import Framing
 
+_MOST_TRAILERS: Final = 65_536
 _CHUNK_SIZE: Final = re.compile(rb"[ \t]*0*([0-9a-fA-F]{1,15})[ \t]*(?:;[^\n]*)?\r*\n")
 _STRICT_CHUNK_SIZE: Final = re.compile(rb"([0-9a-fA-F]{1,15})(?:[ \t]*;[^\x00-\x08\x0a-\x1f\x7f]*)?\r\n")
 _STRICT_LINE: Final = re.compile(rb"[^\x00\r\n]*\r\n")
@@ -17,7 +19,19 @@ _STRICT_LINE: Final = re.compile(rb"[^\x00\r\n]*\r\n")
 class BodyReader:
     """Finds a body's end in a stream of bytes, and hands on its payload: the body without transfer coding."""
 
-    __slots__ = ("_has_begun", "_line", "_payload", "_remaining", "_state", "_strict", "broken", "done", "framing")
+    __slots__ = (
+        "_has_begun",
+        "_line",
+        "_payload",
+        "_remaining",
+        "_room",
+        "_state",
+        "_strict",
+        "_trailers",
+        "broken",
+        "done",
+        "framing",
+    )
 
     def __init__(
         self, framing: Framing, length: int, payload: Callable[[bytes | memoryview], object], *, strict: bool = False
@@ -32,6 +46,13 @@ class BodyReader:
         self._has_begun = False
         self._line = bytearray()
         self._strict = strict
+        self._room = _MOST_TRAILERS
+        self._trailers: list[tuple[bytes, bytes]] | None = None
+
+    @property
+    def trailers(self) -> Trailers:
+        """Those that have come so far behind the chunks, of 64 KiB at most; more are bytes of the body all the same."""
+        return tuple(self._trailers or ())
 
     def payload_to(self, payload: Callable[[bytes | memoryview], object]) -> None:
         """Hand the payload to another from now on."""
@@ -106,3 +127,12 @@ class BodyReader:
             self._state = "size"
         elif not line.strip(b"\r\n"):
             self.done = True
+        else:
+            self._trailer(line)
+
+    def _trailer(self, line: bytes) -> None:
+        self._room -= len(line)
+        if self._room >= 0:
+            name, _, value = line.partition(b":")
+            self._trailers = self._trailers or []
+            self._trailers.append((name.strip(), value.strip()))

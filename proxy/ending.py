@@ -10,6 +10,7 @@ from archive.capture import Exchange, Truncation
 from proxy.delivery import Delivery
 from proxy.failures import Failure, spool_failure
 from proxy.http1 import ResponseHead
+from proxy.incoming import Incoming
 from proxy.keep import Kept, Lost
 from proxy.line import Line
 from proxy.loglines import about
@@ -47,7 +48,9 @@ class Ending:
         self._progress = progress
         self._services = services
 
-    def whole(self, head: ResponseHead, truncated: Truncation | None, doubt: str, over: Callable[[], None]) -> None:
+    def whole(
+        self, head: ResponseHead, truncated: Truncation | None, incoming: Incoming, over: Callable[[], None]
+    ) -> None:
         """A response came, all of it unless it is `truncated`."""
         if not self._transcript.keeps:
             self._deliver(truncated)
@@ -57,13 +60,13 @@ class Ending:
         if self._services.settings.deliver == "at_once":
             self._deliver(truncated)
         try:
-            exchange = self._transcript.exchange(head, self._line.origin, truncated, doubt)
+            exchange = self._transcript.exchange(head, self._line.origin, truncated, incoming.doubt)
         except OSError as error:  # the last of the body waits in memory for a disk that is full
             self._fail(spool_failure(error), over)
             return
-        trailers, remarks = self._line.trailers, self._delivery.remarks
-        if trailers or remarks:
-            exchange = with_trailers(exchange, trailers, remarks)
+        apart, remarks, inside = self._line.trailers, self._delivery.remarks, incoming.trailers
+        if apart or remarks or inside:
+            exchange = with_trailers(exchange, apart or inside, remarks, are_apart=bool(apart))
         self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, truncated, over))
 
     def failed(self, failure: Failure, over: Callable[[], None]) -> None:

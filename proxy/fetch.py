@@ -269,7 +269,7 @@ class Fetch:
         certain = truncated is None and self._incoming.is_certain and self.request_is_whole
         self._line.answered()
         self._line.hang_up(reusable=certain and head.keep_alive)
-        self._ending.whole(head, truncated, self._incoming.doubt, self._over)
+        self._ending.whole(head, truncated, self._incoming, self._over)
 
     def _end_switched(self, reason: Truncation | None) -> None:
         if self._progress.stage is Stage.UPGRADED and self._switched is not None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-from proxy.answer import TrailerReader
+from proxy.bodyreader import BodyReader
 from proxy.h2answers import OriginAnswer
 from proxy.h2wire import Headers
 from proxy.http1 import find_head_end
@@ -60,7 +60,7 @@ class OriginStream(Upstream):
         self.answer = OriginAnswer("GET")
         self._trunk = trunk
         self._head = b""
-        self._reader: TrailerReader | None = None
+        self._reader: BodyReader | None = None
         self._is_paused = False
         self.origin, self.facts = trunk.origin, trunk.upstream.facts
 

@@ -21,7 +21,8 @@ from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
 
 from archive.capture import Trailers
-from proxy.answer import HOP_BY_HOP, TrailerReader
+from proxy.answer import HOP_BY_HOP
+from proxy.bodyreader import BodyReader
 from proxy.h2answers import OriginAnswer
 from proxy.h2lines import EarlyUpstream, OriginStream
 from proxy.h2wire import GoAway, Wire, response_lines, sendable
@@ -79,12 +80,12 @@ class Trunk:
 
     # -- from its streams -----------------------------------------------------------------------------------------
 
-    def begin(self, stream: OriginStream, raw: bytes) -> TrailerReader:
+    def begin(self, stream: OriginStream, raw: bytes) -> BodyReader:
         """Send a request's head. What reads the body sends its payload on."""
         self._promised -= 1
         head = parse_request(raw)
         framing, length = request_framing(head)
-        reader = TrailerReader(framing, length, lambda piece: self._send(stream, bytes(piece)), strict=True)
+        reader = BodyReader(framing, length, lambda piece: self._send(stream, bytes(piece)), strict=True)
         stream.answer = OriginAnswer(head.method)
         first = [(b":method", head.method.encode()), (b":scheme", b"https"), (b":path", head.target.encode("latin-1"))]
         first.append((b":authority", head.get(b"host") or b""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from archive.capture import Trailers
 from proxy.bodyreader import BodyReader
 from proxy.delivery import Delivery
 from proxy.http1 import (
@@ -79,6 +80,11 @@ class Incoming:
         if self.head is None or not self.is_whole or self.doubt or self._reader.broken:
             return False
         return self._reader.framing is not Framing.NONE or not announces_body(self.head)
+
+    @property
+    def trailers(self) -> Trailers:
+        """What came behind the chunks of the body."""
+        return self._reader.trailers
 
     def feed(self, data: bytes, *, client_stays: Callable[[], bool]) -> bytes:
         """Take in the next bytes; those behind a 101 come back. Raises BadMessage, and OSError when spooling fails.

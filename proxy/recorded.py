@@ -1,6 +1,6 @@
 """What of an exchange goes into the archive, as its client and session wish: nothing, or all but the secrets. Pure.
 
-And what came with HTTP/2 beside the two messages that HTTP/1.1 can say.
+And what came behind the body, or could not be said in HTTP/1.1.
 """
 
 from __future__ import annotations
@@ -18,11 +18,16 @@ _MOST_TRAILERS: Final = 16_384
 """Bytes of trailers in a record's header: readers need not expect more of a header than servers do."""
 
 
-def with_trailers(exchange: Exchange, trailers: Trailers, remarks: tuple[str, ...]) -> Exchange:
-    """The exchange with the response's trailers as far as a record takes them, and with these remarks."""
+def with_trailers(
+    exchange: Exchange, trailers: Trailers, remarks: tuple[str, ...], *, are_apart: bool = True
+) -> Exchange:
+    """The exchange with the response's trailers as far as a record's header takes them, and with these remarks.
+
+    When they `are_apart` from the body, as in HTTP/2, those left out are lost, and one more remark says so.
+    """
     sizes = accumulate(len(name) + len(value) for name, value in trailers)
     kept = sum(size <= _MOST_TRAILERS for size in sizes)
-    if kept < len(trailers):
+    if are_apart and kept < len(trailers):
         remarks = (*remarks, f"trailers:cut:{len(trailers) - kept}")
     return replace(exchange, trailers=trailers[:kept], annotations=(*exchange.annotations, *remarks))
 

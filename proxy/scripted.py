@@ -25,8 +25,8 @@ from mitmproxy.proxy.layers.http._hooks import HttpResponseHeadersHook
 
 from archive import crawl_log
 from archive.dates import now_micros
-from proxy.answer import TrailerReader
 from proxy.asking import Asking
+from proxy.bodyreader import BodyReader
 from proxy.delivery import Client
 from proxy.exchanging import Exchanging
 from proxy.flowsides import ClientSide, OriginSide, is_endless, request_flow, response_flow, sent_head
@@ -70,7 +70,7 @@ class Scripted:
         self._fetch = fetch
         self._started, self._began = now_micros(), services.loop.time()
         self._client: ClientSide | None = ClientSide(client, asking.head)
-        self._reader = TrailerReader(asking.framing, asking.length, self._payload, strict=True)
+        self._reader = BodyReader(asking.framing, asking.length, self._payload, strict=True)
         self._origin: OriginSide | None = None
         self._was_fetched = False
         self._refused: Refused | None = None

@@ -34,6 +34,18 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 cuts = st.lists(st.integers(0, 1 << 16), max_size=8)
 
 
+def test_trailers_are_remembered_within_bounds() -> None:
+    reader = BodyReader(Framing.CHUNKED, 0, lambda _: None)
+    assert reader.trailers == ()
+    reader.feed(b"1\r\na\r\n0\r\nA : 1 \r\nb:\r\n")
+    assert reader.trailers == ((b"A", b"1"), (b"b", b""))
+    for number in range(100):
+        reader.feed(b"C: %d%b\r\n" % (number, b"x" * 10_000))
+    assert len(reader.trailers) == 2 + 6
+    reader.feed(b"\r\n")
+    assert reader.done
+
+
 class TestBody:
     def test_of_no_bytes_is_done_at_once(self) -> None:
         assert read(Framing.NONE, 0, [b"next"]) == (b"", b"next", True, "")
