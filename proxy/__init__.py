@@ -7,9 +7,11 @@ The path of one exchange through this room:
 2. `relay` finds the borders of requests; `desk` sees where each goes; `gate` says whose it is and whether it may.
    `policy` says how it is to be treated, from what its client and its session wish (`wishes`, `rules`, `buckets`,
    `redaction`); `admission` asks the fleet's counters when there are limits.
-3. `fetch` gets the `order` from the origin over a `line` of `upstream`, at an address that `addresses` allows. `stalls`
-   sees to it that no client holds up lines which others wait for.
-4. `incoming` reads the response (`http1` knows how), `spool` keeps and hashes its bytes, `delivery` relays them.
+3. `fetch` gets the `order` from the origin: `approach` finds the way there, over a `line` of `upstream`, to an address
+   that `addresses` allows; `outgoing` passes the request's body on; `progress` knows how long all that may take.
+   `stalls` sees to it that no client holds up lines which others wait for.
+4. `incoming` reads the response (`http1` knows how; TLS comes through the `inbox`), `spool` keeps and hashes its bytes,
+   `delivery` relays them.
 5. `recorder` hands whole exchanges to its thread; `keep` asks dedup, writes, syncs and announces them in batches.
    `onecore` has that thread and the event loop's share a core.
 6. `transcript` says what is to be kept, `ending` hands it on; only when it is kept, `delivery` lets the last bytes go.
