@@ -30,6 +30,24 @@ libc.fflush(ctypes.c_void_p(out))
 """
 
 
+_LARGE = """
+import ctypes, sys
+from admin.memory import keep_small
+class Info(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "free", "fast", "blocks", "apart", *"abcde")]
+libc = ctypes.CDLL(None)
+if not hasattr(libc, "mallinfo2"):
+    sys.exit("none")
+libc.mallinfo2.restype = Info
+if sys.argv[1] == "shared":
+    keep_small()
+bytes(1 << 22)
+before = libc.mallinfo2().apart
+kept = bytes(1 << 22)
+print(libc.mallinfo2().apart - before)
+"""
+
+
 def heaps(how: str) -> int:
     done = subprocess.run([sys.executable, "-c", _HEAPS, how], capture_output=True, text=True, check=True)
     return done.stdout.count("<heap nr=")
@@ -41,6 +59,19 @@ def test_threads_keep_small() -> None:
     if alone < 2:
         pytest.skip("this C library gives threads no heaps of their own")
     assert heaps("shared") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
+def test_large_blocks_stay_out_of_the_heap() -> None:
+    apart = []
+    for how in ("alone", "shared"):
+        done = subprocess.run([sys.executable, "-c", _LARGE, how], capture_output=True, text=True, check=False)
+        if done.returncode:
+            assert done.stderr.strip() == "none", done.stderr
+            pytest.skip("this C library does not tell")
+        apart.append(int(done.stdout))
+    assert apart[0] < 1 << 22, "the second block is in the heap: nothing is to be mended"
+    assert apart[1] >= 1 << 22
 
 
 def test_where_there_is_no_such_allocator_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
