@@ -12,7 +12,7 @@ _ARENA_MAX: Final = -8
 """M_ARENA_MAX of glibc's <malloc.h>."""
 _MMAP_THRESHOLD: Final = -3
 """M_MMAP_THRESHOLD of the same."""
-_APART_BYTES: Final = 1 << 19
+_APART_BYTES: Final = 1 << 18
 _TRIM_SECONDS: Final = 30.0
 
 
@@ -20,8 +20,9 @@ def keep_small() -> None:
     """Of glibc's allocator one heap for all threads, and what is free of it given back to the system now and then.
 
     Each thread would get a heap of its own; those fill with holes, and grow for hours. With one interpreter lock
-    threads hardly ever wait for each other there. Large blocks are kept out of it: glibc would take them in by and by,
-    and whenever more of them were there than ever before, the heap stayed that large. Other allocators are left alone.
+    threads hardly ever wait for each other there. Large blocks, such as each TLS connection has, are kept out of
+    it: glibc would take them in by and by, and where they had been, small ones would settle. Other allocators are left
+    as they are.
     """
     libc: Any = ctypes.CDLL(None) if sys.platform == "linux" else None
     if hasattr(libc, "mallopt") and hasattr(libc, "malloc_trim"):

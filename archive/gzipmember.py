@@ -21,8 +21,12 @@ _STORED_RUN: Final = 16
 
 
 def packed(data: bytes, level: int) -> bytes:
-    """One whole member around bytes that are in memory."""
-    return bytes(igzip_lib.compress(data, level, igzip_lib.COMP_GZIP))
+    """One whole member around bytes that are in memory.
+
+    Half of the memory that the packer takes by default: as small and as fast, and the heap of a recording process can
+    do without blocks of a quarter megabyte (`admin.memory`).
+    """
+    return bytes(igzip_lib.compress(data, level, igzip_lib.COMP_GZIP, igzip_lib.MEM_LEVEL_MEDIUM))
 
 
 def packed_stream(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
