@@ -98,7 +98,7 @@ def _watched(started: Started, load: LoadProcess, order: Order, every: float, te
     began = time.monotonic()
 
     def watch() -> None:
-        while not over.wait(every):
+        while not over.wait(every) and time.monotonic() - began < order.seconds:  # at its end the load is over
             samples.append(_sample(started, time.monotonic() - began))
             tell(samples[-1])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from captured import capture
@@ -29,6 +30,15 @@ def test_many_captures_share_an_entry() -> None:
     entries = [from_entry({FIELD: entry}) for entry in to_entries(announced)]
     assert [len(some) for some in entries] == [64, 36]
     assert [one for some in entries for one in some] == announced
+
+
+def test_an_entry_leaves_no_memory_behind() -> None:
+    announced = [[capture(offset=offset) for offset in range(count)] for count in range(1, 19)] * 400
+    before = sys.getallocatedblocks()
+    for some in announced:
+        to_entries(some)
+    # 2,000 tuples as long as a capture has fields may stay: Python 3.12 keeps them, and once they are there, no more.
+    assert sys.getallocatedblocks() - before < 3_000 < len(announced)
 
 
 def test_an_entry_from_before_the_last_fields_were_added_is_read() -> None:
