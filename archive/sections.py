@@ -190,7 +190,9 @@ class ProxySettings(Section):
     )
     orphans: int = Field(256, ge=0, description="most fetches of one process that go on without their client")
     keep_alive_seconds: float = Field(30, gt=0, description="how long an idle connection to an origin is kept")
-    connections_per_host: int = Field(32, ge=1, description="most connections of one process to one origin")
+    connections_per_host: int = Field(
+        32, ge=1, description="most connections of one process to one origin; open WebSockets are not counted"
+    )
     stall_seconds: float = Field(
         10,
         ge=0,

@@ -16,13 +16,17 @@ _NOBODY: Final = Origin()
 class Line:
     """Nobody is at its other end before `ask` and after `hang_up`: then what is said goes nowhere."""
 
-    __slots__ = ("_destination", "_may_repeat", "_pool", "_upstream", "facts", "is_kept_one", "origin", "trailers")
+    __slots__ = (
+        *("_destination", "_is_apart", "_may_repeat", "_pool", "_upstream"),
+        *("facts", "is_kept_one", "origin", "trailers"),
+    )
 
     def __init__(self, order: Order, pool: Pool) -> None:
         self._destination = order.destination
         self._may_repeat = order.head.method in IDEMPOTENT
         self._pool = pool
         self._upstream: Upstream | None = None
+        self._is_apart = False
         self.origin = _NOBODY
         """Whom we spoke to last."""
         self.facts: Facts | None = None
@@ -82,13 +86,20 @@ class Line:
         if self._upstream is not None:
             self._upstream.answered()
 
+    def set_apart(self) -> None:
+        """A conversation begins that may last for hours: others need not wait for its end to connect to the origin."""
+        self._is_apart = True
+        self._pool.set_apart(self._destination)
+
     def hang_up(self, *, reusable: bool = False) -> None:
         """Nothing more is to be said or heard; `reusable` when the connection stands exactly between two messages."""
         upstream, self._upstream = self._upstream, None
         if upstream is None:
             return
         self.trailers = upstream.trailers
-        if reusable:
+        if self._is_apart:
+            upstream.abort()
+        elif reusable:
             self._pool.give_back(self._destination, upstream)
         else:
             self._pool.drop(self._destination, upstream)

@@ -58,6 +58,7 @@ class Switched:
             self._order.session.note_relayed(len(head.raw))
         else:
             self._keep(handshake, head)
+        self._line.set_apart()
         self._delivery.switch(head)
         self.received(rest)
 

@@ -259,6 +259,10 @@ class Pool:
         upstream.abort()
         self._gone(destination)
 
+    def set_apart(self, destination: Destination) -> None:
+        """One of its connections is used for no more exchanges, however long it stays: its place is free."""
+        self._gone(destination)
+
     def close_idle(self, older_than: float) -> None:
         """Close what has been idle since before that loop time; forget origins without connections."""
         for destination, host in list(self._hosts.items()):

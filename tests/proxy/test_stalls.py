@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from odd_responses import page
-from origin import RawOrigin, Send, Wait, response
+from origin import Close, RawOrigin, Send, Wait, response
 from proxy_process import ProxyProcess
 from proxying import crawl_session, request
 from redis_server import RedisServer
@@ -75,3 +75,23 @@ def test_who_waits_in_vain_is_told_that_it_was_no_fault_of_the_origin(
     assert refused.header("Retry-After") == "5"
     assert b"all 1 connections to" in refused.body
     assert " -5 " in (tmp_path / "log" / "crawl.log").read_text().splitlines()[0]
+
+
+def test_who_talks_for_hours_keeps_nobody_waiting(tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin) -> None:
+    """Thirty browsers that have a WebSocket to one origin would take all connections that may be made to it."""
+    over = threading.Event()
+    switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+    origin.script("/chat", Send(switched), Wait(over), Close())
+    upgrade = request("plain", origin.url("/chat"), "Connection: Upgrade", "Upgrade: websocket")
+    settings = {"proxy.connections_per_host": 1, "proxy.connect_seconds": 1}
+    with (
+        ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as proxy,
+        proxy.connect() as one,
+        proxy.connect() as other,
+    ):
+        assert one.ask(upgrade).status == other.ask(upgrade).status == 101
+        assert proxy.get(origin.url("/page")).status == 200
+        over.set()
+        assert one.is_closed_by_proxy()
+        assert other.is_closed_by_proxy()
+        assert proxy.get(origin.url("/page")).status == 200

@@ -35,6 +35,9 @@ class Line:
     def __init__(self) -> None:
         self.is_paused = False
 
+    def set_apart(self) -> None:
+        """Nobody else wants it here."""
+
     def pause(self) -> None:
         self.is_paused = True
 

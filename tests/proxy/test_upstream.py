@@ -102,6 +102,21 @@ class TestLimits:
         pool.drop(at(busy), new)
         await asyncio.to_thread(until, lambda: busy.connections == 3, what="the third connection, and no other")
 
+    async def test_what_is_set_apart_has_no_place(self, pool_of: MakePool, busy: RawOrigin) -> None:
+        pool = pool_of(connections_per_host=1)
+        apart = await pool.connect(at(busy))
+        waiting = asyncio.ensure_future(pool.connect(at(busy)))
+        await asyncio.sleep(0)
+        pool.set_apart(at(busy))
+        one = await asyncio.wait_for(waiting, 10)
+        apart.abort()
+
+        waiting = asyncio.ensure_future(pool.connect(at(busy)))
+        done, _ = await asyncio.wait([waiting], timeout=0.05)
+        assert not done, "its end frees no place once more"
+        pool.drop(at(busy), one)
+        pool.drop(at(busy), await asyncio.wait_for(waiting, 10))
+
     async def test_a_call_that_fails_gives_its_place_back(self, pool_of: MakePool, busy: RawOrigin) -> None:
         pool = pool_of(connections_per_host=1)
         busy.close()
