@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 from pydantic import Field, field_validator
 
@@ -133,6 +133,14 @@ class ProxySettings(Section):
         True, description="write DNS answers (dns:NAME) and certificate chains (urn:certificates:HOST:PORT) as records"
     )
     dns_seconds: int = Field(300, ge=1, description="how long an answer of DNS is believed: getaddrinfo tells no TTL")
+    host_delay: dict[str, Annotated[float, Field(ge=0, le=3600)]] = Field(
+        default_factory=dict,
+        description="host to the least seconds between two requests to it by the whole fleet, browsers' among them;"
+        " *.name matches all below, * every host",
+    )
+    host_delay_wait_seconds: float = Field(
+        60, ge=0, description="longest wait for a turn at such a host; whoever would wait longer gets 503"
+    )
     dead_host_seconds: float = Field(
         60, ge=0, description="after a failed connect, how long a host's requests are answered at once; 0 never"
     )

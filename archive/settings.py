@@ -12,7 +12,7 @@ import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 from pydantic import Field, ValidationError, field_validator
 
@@ -183,9 +183,9 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _plain(section: str, key: str, value: str) -> Any:
-    """Text from the environment; a table setting is written NAME=ADDRESS, comma separated."""
+    """Text from the environment; a table setting is written NAME=VALUE, comma separated."""
     model = _sections().get(section)
-    if model and key in model.model_fields and model.model_fields[key].annotation == dict[str, str]:
+    if model and key in model.model_fields and get_origin(model.model_fields[key].annotation) is dict:
         return dict(pair.partition("=")[::2] for pair in value.split(",") if pair)
     return value
 

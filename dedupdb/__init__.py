@@ -18,7 +18,8 @@ The path of one payload and its capture through this room:
 5. `query` says what is looked for, `filters` what is left out; `walk` reads the rows a page at a time.
 6. `cdx_api` answers over HTTP, in the forms of `cdx_formats`; replay asks `captures.Captures.nearest`.
 
-Besides, `registry` lists in the same Redis which recording processes there are; `measure` counts what the store
+Besides, `registry` lists in the same Redis which recording processes there are; `quotas` counts there what limits are
+for, `turns` says when a host may be asked next; `measure` counts what the store
 knows and costs; `deduplicator` reads Heritrix's parameters as settings of ours.
 
 Redis can be lost: `indexer.Indexer.rebuild_dedup` fills it from the index, and the index can be lost too:

@@ -6,7 +6,8 @@ The path of one exchange through this room:
    mitmproxy's layers; `addons` says which.
 2. `relay` finds the borders of requests; `desk` sees where each goes; `gate` says whose it is and whether it may.
    `policy` says how it is to be treated, from what its client and its session wish (`wishes`, `rules`, `buckets`,
-   `redaction`); `admission` asks the fleet's counters when there are limits.
+   `redaction`); `admission` asks the fleet's counters when there are limits, `pacing` waits for the turn at
+   a host that wants pauses.
 3. `fetch` gets the `order` from the origin: `approach` finds the way there, over a `line` of `upstream`, to an address
    that `addresses` allows; `outgoing` passes the request's body on; `progress` knows how long all that may take.
    `stalls` sees to it that no client holds up lines which others wait for.

@@ -1,4 +1,4 @@
-"""The way of one request to its origin: the leave of its limits, room in the recorder's queue, a connection."""
+"""The way of one request to its origin: leave of its limits, the host's turn, room in the recorder's queue, a line."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class Approach:
         policy = self._order.policy
         if policy.refusal is not None:
             asker.turn_away(policy.refusal)
-        elif policy.limits:
-            self._services.run(self._with_leave(asker))
+        elif policy.limits or self._pause():
+            self._services.run(self._in_turn(asker))
         else:
             self._go(asker)
 
@@ -74,18 +74,35 @@ class Approach:
         if self._leave is not None:
             self._leave.give_back()
 
-    async def _with_leave(self, asker: Asker) -> None:
-        """Nothing is sent to the origin before the limits allow it."""
-        self._leave = leave = Leave(self._services.admission, self._order.policy)
-        self._progress.bounds.wait_longer(self._services.settings.limit_seconds)
-        refused = await leave.ask()
+    def _pause(self) -> float:
+        """Seconds that are to pass at the host behind this request."""
+        host, port = self._order.destination[:2]
+        return self._services.pacing.pause(host, port, self._order.session.spec.host_delay)
+
+    async def _in_turn(self, asker: Asker) -> None:
+        """Nothing is sent to the origin before the limits allow it and its host's turn has come."""
+        refused = await self._permitted() or await self._waited()
         if refused is not None:
             asker.turn_away(refused)
         elif self._progress.stage is Stage.CONNECTING:
             self._progress.wait_at_most(self._services.settings.connect_seconds)
             self._go(asker)
         else:
-            leave.give_back()
+            self.end()
+
+    async def _permitted(self) -> Refused | None:
+        if not self._order.policy.limits:
+            return None
+        self._leave = Leave(self._services.admission, self._order.policy)
+        self._progress.bounds.wait_longer(self._services.settings.limit_seconds)
+        return await self._leave.ask()
+
+    async def _waited(self) -> Refused | None:
+        pause, settings = self._pause(), self._services.settings
+        if not pause or self._progress.stage is not Stage.CONNECTING:
+            return None
+        self._progress.wait_at_most(settings.host_delay_wait_seconds + settings.connect_seconds)
+        return await self._services.pacing.wait(self._order.destination.host, pause)
 
     def _go(self, asker: Asker) -> None:
         if self._progress.stage is not Stage.CONNECTING:

@@ -152,6 +152,7 @@ def _gauges(facts: dict[str, Any]) -> dict[str, tuple[str, float]]:
         "connections": ("client connections", ours["connections"]),
         "sessions": ("open sessions", ours["sessions"]),
         "orphans": ("fetches that go on without their client", ours["orphans"]),
+        "in_line": ("requests that wait for their turn at a host with a pause", ours["in_line"]),
         "dedup_answers": (
             "1 while Redis answers, as of the last batch",
             int(not ours["dedup_unavailable_because"]),

@@ -12,6 +12,7 @@ from dedupdb.claims import Claims
 from dedupdb.foreign import Foreign
 from dedupdb.quotas import Quotas
 from dedupdb.recall import Recall
+from dedupdb.turns import Turns
 from proxy.admission import Admission
 from proxy.conditional import Conditions
 from proxy.egress import Routes
@@ -23,6 +24,7 @@ from proxy.keep import Keeper
 from proxy.memento import Archive
 from proxy.onecore import OneCore
 from proxy.opener import Opener, resolver_of
+from proxy.pacing import Pacing
 from proxy.provenance import Provenance
 from proxy.recorder import Recorder
 from proxy.replayer import Replayer
@@ -69,6 +71,8 @@ class Parts:
         recorder = Recorder(settings, keeper, loop, lambda: len(active))
         recorder.after_keep = extensions.kept if extensions is not None else None
         quotas = Quotas(redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=seconds)
+        longest = settings.proxy.host_delay_wait_seconds
+        turns = Turns(redis_url, longest_seconds=longest, timeout_seconds=seconds)
         services = Services(
             settings=settings.proxy,
             loop=loop,
@@ -83,6 +87,7 @@ class Parts:
             orphans=set(),
             tasks=set(),
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
+            pacing=Pacing(settings.proxy.host_delay, turns, loop, longest_seconds=longest),
             via=via_line(settings.proxy.via),
         )
         replayer, conditions = _looking_back(settings, Archive(settings, captures), services)
@@ -99,6 +104,7 @@ class Parts:
         self.replayer.stop()
         self.conditions.stop()
         self.services.admission.stop()
+        self.services.pacing.stop()
         self.foreign.close()
         self.claims.close()
         self.captures.close()

@@ -62,6 +62,14 @@ def check_digits(what: str, value: str) -> None:
         raise Refused(400, f"{what} = {value[:100]!r} must be a date of 4 to 17 digits, YYYYMMDDhhmmss") from None
 
 
+def check_seconds(what: str, value: object, *, longest: float) -> None:
+    """Raises Refused (400) unless the value is null or a number of seconds, at most `longest`."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= longest:
+        raise Refused(400, f"{what} = {str(value)[:100]!r} must be a number of seconds from 0 to {longest:g}")
+
+
 def check_object(what: str, value: object) -> dict[str, Any]:
     """The value as a JSON object, empty for null. Raises Refused (400)."""
     if value is None:

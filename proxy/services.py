@@ -14,6 +14,7 @@ from archive.sections import ProxySettings
 from proxy.admission import Admission
 from proxy.egress import Routes
 from proxy.gate import Gate
+from proxy.pacing import Pacing
 from proxy.provenance import Provenance
 from proxy.recorder import Recorder
 from proxy.upstream import Pool
@@ -53,6 +54,7 @@ class Services:
     """Those that go on without their client."""
     tasks: set[asyncio.Task[None]]
     admission: Admission
+    pacing: Pacing
     via: bytes = b""
     """A Via header line of ours; empty for none."""
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from archive.sections import MODES
 from proxy.egress import parse
 from proxy.redaction import NOTHING_REDACTED, Redaction
-from proxy.refusal import Refused, check_digits, check_list, check_name, check_text
+from proxy.refusal import Refused, check_digits, check_list, check_name, check_seconds, check_text
 from proxy.wishes import NOTHING, Wishes, parse_wishes
 
 _WISHES: Final = {
@@ -27,7 +27,8 @@ _WISHES: Final = {
 _REDACTED: Final = ("redact_headers", "redact_fields")
 _FIXED: Final = ("collection", "mode", "listen", "scripts")
 """What a session keeps from its making to its end."""
-_OWN: Final = ("wishes", "redaction", "scripts")
+_OWN: Final = ("wishes", "redaction", "scripts", "host_delay")
+_LONGEST_DELAY: Final = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class SessionSpec:
     """Replay and patch: the 14-digit date to answer from; None is the newest."""
     egress: str | None = None
     """The proxy to go out by, as `proxy.egress.parse` reads it; None is what the setting proxy.egress says."""
+    host_delay: float | None = None
+    """Seconds between two requests to one host; None is what the setting proxy.host_delay says, 0 is none."""
     user_agent: str | None = None
     """A note of what the session's client calls itself; told with the session's counts, never sent or recorded: each
     recorded request has what was really sent."""
@@ -64,17 +67,20 @@ class SessionSpec:
             if name == "listen":
                 if not isinstance(value, bool):
                     raise Refused(400, f"field 'listen' = {value!r} must be true or false")
+            elif name == "host_delay":
+                check_seconds("field 'host_delay'", value, longest=_LONGEST_DELAY)
             elif name in texts:
                 if value is not None:
                     check_text(f"field {name!r}", value)
             elif name not in _WISHES and name not in _REDACTED and name != "scripts":
-                known = ", ".join((*texts, "listen", "scripts", *_WISHES, *_REDACTED))
+                known = ", ".join((*texts, "host_delay", "listen", "scripts", *_WISHES, *_REDACTED))
                 raise Refused(400, f"unknown field {name!r}; known are {known}")
         spec = cls(
             **{name: value for name, value in body.items() if name in texts and value is not None},
             wishes=parse_wishes({theirs: body[ours] for ours, theirs in _WISHES.items() if body.get(ours) is not None}),
             redaction=_redaction(body),
             scripts=tuple(check_list("field 'scripts'", body.get("scripts"))),
+            host_delay=body.get("host_delay"),
         )
         for script in spec.scripts:
             check_text("a name in field 'scripts'", script)

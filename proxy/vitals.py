@@ -37,6 +37,7 @@ class Vitals:
                 "connections": len(self._connections),
                 "sessions": len(gate.sessions),
                 "orphans": len(services.orphans),
+                "in_line": services.pacing.waiting,
                 "revisits": counts["revisits"],
                 "not_modified": counts["not_modified"],
                 "lost": counts["lost"],

@@ -154,3 +154,11 @@ def test_every_setting_can_be_given_through_the_environment(home: Path) -> None:
         value = ",".join(pairs) if isinstance(pairs, list | tuple) else str(default)
         settings = load({"home": home}, environment={f"GHOSTFLEET_{section}__{key}".upper(): value})
         assert getattr(getattr(settings, section), key) == default, name
+
+
+def test_seconds_by_host_are_numbers(home: Path) -> None:
+    given = {"GHOSTFLEET_PROXY__HOST_DELAY": "*.example.org=0.5,*=2"}
+    assert load({"home": home}, environment=given).proxy.host_delay == {"*.example.org": 0.5, "*": 2.0}
+    for wrong in ("a.org=-1", "a.org=soon", "a.org=nan", "a.org"):
+        with pytest.raises(SettingsError, match=r"setting proxy\.host_delay\.a\.org = .* can't be used"):
+            load({"home": home}, environment={"GHOSTFLEET_PROXY__HOST_DELAY": wrong})

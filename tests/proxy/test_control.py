@@ -128,6 +128,11 @@ class TestSessions:
             (b'{"collection": "a", "datetime": "20269999"}', "datetime"),
             (b'{"collection": "a", "colour": "red"}', "colour"),
             (b'{"collection": "a", "page_id": "a\\r\\nb"}', "page_id"),
+            (b'{"collection": "a", "host_delay": -1}', "host_delay"),
+            (b'{"collection": "a", "host_delay": 3601}', "from 0 to 3600"),
+            (b'{"collection": "a", "host_delay": "1"}', "host_delay"),
+            (b'{"collection": "a", "host_delay": true}', "host_delay"),
+            (b'{"collection": "a", "host_delay": NaN}', "host_delay"),
             (b"[" * 100_000, "JSON"),
         ],
     )
