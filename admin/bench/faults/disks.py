@@ -12,7 +12,8 @@ import shutil
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
@@ -82,6 +83,7 @@ class Failing(Folder):
         mount("-t", "tmpfs", "-o", f"size={2 * _IMAGE_BYTES}", "tmpfs", str(self._lower))
         make_ext4(self._image, "-J", "size=8", "-E", "lazy_itable_init=0", solid=True)
         mount("-o", "loop,errors=continue", str(self._image), str(self.base))
+        self._give_back = page_by_page(self._image)
         run(["fstrim", str(self.base)])  # what holds no file becomes a hole again: blocks of files fail, no others
 
     def fail(self) -> None:
@@ -94,6 +96,7 @@ class Failing(Folder):
 
     def close(self) -> None:
         """Unmounts it."""
+        self._give_back()
         for folder in (self.base, self._lower):
             unmount(folder)
 
@@ -241,6 +244,18 @@ def wait_for_release(image: Path) -> None:
         if time.monotonic() > over:
             raise DiskProblem(f"{image} is still in use after {_RELEASE_SECONDS:.0f} s: {listed}")
         pause.wait(0.02)
+
+
+def page_by_page(image: Path) -> Callable[[], object]:
+    """Has the image's loop device write one page at a time; what is returned has it write as before.
+
+    Of a longer piece it calls all written when a part was (Linux 6.18), so that an fsync confirms what is not there.
+    """
+    (device,) = run(["losetup", "--noheadings", "--output", "NAME", "--associated", str(image)]).split()
+    limit = Path("/sys/block") / Path(device).name / "queue/max_sectors_kb"
+    usual = limit.read_text("ascii")
+    limit.write_text("4", "ascii")
+    return partial(limit.write_text, usual, "ascii")
 
 
 def make_ext4(image: Path, *options: str, size: int = _IMAGE_BYTES, solid: bool = False) -> None:
