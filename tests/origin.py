@@ -104,6 +104,7 @@ class RawOrigin:
         self._scripts = _Scripts()
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
+        self._is_closed = False
         self._listener = socket.create_server((address, port), backlog=256)
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -158,6 +159,7 @@ class RawOrigin:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         with self._lock:
+            self._is_closed = True
             left = list(self._open)
         for connection in left:
             with suppress(OSError):
@@ -170,6 +172,9 @@ class RawOrigin:
             except OSError:
                 return
             with self._lock:
+                if self._is_closed:  # it was taken in while the port was being closed
+                    connection.close()
+                    return
                 self.connections += 1
                 number = self.connections
                 self._open.add(connection)
