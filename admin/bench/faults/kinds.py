@@ -7,6 +7,7 @@ import resource
 import signal
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -109,7 +110,10 @@ def _free_disk(scene: Scene) -> None:
 
 def _limit_files(scene: Scene) -> None:
     """A quota of the system's on the size of files: a write comes back short, then fails."""
-    sizes = [path.stat().st_size for path in scene.house.home.glob("collections/*/archive/**/*.open")]
+    sizes: list[int] = []
+    for path in scene.house.home.glob("collections/*/archive/**/*.open"):
+        with suppress(FileNotFoundError):  # closed, and called otherwise, since it was listed
+            sizes.append(path.stat().st_size)
     for pid in scene.house.recording():
         soft, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
         scene.limits[pid] = soft, hard
