@@ -17,6 +17,8 @@ type Mode = Literal["record", "replay", "patch", "live"]
 """`patch` answers from the archive first and records what is missing there; `live` relays and keeps nothing."""
 type Trust = Literal["loopback", "all", "none"]
 MODES: Final[tuple[str, ...]] = get_args(Mode.__value__)
+LONGEST_DELAY_SECONDS: Final = 3600.0
+"""Between two requests to one host, at most."""
 NAME_PATTERN: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 """What a collection, job or prefix may be called: it becomes part of file names."""
 
@@ -133,7 +135,7 @@ class ProxySettings(Section):
         True, description="write DNS answers (dns:NAME) and certificate chains (urn:certificates:HOST:PORT) as records"
     )
     dns_seconds: int = Field(300, ge=1, description="how long an answer of DNS is believed: getaddrinfo tells no TTL")
-    host_delay: dict[str, Annotated[float, Field(ge=0, le=3600)]] = Field(
+    host_delay: dict[str, Annotated[float, Field(ge=0, le=LONGEST_DELAY_SECONDS)]] = Field(
         default_factory=dict,
         description="host to the least seconds between two requests to it by the whole fleet, browsers' among them;"
         " *.name matches all below, * every host",

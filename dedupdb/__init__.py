@@ -19,8 +19,8 @@ The path of one payload and its capture through this room:
 6. `cdx_api` answers over HTTP, in the forms of `cdx_formats`; replay asks `captures.Captures.nearest`.
 
 Besides, `registry` lists in the same Redis which recording processes there are; `quotas` counts there what limits are
-for, `turns` says when a host may be asked next; `measure` counts what the store
-knows and costs; `deduplicator` reads Heritrix's parameters as settings of ours.
+for, `turns` says when a host may be asked next; `measure` counts what the store knows and costs; `deduplicator` reads
+Heritrix's parameters as settings of ours.
 
 Redis can be lost: `indexer.Indexer.rebuild_dedup` fills it from the index, and the index can be lost too:
 `indexer.Indexer.reindex` fills it from the sidecars, and those are told anew from the WARC files.

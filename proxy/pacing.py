@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from archive import crawl_log
+from archive.sections import LONGEST_DELAY_SECONDS
 from dedupdb.claims import DedupUnavailable
 from dedupdb.turns import Turns
 from proxy.hostpatterns import ByHost
@@ -19,7 +20,6 @@ log = logging.getLogger(__name__)
 
 _THREADS: Final = 4
 _HOSTS: Final = 65_536
-_LONGEST_PAUSE: Final = 3600.0
 
 
 class Pacing:
@@ -36,7 +36,7 @@ class Pacing:
         self._turns = turns
         self._loop = loop
         self._longest = longest_seconds
-        self._next: Remembered[str, float] = Remembered(longest_seconds + _LONGEST_PAUSE, _HOSTS)
+        self._next: Remembered[str, float] = Remembered(longest_seconds + LONGEST_DELAY_SECONDS, _HOSTS)
         """When a host may be asked next by us alone, by the loop's time."""
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="pacing")
         self.waiting = 0

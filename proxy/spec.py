@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from archive.sections import MODES
+from archive.sections import LONGEST_DELAY_SECONDS, MODES
 from proxy.egress import parse
 from proxy.redaction import NOTHING_REDACTED, Redaction
 from proxy.refusal import Refused, check_digits, check_list, check_name, check_seconds, check_text
@@ -28,7 +28,6 @@ _REDACTED: Final = ("redact_headers", "redact_fields")
 _FIXED: Final = ("collection", "mode", "listen", "scripts")
 """What a session keeps from its making to its end."""
 _OWN: Final = ("wishes", "redaction", "scripts", "host_delay")
-_LONGEST_DELAY: Final = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class SessionSpec:
                 if not isinstance(value, bool):
                     raise Refused(400, f"field 'listen' = {value!r} must be true or false")
             elif name == "host_delay":
-                check_seconds("field 'host_delay'", value, longest=_LONGEST_DELAY)
+                check_seconds("field 'host_delay'", value, longest=LONGEST_DELAY_SECONDS)
             elif name in texts:
                 if value is not None:
                     check_text(f"field {name!r}", value)
