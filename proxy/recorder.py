@@ -1,8 +1,8 @@
 """The writer thread: takes what has completed, keeps it in batches, tells the event loop what is durable.
 
-A batch costs about a millisecond whatever its size: round trips to Redis, a sync of the disk, the hand-over between
-threads. So under load the first of a batch waits up to `_GATHER_SECONDS` until half of the exchanges under way can be
-kept together; one that is alone under way never waits.
+A batch costs half a millisecond of CPU whatever its size: round trips to Redis, a sync of the disk, the hand-over
+between threads. So the first of a batch waits up to `_GATHER_SECONDS` for whatever else is under way; one that is alone
+under way never waits.
 
 No exception leaves this room unanswered: every exchange handed over gets exactly one answer, kept or lost, because
 a client waits for it, and mitmproxy would log an addon's exception and let the response through unrecorded.
@@ -31,8 +31,6 @@ _BATCH: Final = 256
 _RETRY_SECONDS: Final = 0.02
 _IDLE_SECONDS: Final = 1.0
 _GATHER_SECONDS: Final = 0.005
-_SHARE: Final = 0.5
-"""Two halves take turns: one is kept while the other is fetched. More would save CPU and leave disk or loop idle."""
 _TIMER_SECONDS: Final = 0.001
 """What the event loop's clock can tell apart."""
 
@@ -132,7 +130,7 @@ class Recorder:
 
     def _is_worth_it(self) -> bool:
         """Whether what waits need not wait for more."""
-        return self._stopping or len(self._queue) >= _SHARE * self._under_way()
+        return self._stopping or len(self._queue) >= self._under_way()
 
     def _wake_in_time(self) -> None:
         """See to it that the first in the queue does not wait longer than it should."""
