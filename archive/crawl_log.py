@@ -9,6 +9,7 @@ Codes above zero are HTTP's own. Those below are Heritrix's, with Veidemann's ad
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -186,10 +187,11 @@ class CrawlLog:
         self._is_torn: bool | None = None
 
     def append(self, lines: Sequence[str]) -> None:
-        """Adds whole lines in one write, so that those of other processes never come in between. Raises OSError.
+        """Adds whole lines; those of other processes never come in between. Raises OSError.
 
         After a write that failed half-way, of this process or of one that the power was cut off from, the next one
-        starts on a line of its own.
+        starts on a line of its own. The lock is for who looks whether there was one: a write that another process is
+        just making ends in mid-line too.
         """
         if not lines:
             return
@@ -197,9 +199,10 @@ class CrawlLog:
         data = "".join(f"{text}\n" for text in lines).encode("utf-8", "backslashreplace")
         fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
             was_torn = _ends_torn(fd) if self._is_torn is None else self._is_torn
             self._is_torn = True
-            write_all(fd, b"\n" + data if was_torn else data)
+            write_all(fd, [b"\n", data] if was_torn else [data])
             self._is_torn = False
         finally:
             os.close(fd)

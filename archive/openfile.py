@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from archive.capture import Capture
 from archive.place import Place
 
 _WRITE_SIZE: Final = 1 << 20
+_PIECES_MAX: Final = os.sysconf("SC_IOV_MAX")
 
 
 class OpenFile:
@@ -62,7 +63,7 @@ class OpenFile:
         """Hands everything to the operating system."""
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         if waiting:
-            write_all(self._fd, b"".join(waiting))
+            write_all(self._fd, waiting)
 
     def sync(self, captures: Iterable[Capture], *, fsync: bool) -> None:
         """Makes everything written so far durable, then adds its index lines."""
@@ -75,7 +76,7 @@ class OpenFile:
                 self._is_named = True
             self._is_doubtful = False
         if lines := "".join(f"{cdxj.line(capture)}\n" for capture in captures).encode():
-            write_all(self._lines_fd, lines)
+            write_all(self._lines_fd, [lines])
         self.durable = self.size
         self._lines_durable += len(lines)
 
@@ -136,9 +137,12 @@ def create_locked(path: Path) -> int:
     return fd
 
 
-def write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, pieces: Sequence[bytes]) -> None:
     """Writes every byte: a raw write may take only some of them, near a full disk for instance."""
-    left = memoryview(data)
+    written = os.writev(fd, pieces[:_PIECES_MAX])
+    if written == sum(map(len, pieces)):
+        return
+    left = memoryview(b"".join(pieces))[written:]
     while left:
         left = left[os.write(fd, left) :]
 
