@@ -46,7 +46,7 @@ def test_many_at_once_get_a_place_each(turns: Callable[[], Turns]) -> None:
         waits = sorted(threads.map(lambda number: fleet[number % 4].take("a.test", 20), range(24)))
 
     assert waits[0] == 0
-    assert all(10 < later - earlier <= 20 for earlier, later in pairwise(waits[1:]))
+    assert all(10 < later - earlier < 20.001 for earlier, later in pairwise(waits[1:]))
 
 
 def test_who_would_wait_too_long_takes_no_place(server: RedisServer) -> None:
