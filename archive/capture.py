@@ -73,7 +73,8 @@ class Digests:
     """Raw digests taken while the bytes passed.
 
     `block` covers the whole block; the payload digests cover the body with the transfer coding removed and the
-    content coding kept (WARC/1.1 section 5.9). SHA-256 with the length decides dedup, whatever the records name.
+    content coding kept (WARC/1.1 section 5.9). SHA-256 with the length decides dedup, whatever the records name; a
+    request is no original, and its may be empty.
     """
 
     block: bytes

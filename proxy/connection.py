@@ -28,6 +28,8 @@ _NOBODY: Final = ("", 0)
 """Who calls when the client had broken its connection before we took it: the kernel doesn't know any more."""
 _HIGH_WATER: Final = 1 << 19
 _LINGER_SECONDS: Final = 2.0
+_TLS_BYTES: Final = 1 << 16
+"""Given to TLS at once: its layer puts together the plain text of all it gets, and moves it each time it grows."""
 
 
 class House(Protocol):
@@ -105,7 +107,11 @@ class ClientConnection(asyncio.Protocol):
         self.last_heard = self.house.loop.time()
         if self._is_deaf:
             return
-        self.run(events.DataReceived(self._client, data))
+        if len(data) <= _TLS_BYTES or not self._client.tls:
+            self.run(events.DataReceived(self._client, data))
+            return
+        for start in range(0, len(data), _TLS_BYTES):
+            self.run(events.DataReceived(self._client, data[start : start + _TLS_BYTES]))
 
     def eof_received(self) -> bool:
         """A client that has said all it will say still gets the answer it waits for (RFC 9112 section 9.6)."""

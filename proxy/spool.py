@@ -16,6 +16,7 @@ class Spool:
 
     __slots__ = (
         "_block",
+        "_decides",
         "_file",
         "_folder",
         "_limit",
@@ -28,8 +29,10 @@ class Spool:
         "payload_length",
     )
 
-    def __init__(self, limit: int, folder: Path, algorithm: Algorithm = DEFAULT_ALGORITHM) -> None:
-        """`algorithm` is that of the digests which the records name."""
+    def __init__(
+        self, limit: int, folder: Path, algorithm: Algorithm = DEFAULT_ALGORITHM, *, decides: bool = True
+    ) -> None:
+        """`algorithm` is that of the digests which the records name. `decides`: dedup will want the SHA-256."""
         self._limit = limit
         self._folder = folder
         self._parts: list[bytes] = []
@@ -37,6 +40,7 @@ class Spool:
         self.head = b""
         self.length = 0
         self.algorithm = algorithm
+        self._decides = decides
         self._block: Hasher | None = None
         """Hashing begins with the body: most requests have none."""
         self._payload: Hasher | None = None
@@ -74,9 +78,9 @@ class Spool:
         return Message(self.head, Body(tuple(self._parts), self._file, self.length))
 
     def digests(self) -> Digests:
-        """Digests of what has been collected so far."""
+        """Digests of what has been collected so far; the SHA-256 is empty when nobody wants it."""
         block, payload = self._block or self._begin_block(), (self._payload or self._begin_payload()).digest()
-        sha256 = payload if self._sha256 is None else self._sha256.digest()
+        sha256 = self._sha256.digest() if self._sha256 else payload if self.algorithm == "sha256" else b""
         return Digests(block.digest(), payload, sha256, self.payload_length, self.algorithm)
 
     def close(self) -> None:
@@ -94,7 +98,7 @@ class Spool:
 
     def _begin_payload(self) -> Hasher:
         self._payload = payload = NEW_HASHER[self.algorithm]()
-        if self.algorithm != "sha256":
+        if self._decides and self.algorithm != "sha256":
             self._sha256 = NEW_HASHER["sha256"]()
         return payload
 

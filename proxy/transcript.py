@@ -35,7 +35,7 @@ class Transcript:
         self.began = clock()
         self.keeps = order.session.keeps
         """Whether what passes goes into a WARC; a session that changes its mode meanwhile changes that for others."""
-        self.request = Spool(settings.spool_bytes, folder, digest)
+        self.request = Spool(settings.spool_bytes, folder, digest, decides=False)
         self.request.start(order.origin_head)
         self.response = (Spool if self.keeps else Passing)(settings.spool_bytes, folder, digest)
         self._order = order

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from archive.digest import Algorithm
 from proxy.spool import Spool
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
@@ -67,6 +68,22 @@ def test_hashes_block_and_payload(tmp_path: Path) -> None:
     assert digests.payload == hashlib.sha1(b"hello").digest()
     assert digests.payload_sha256 == hashlib.sha256(b"hello").digest()
     assert digests.payload_length == 5
+
+
+@pytest.mark.parametrize(("algorithm", "sha256"), [("sha1", b""), ("sha256", hashlib.sha256(b"hello").digest())])
+def test_what_dedup_never_asks_for_is_hashed_for_its_record_alone(
+    tmp_path: Path, algorithm: Algorithm, sha256: bytes
+) -> None:
+    spool = Spool(100, tmp_path, algorithm, decides=False)
+    spool.start(HEAD)
+    spool.add(b"hello")
+    spool.add_payload(b"hello")
+
+    digests = spool.digests()
+
+    assert digests.block == hashlib.new(algorithm, HEAD + b"hello").digest()
+    assert digests.payload == hashlib.new(algorithm, b"hello").digest()
+    assert digests.payload_sha256 == sha256
 
 
 def test_a_folder_that_can_not_be_written_is_an_error(tmp_path: Path) -> None:
