@@ -20,8 +20,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from mitmproxy import certs
-from mitmproxy.addons import tlsconfig
-from mitmproxy.master import Master
 from mitmproxy.options import Options
 from mitmproxy.proxy import events, layer
 from mitmproxy.proxy.layers import ClientTLSLayer
@@ -30,6 +28,7 @@ from archive.durably import write_once
 from proxy.connection import ClientConnection
 from proxy.exchanging import Desk, Tunnel
 from proxy.h2clients import ClientLayer
+from proxy.mitm import Master, TlsConfig
 from proxy.relay import RelayLayer
 
 _H2: Final = b"h2"
@@ -81,7 +80,7 @@ def start_master(relay: Relay, ca_folder: Path, loop: asyncio.AbstractEventLoop,
     """
     ensure_ca(ca_folder)
     master = Master(Options(), event_loop=loop)
-    tls = tlsconfig.TlsConfig()
+    tls = TlsConfig()
     master.addons.add(relay, tls)  # type: ignore[no-untyped-call]
     master.options.update(confdir=str(ca_folder), http2=http2, **OPTIONS)  # type: ignore[no-untyped-call]
     tls.certstore.STORE_CAP = _CERTIFICATES

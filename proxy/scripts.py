@@ -14,11 +14,11 @@ from typing import Any, Final, cast
 from mitmproxy import hooks
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.exceptions import AddonHalt
-from mitmproxy.master import Master
 from mitmproxy.options import Options
 
 from archive.sections import ProxySettings
 from archive.settings import SettingsError
+from proxy.mitm import Master
 from proxy.pythonfile import forget, run_file
 from proxy.refusal import Refused
 

@@ -14,6 +14,17 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 VALID = timedelta(days=30)
+_SIGNS = x509.KeyUsage(
+    key_cert_sign=True,
+    crl_sign=True,
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,8 @@ def _sign(common_name: str, hosts: Sequence[str], issuer: Signed | None, *, is_c
         builder = builder.add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key()), critical=False
         )
+    if is_ca:
+        builder = builder.add_extension(_SIGNS, critical=True)  # Python 3.13 and later trust no authority without
     if hosts:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(h) for h in hosts]), critical=False)
     return Signed(builder.sign((issuer.key if issuer else key), hashes.SHA256()), key)

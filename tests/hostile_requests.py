@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import zlib
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ _GET = b"GET http://AUTHORITY/a HTTP/1.1\r\nHost: AUTHORITY\r\n"
 _POST = b"POST http://AUTHORITY/a HTTP/1.1\r\nHost: AUTHORITY\r\n"
 SMUGGLED = b"GET http://AUTHORITY/smuggled HTTP/1.1\r\nHost: AUTHORITY\r\n\r\n"
 _CHUNKED = _POST + b"Transfer-Encoding: chunked\r\n\r\n"
+_TOO_DEEP = (400,) if sys.version_info < (3, 14) else (200, 400)  # newer Pythons can read it, if the stack is large
 _DEEP = b'{"a":' * 50_000 + b"1" + b"}" * 50_000
 
 
@@ -157,7 +159,7 @@ COMMANDS = (
     Hostile("another scheme", _GET + b'Proxy-Authorization: Digest username="moss"\r\n\r\n', (407,)),
     Hostile("meta: no JSON", _GET + b"Warcprox-Meta: moss\r\n\r\n"),
     Hostile("meta: a list", _meta([1])),
-    Hostile("meta: too deep", _GET + b"Warcprox-Meta: " + _DEEP + b"\r\n\r\n"),
+    Hostile("meta: too deep", _GET + b"Warcprox-Meta: " + _DEEP + b"\r\n\r\n", _TOO_DEEP),
     Hostile("meta: giant and unknown", _meta({"moss": "a" * 3_000_000}), (200,)),
     Hostile("meta: infinity", _GET + b'Warcprox-Meta: {"limits": {"a/total/urls": Infinity}}\r\n\r\n'),
     Hostile("meta: a prefix upwards", _meta({"warc-prefix": "../../moss"})),

