@@ -23,7 +23,7 @@ from proxy.exchanging import Desk, Tunnel
 from proxy.gate import Refused
 from proxy.h2streams import AllStreams, ClientStream, Spoke
 from proxy.h2wire import GoAway, Wire, pseudo, request_lines, request_trailers, sendable
-from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
+from proxy.http1 import BadMessage, RequestHead, ResponseHead, parse_request, request_framing
 from proxy.loglines import about
 from proxy.relay import Stream
 from proxy.target import host_and_port
@@ -122,39 +122,45 @@ class ClientLayer(layer.Layer):
         stream = ClientStream(event.stream_id, self._connection, self._wire, self._waiting)
         self._streams[stream.id] = stream
         try:
-            head, stream.in_chunks = self._head(event)
+            head, stream.left, stream.in_chunks = self._head(event)
             stream.answer = AnswerReader(head.method)
             stream.exchange = self._desk.begin(
                 head, self.tunnel, self._connection.listener, stream, is_local=self._connection.is_local
             )
         except BadMessage as error:
-            self._refuse(stream, Refused(400, str(error), "bad-request"))
+            self._malformed(stream, error)
         except Refused as refused:
             self._refuse(stream, refused)
 
-    def _head(self, event: h2.RequestReceived) -> tuple[RequestHead, bool]:
-        """The request's head in HTTP/1.1, and whether its body is to go in chunks."""
+    def _head(self, event: h2.RequestReceived) -> tuple[RequestHead, int | None, bool]:
+        """The request's head in HTTP/1.1, the length of its body if that is known, whether it is to go in chunks."""
         headers = event.headers
+        if any(name == b"trailer" for name, _ in headers):  # they go in chunks, which no length may be said of
+            headers = [(name, value) for name, value in headers if name != b"content-length"]
+        lines = request_lines(headers)
         authority = pseudo(headers).get(b":authority", b"")
         if authority:
             host, port = host_and_port(authority.decode("latin-1"), 443)
             if f"{host}:{port}" != self.tunnel.authority:
                 raise Refused(421, f"this connection leads to {self.tunnel.authority} alone", "misdirected")
-        if any(name == b"trailer" for name, _ in headers):  # they go in chunks, which no length may be said of
-            headers = [(name, value) for name, value in headers if name != b"content-length"]
-        lines = request_lines(headers)
-        if event.stream_ended is not None:
-            return parse_request(lines + b"\r\n"), False
         head = parse_request(lines + b"\r\n")
-        if request_framing(head)[0] is not Framing.NONE or head.get(b"content-length") is not None:
-            return head, False
-        return parse_request(lines + b"transfer-encoding: chunked\r\n\r\n"), True
+        has_length = head.get(b"content-length") is not None
+        length = request_framing(head)[1] if has_length else None
+        if event.stream_ended is not None or has_length:
+            return head, length, False
+        return parse_request(lines + b"transfer-encoding: chunked\r\n\r\n"), None, True
 
     def _body(self, event: h2.DataReceived) -> None:
         stream = self._streams.get(event.stream_id)
         if stream is None or stream.exchange is None or stream.is_answered:
             self._give_room(event.stream_id, event.flow_controlled_length)
             return
+        if stream.left is not None:
+            stream.left -= len(event.data)
+            if stream.left < 0:
+                self._give_room(event.stream_id, event.flow_controlled_length)
+                self._malformed(stream, "the body is longer than its Content-Length")
+                return
         stream.held += event.flow_controlled_length
         self._request_data(stream, heads.chunk(event.data) if stream.in_chunks else event.data)
         if stream.exchange is None or not stream.exchange.wants_no_more or stream.exchange.request_is_whole:
@@ -167,7 +173,7 @@ class ClientLayer(layer.Layer):
         try:
             lines = request_trailers(event.headers)
         except BadMessage as error:
-            self._break_off(stream, Refused(400, str(error), "bad-request"))
+            self._malformed(stream, error)
             return
         if stream.in_chunks:
             self._request_data(stream, heads.last_chunk(lines))
@@ -178,8 +184,8 @@ class ClientLayer(layer.Layer):
     def _request_ended(self, stream: ClientStream) -> None:
         if stream.in_chunks:
             self._request_data(stream, heads.LAST_CHUNK)
-        elif stream.exchange is not None and not stream.exchange.request_is_whole:
-            self._break_off(stream, Refused(400, "the body is shorter than its Content-Length", "bad-request"))
+        elif stream.left:
+            self._malformed(stream, "the body is shorter than its Content-Length")
 
     def _request_data(self, stream: ClientStream, data: bytes) -> None:
         if stream.exchange is None or stream.exchange.request_is_whole:
@@ -187,7 +193,7 @@ class ClientLayer(layer.Layer):
         try:
             stream.exchange.request_data(data)
         except BadMessage as error:
-            self._break_off(stream, Refused(400, str(error), "bad-request"))
+            self._malformed(stream, error)
         except OSError as error:
             self._break_off(stream, Refused(503, f"the request can't be kept: {error}", "spool"))
 
@@ -221,19 +227,23 @@ class ClientLayer(layer.Layer):
 
     # -- to the client --------------------------------------------------------------------------------------------
 
-    def _refuse(self, stream: ClientStream, refused: Refused, exchange: str = "") -> None:
+    def _refuse(self, stream: ClientStream, refused: Refused, exchange: str = "", end: str = "whole") -> None:
         self._connection.refused(refused, exchange)
-        self._spoke(Spoke(stream, heads.refusal(refused.status, refused.word, str(refused), refused.extra), "whole"))
+        self._spoke(Spoke(stream, heads.refusal(refused.status, refused.word, str(refused), refused.extra), end))
 
-    def _break_off(self, stream: ClientStream, refused: Refused) -> None:
+    def _malformed(self, stream: ClientStream, fault: BadMessage | str) -> None:
+        """A stream error (section 8.1.1): the client is told what it did unless the origin's answer has begun."""
+        self._break_off(stream, Refused(400, str(fault), "bad-request"), end="malformed")
+
+    def _break_off(self, stream: ClientStream, refused: Refused, end: str = "whole") -> None:
         """Give a request up half-way: with an answer of ours, unless the origin's has begun."""
         exchange = stream.exchange.id if stream.exchange is not None else ""
         self._leave(stream)
         if stream.answer.has_begun:
             self._connection.refused(refused, exchange)
-            self._spoke(Spoke(stream, end="abort"))
+            self._spoke(Spoke(stream, end="abort" if end == "whole" else end))
         else:
-            self._refuse(stream, refused, exchange)
+            self._refuse(stream, refused, exchange, end)
 
     def _spoke(self, event: Spoke) -> None:
         stream = event.stream
@@ -247,9 +257,11 @@ class ClientLayer(layer.Layer):
                 self._send(stream, part)
             if event.end == "whole":
                 self._end(stream)
-            elif event.end == "abort":
+            elif event.end:
                 stream.is_answered = True
-                self._wire.reset_stream(stream.id, ErrorCodes.INTERNAL_ERROR)
+                is_theirs = event.end == "malformed"
+                code = ErrorCodes.PROTOCOL_ERROR if is_theirs else ErrorCodes.INTERNAL_ERROR
+                self._wire.reset_stream(stream.id, code)
         except ProtocolError as error:  # the client has reset the stream, in frames that we have yet to read
             log.info("an answer came too late: %s", error)
             stream.is_answered = True

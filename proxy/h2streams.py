@@ -22,7 +22,8 @@ class Spoke(events.Event):
     stream: ClientStream
     data: bytes = b""
     end: str = ""
-    """"" goes on, "whole" ends the response, "abort" breaks it off, "room" lets the client send more."""
+    """"" goes on, "whole" ends the response, "room" lets the client send more. "abort" breaks it off, as does
+    "malformed", which says that it is the client's fault."""
 
 
 class ClientStream:
@@ -34,6 +35,8 @@ class ClientStream:
         self.answer = AnswerReader("GET")
         self.in_chunks = False
         """Whether the request's body has no length that is known."""
+        self.left: int | None = None
+        """Bytes of the request's body to come, when its length is known."""
         self.held = 0
         """Bytes of the request that were taken without giving their room back."""
         self.is_answered = False

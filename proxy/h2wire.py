@@ -31,6 +31,7 @@ _NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_ENDS: Final = re.compile(rb"[\x00\r\n]")
 _FRAMING: Final = frozenset((b"transfer-encoding",))
 _FORBIDDEN: Final = HOP_BY_HOP - {b"te"}
+_PSEUDO: Final = frozenset((b":method", b":scheme", b":authority", b":path"))
 _NO_TRAILERS: Final = HOP_BY_HOP | {b"content-length", b"host"}
 """Behind a body these would say anew where it goes or ends (RFC 9110 section 6.5.1)."""
 
@@ -134,10 +135,12 @@ def request_lines(headers: Headers) -> bytes:
 
     Cookies in several fields become one (section 8.2.3). A body without a length goes in chunks; the caller says so.
     """
+    headers = list(headers)
     known, lines = pseudo(headers), header_lines(headers, forbidden=_FORBIDDEN)
+    _check_request(headers)
     method, path, authority = (known.get(name, b"") for name in (b":method", b":path", b":authority"))
-    if not path.startswith((b"/", b"*")) or not method:
-        raise BadMessage(f"a request of {method[:20]!r} for {path[:100]!r}")
+    if not path.startswith((b"/", b"*")) or not method or not known.get(b":scheme"):
+        raise BadMessage(f"a request of {method[:20]!r} for {path[:100]!r} by {known.get(b':scheme', b'')[:20]!r}")
     cookies = [line for line in lines if line.startswith(b"cookie:")]
     if len(cookies) > 1:
         whole = b"cookie: " + b"; ".join(line.partition(b": ")[2] for line in cookies)
@@ -147,6 +150,20 @@ def request_lines(headers: Headers) -> bytes:
     if authority:
         lines = [b"host: " + authority, *(line for line in lines if not line.startswith(b"host:"))]
     return b"\r\n".join((method + b" " + path + b" HTTP/1.1", *lines, b""))
+
+
+def _check_request(headers: Iterable[tuple[bytes, bytes]]) -> None:
+    """What clients, other than origins, are held to (sections 8.2 and 8.3). Raises BadMessage."""
+    is_behind = False
+    for name, value in headers:
+        if not name.startswith(b":"):
+            is_behind = True
+            if name != name.lower():
+                raise BadMessage(f"header {name[:100]!r} has capital letters")
+            if name == b"te" and value != b"trailers":
+                raise BadMessage(f"TE: {value[:100]!r} where only 'trailers' may be said")
+        elif is_behind or name not in _PSEUDO:
+            raise BadMessage(f"pseudo-header {name[:100]!r} stands behind others, or is none of a request")
 
 
 def request_trailers(headers: Headers) -> list[bytes]:

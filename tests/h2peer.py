@@ -66,11 +66,20 @@ class H2Client:
 
     def ask(self, authority: str, path: str, *headers: tuple[str, str], method: str = "GET", end: bool = True) -> int:
         """Opens a stream; its number."""
-        number = self.wire.get_next_available_stream_id()
         first = [(":method", method), (":scheme", "https"), (":authority", authority), (":path", path)]
-        self.wire.send_headers(number, [*first, *headers], end_stream=end)
+        return self.open([*first, *headers], end=end)
+
+    def open(self, headers: Pairs, *, end: bool = True) -> int:
+        """Opens a stream with these fields alone, pseudo-headers among them; its number."""
+        number = self.wire.get_next_available_stream_id()
+        self.wire.send_headers(number, headers, end_stream=end)
         self.flush()
         return number
+
+    def say_anything(self) -> None:
+        """Sends fields as they are told, malformed ones too."""
+        self.wire.config.validate_outbound_headers = False
+        self.wire.config.normalize_outbound_headers = False
 
     def send(self, number: int, data: bytes, *, end: bool = False) -> None:
         """A body's next bytes, as the window allows."""

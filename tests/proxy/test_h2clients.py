@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from h2.errors import ErrorCodes
 from h2peer import H2Client, offering_h2
 from needs import chromium, program
 from odd_responses import page
@@ -169,8 +170,7 @@ def test_trailers_that_can_not_go_on_are_in_the_log(
 
 def test_trailers_that_would_change_the_request_are_refused(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
     with connect(h2_proxy, secure_origin.authority) as client:
-        client.wire.config.validate_outbound_headers = False
-        client.wire.config.normalize_outbound_headers = False
+        client.say_anything()
         for name in ("content-length", "transfer-encoding", ":path"):
             number = client.ask(secure_origin.authority, "/changed", method="POST", end=False)
             client.send(number, b"first")
@@ -263,8 +263,7 @@ def test_what_can_not_be_asked_is_refused_and_the_connection_goes_on(
 ) -> None:
     with connect(h2_proxy, secure_origin.authority) as client:
         elsewhere = client.answer(client.ask("elsewhere.example", "/"))
-        client.wire.config.validate_outbound_headers = False
-        client.wire.config.normalize_outbound_headers = False
+        client.say_anything()
         smuggled = client.answer(client.ask(secure_origin.authority, "/", ("x-a", "b\r\nx-c: d")))
         encoded = client.answer(client.ask(secure_origin.authority, "/", ("transfer-encoding", "chunked")))
         spaced = client.answer(client.ask(secure_origin.authority, "/a b"))
@@ -272,6 +271,46 @@ def test_what_can_not_be_asked_is_refused_and_the_connection_goes_on(
 
     assert [one.status for one in (elsewhere, smuggled, encoded, spaced, fine)] == [421, 400, 400, 400, 200]
     assert elsewhere.header("ghostfleet-error") == "0 misdirected"
+
+
+_METHOD, _SCHEME, _PATH = (":method", "GET"), (":scheme", "https"), (":path", "/")
+MALFORMED = {
+    "capital letters": [_METHOD, _SCHEME, _PATH, ("X-Test", "1")],
+    "an unknown pseudo-header": [_METHOD, _SCHEME, _PATH, (":test", "1")],
+    "a pseudo-header of responses": [_METHOD, _SCHEME, _PATH, (":status", "200")],
+    "a pseudo-header behind others": [_METHOD, _SCHEME, ("x-test", "1"), _PATH],
+    "connection": [_METHOD, _SCHEME, _PATH, ("connection", "keep-alive")],
+    "te": [_METHOD, _SCHEME, _PATH, ("te", "trailers, deflate")],
+    "an empty path": [_METHOD, _SCHEME, (":path", "")],
+    "no method": [_SCHEME, _PATH],
+    "no scheme": [_METHOD, _PATH],
+    "no path": [_METHOD, _SCHEME],
+    "two methods": [_METHOD, _METHOD, _SCHEME, _PATH],
+    "two schemes": [_METHOD, _SCHEME, _SCHEME, _PATH],
+    "two paths": [_METHOD, _SCHEME, _PATH, _PATH],
+}
+
+
+def test_who_sends_malformed_requests_is_told_and_their_streams_are_reset(
+    h2_proxy: ProxyProcess, secure_origin: RawOrigin
+) -> None:
+    """A stream error each, as RFC 9113 section 8.1.1 wants (h2spec asks for it), and nobody else's business."""
+    with connect(h2_proxy, secure_origin.authority) as client:
+        client.say_anything()
+        heads = {name: client.answer(client.open(headers)) for name, headers in MALFORMED.items()}
+        for name, length, data in (("too long", "1", b"four"), ("too short", "9", b"four")):
+            number = client.ask(
+                secure_origin.authority, f"/{name[4:]}", ("content-length", length), method="POST", end=False
+            )
+            client.send(number, data, end=True)
+            heads[name] = client.answer(number)
+        fine = client.answer(client.ask(secure_origin.authority, "/fine", ("te", "trailers")))
+
+    assert {name: (one.status, one.reset, one.ended) for name, one in heads.items()} == dict.fromkeys(
+        heads, (400, ErrorCodes.PROTOCOL_ERROR, False)
+    )
+    assert b"only 'trailers'" in heads["te"].body
+    assert (fine.status, fine.ended) == (200, True)
 
 
 def test_an_upload_that_breaks_off_is_no_request(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
