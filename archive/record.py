@@ -11,7 +11,8 @@ Besides the standard's fields these are written, all of them ignored by readers 
 * `WARC-Dedup-Buckets`: the dedup buckets that a response fills, parted by spaces and percent-escaped; empty when it
   fills none, absent when it is the collection's own.
 * `WARC-HTTP-Trailer`: a trailer of a response that came by HTTP/2 or became a revisit, as `name: value`; what is not
-  printable ASCII, and the percent sign, percent-escaped. Those of other responses stand in their blocks alone.
+  printable ASCII, and the percent sign, percent-escaped. Those of other responses stand in their blocks alone; what
+  has more than 2 KB of them becomes no revisit.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
 * `WARC-Refers-To-Container`: on revisits of an original in another archive, the URI of that archive's index (as
   proposed and in use, iipc/warc-specifications#111).

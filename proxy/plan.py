@@ -15,6 +15,8 @@ from archive.digest import Algorithm
 from dedupdb.claims import Want
 
 _HEADERS: Final = 2048
+_MOST_TRAILER_BYTES: Final = 2048
+"""Of a revisit: JWAT reads no record whose header is longer than 8 KB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +55,12 @@ class Plan:
     """Whether it comes so soon after its original that nothing is written."""
 
     def refer_to(self, original: Original, *, in_blackout: Callable[[str, Micros, Original], bool]) -> None:
-        """It is a copy of that original."""
+        """It is a copy of that original; written whole all the same when its trailers would swell the header."""
         self.original, self.later = original, False
         if isinstance(self.item, Exchange):
             self.in_blackout = in_blackout(self.item.url, self.item.started, original)
+            if sum(len(name) + len(value) for name, value in self.item.trailers) > _MOST_TRAILER_BYTES:
+                self.original = None
 
     @property
     def is_revisit(self) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import subprocess
 import sys
 import warnings
 from pathlib import Path
 
+import pytest
 from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
@@ -47,6 +49,13 @@ def fastwarc_check(path: Path) -> None:
     said = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
     assert said == [f"records: {len(warcio_kinds(path, check_digests=False))}"], done.stdout
+
+
+def jwarc_check(path: Path) -> None:
+    """Fails unless `jwarc validate` finds nothing; skips the test where JWARC_JAR names no jar of it."""
+    jar = os.environ.get("JWARC_JAR") or pytest.skip("no jwarc; JWARC_JAR=jwarc.jar, with Java")
+    done = subprocess.run(["java", "-jar", jar, "validate", path], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
 
 def fastwarc_zstd_kinds(path: Path) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from odd_responses import HEALTHY, page
-from oracles import fastwarc_check
+from oracles import fastwarc_check, jwarc_check
 from origin import RawOrigin, Send, certificate_authority, response, server_tls
 from proxying import ROUTES, RunningProxy, request
 from warcs import Archive, files
@@ -131,6 +131,11 @@ def test_every_exchange_has_its_index_line_that_leads_to_it(harvest: Harvest) ->
 def test_fastwarc_finds_nothing(harvest: Harvest) -> None:
     for path in files(harvest.proxy.folder()):
         fastwarc_check(path)
+
+
+def test_jwarc_finds_nothing(harvest: Harvest) -> None:
+    for path in files(harvest.proxy.folder()):
+        jwarc_check(path)
 
 
 def test_warcio_finds_nothing_but_chunks_it_does_not_take_apart(harvest: Harvest) -> None:

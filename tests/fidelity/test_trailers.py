@@ -33,3 +33,21 @@ def test_a_revisit_has_its_own_trailers(tmp_path: Path) -> None:
     said = [value for name, value in revisit.fields if name == "WARC-HTTP-Trailer"]
     assert said == ["X-Sum: 2", "Server-Timing: db;dur=5%25"]
     assert list(check(proxy.folder())) == []
+
+
+def test_what_has_trailers_without_end_is_kept_whole(tmp_path: Path) -> None:
+    """A revisit's are in its header, and an origin must not be able to make that one which nobody reads."""
+    long = b"".join(b"X-%d: m\r\n" % number for number in range(500))
+    with RawOrigin(ADDRESS) as origin, RunningProxy(tmp_path / "home") as proxy:
+        for name, trailers in (("first", b""), ("long", long), ("again", b"X-Sum: 1\r\n")):
+            origin.script(f"/{name}", Send(HEAD + chunked(PAYLOAD, trailers=trailers)))
+            assert proxy.get(origin.url(f"/{name}")).body == PAYLOAD
+        proxy.stop()
+
+        records = {
+            name: proxy.records().of(origin.url(f"/{name}"), "response", "revisit")[0] for name in ("long", "again")
+        }
+    assert {name: record.kind for name, record in records.items()} == {"long": "response", "again": "revisit"}
+    assert records["long"].block == HEAD + chunked(PAYLOAD, trailers=long)
+    assert records["again"].field("WARC-Refers-To-Target-URI") == origin.url("/first")
+    assert list(check(proxy.folder())) == []
