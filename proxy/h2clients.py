@@ -184,7 +184,7 @@ class ClientLayer(layer.Layer):
     def _request_ended(self, stream: ClientStream) -> None:
         if stream.in_chunks:
             self._request_data(stream, heads.LAST_CHUNK)
-        elif stream.left:
+        elif stream.left and not stream.is_answered:
             self._malformed(stream, "the body is shorter than its Content-Length")
 
     def _request_data(self, stream: ClientStream, data: bytes) -> None:
@@ -259,9 +259,8 @@ class ClientLayer(layer.Layer):
                 self._end(stream)
             elif event.end:
                 stream.is_answered = True
-                is_theirs = event.end == "malformed"
-                code = ErrorCodes.PROTOCOL_ERROR if is_theirs else ErrorCodes.INTERNAL_ERROR
-                self._wire.reset_stream(stream.id, code)
+                is_ours = event.end == "abort"
+                self._wire.reset_stream(stream.id, ErrorCodes.INTERNAL_ERROR if is_ours else ErrorCodes.PROTOCOL_ERROR)
         except ProtocolError as error:  # the client has reset the stream, in frames that we have yet to read
             log.info("an answer came too late: %s", error)
             stream.is_answered = True

@@ -53,17 +53,24 @@ def faults(
     file = output or cache_folder("results") / f"faults-{datetime.now(UTC):%Y%m%d%H%M%S}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     played: list[Episode] = []
-    for episode in Campaign(rounds, chosen, only, settings, keep).run(lambda text: click.echo(text, err=True)):
-        played.append(episode)
-        file.write_text(as_json(played, chosen), "utf-8")
-        for violation in episode.violations:
-            click.echo(f"  {violation.promise}: {violation.message}", err=True)
-    if as_data:
-        click.echo(as_json(played, chosen))
-    else:
-        Console(width=max(Console().width, _TABLE_WIDTH)).print(table(played, chosen))
-        for line in broken(played):
-            click.echo(line)
-        click.echo(f"results: {file}")
+    try:
+        for episode in Campaign(rounds, chosen, only, settings, keep).run(lambda text: click.echo(text, err=True)):
+            played.append(episode)
+            file.write_text(as_json(played, chosen), "utf-8")
+            for violation in episode.violations:
+                click.echo(f"  {violation.promise}: {violation.message}", err=True)
+    finally:  # an interrupted campaign tells what it has found
+        _tell(played, chosen, file, as_data=as_data)
     if any(episode.violations for episode in played):
         raise click.ClickException("promises were broken, see above")
+
+
+def _tell(played: Sequence[Episode], seed: int, file: Path, *, as_data: bool) -> None:
+    if as_data:
+        click.echo(as_json(played, seed))
+        return
+    Console(width=max(Console().width, _TABLE_WIDTH)).print(table(played, seed))
+    for line in broken(played):
+        click.echo(line)
+    if played:
+        click.echo(f"results: {file}")
