@@ -59,7 +59,8 @@ class Plan:
         self.original, self.later = original, False
         if isinstance(self.item, Exchange):
             self.in_blackout = in_blackout(self.item.url, self.item.started, original)
-            if sum(len(name) + len(value) for name, value in self.item.trailers) > _MOST_TRAILER_BYTES:
+            trailer_bytes = sum(len(name) + len(value) for name, value in self.item.trailers)
+            if trailer_bytes > _MOST_TRAILER_BYTES and not self.in_blackout:
                 self.original = None
 
     @property
