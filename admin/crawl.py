@@ -49,8 +49,8 @@ class Crawl:
     def run(self) -> Summary:
         """Work until the end; the summary of what came, also when the fleet could not be kept alive.
 
-        Raises PortError, HomeError, StartError, RunError or JobError when the work can't be begun, Abandoned when a
-        signal came before; what was made for it is gone then.
+        Raises PortError, HomeError, StartError, RunError, JobError or FrontierUnavailable when the work can't be
+        begun, Abandoned when a signal came before; what was made for it is gone then.
         """
         definition, home = self._definition, self._settings.home
         homefolder.prepare(home)

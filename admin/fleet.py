@@ -21,7 +21,8 @@ from admin.reload import changed_for_later, possible_now
 from admin.supervise import Post, Supervisor
 from archive.repair import repair
 from archive.settings import Settings
-from frontier.embedded import RedisProblem, check_redis
+from frontier.embedded import RedisProblem
+from frontier.fitness import check_redis
 
 log = logging.getLogger(__name__)
 

@@ -88,7 +88,11 @@ class StorageSettings(Section):
 class RedisSettings(Section):
     """The shared memory of the fleet."""
 
-    url: str = Field("", description="Redis, Valkey or Kvrocks to use; empty starts a private one in the home")
+    url: str = Field(
+        "",
+        description="Redis, Valkey or Kvrocks to use, or cluster://HOST:PORT of any server of a Redis Cluster; empty"
+        " starts a private one in the home",
+    )
     timeout_seconds: float = Field(5, gt=0, description="longest wait for one answer from Redis")
 
 

@@ -8,6 +8,7 @@ that suggests the nearest one. `docs/settings.md` is the table of all of them, a
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -183,11 +184,22 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _plain(section: str, key: str, value: str) -> Any:
-    """Text from the environment; a table setting is written NAME=VALUE, comma separated."""
+    """Text from the environment; a table setting is written NAME=VALUE, comma separated, or as a JSON object."""
     model = _sections().get(section)
-    if model and key in model.model_fields and get_origin(model.model_fields[key].annotation) is dict:
-        return dict(pair.partition("=")[::2] for pair in value.split(",") if pair)
-    return value
+    if not (model and key in model.model_fields and get_origin(model.model_fields[key].annotation) is dict):
+        return value
+    if value.startswith("{"):
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise SettingsError(f"setting {section}.{key} in the environment is no JSON object: {error}") from None
+    pairs = [pair for pair in value.split(",") if pair]
+    if not all("=" in pair for pair in pairs):
+        raise SettingsError(
+            f"setting {section}.{key} in the environment is no table: write NAME=VALUE,NAME=VALUE, or a JSON object"
+            " where a value has a comma"
+        )
+    return dict(pair.partition("=")[::2] for pair in pairs)
 
 
 def _nested(dotted: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,6 +18,9 @@ The path of one payload and its capture through this room:
 5. `query` says what is looked for, `filters` what is left out; `walk` reads the rows a page at a time.
 6. `cdx_api` answers over HTTP, in the forms of `cdx_formats`; replay asks `captures.Captures.nearest`.
 
+All of it reaches Redis by `redis_link`, which sends each batch of `command`s over a `redis_wire`, or in a cluster over
+one to each server (`cluster_wire`).
+
 Besides, `registry` lists in the same Redis which recording processes there are; `quotas` counts there what limits are
 for, `turns` says when a host may be asked next; `measure` counts what the store knows and costs; `deduplicator` reads
 Heritrix's parameters as settings of ours.

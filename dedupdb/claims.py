@@ -33,10 +33,11 @@ from typing import Any, Final, Protocol
 from archive.capture import Capture, Original
 from archive.digest import DEFAULT_ALGORITHM
 from archive.facts import fact
+from dedupdb.command import Command, Script
 from dedupdb.filenames import Filenames, files_key
 from dedupdb.ledger import Ledger, Tallies, tally_key
 from dedupdb.packing import pack_length, pack_original, unpack_original
-from dedupdb.redis_link import Command, DedupUnavailable, RedisLink, Script
+from dedupdb.redis_link import DedupUnavailable, RedisLink
 from dedupdb.stream import FIELD, MAX_ENTRIES, STREAM, to_entries
 
 __all__ = ["Claims", "DedupUnavailable", "Granting", "Tallies", "Verdict", "Want", "mark_key"]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from archive.capture import Original
+from dedupdb.command import Command
 from dedupdb.packing import file_key, file_key_in
-from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
+from dedupdb.redis_link import DedupUnavailable, RedisLink
 
 _REMEMBERED: Final = 10_000
 

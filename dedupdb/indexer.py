@@ -17,9 +17,10 @@ from typing import Any, Final
 from archive.capture import Capture
 from dedupdb.captures import Captures, CapturesError, Position
 from dedupdb.claims import Claims
+from dedupdb.command import Command
 from dedupdb.eligible import Eligible
 from dedupdb.originals import Originals
-from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
+from dedupdb.redis_link import DedupUnavailable, RedisLink
 from dedupdb.sidecars import Sidecars
 from dedupdb.stream import STREAM, from_entry
 from dedupdb.trust import acceptable

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from dedupdb.redis_link import Command, Script
+from dedupdb.command import Command, Script
 
 type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
 """Increments by (collection, job), then by the counter's name."""

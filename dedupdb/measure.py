@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from archive.digest import DEFAULT_ALGORITHM
-from dedupdb.redis_link import Command, RedisLink
+from dedupdb.command import Command
+from dedupdb.redis_link import RedisLink
 
 _KEY: Final = re.compile(rb"gf:\{(.*?)\}:o:(.*):..", re.DOTALL)
 

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dedupdb.redis_link import Command, RedisLink, Script
+from dedupdb.command import Command, Script
+from dedupdb.redis_link import RedisLink
 
 _ADMIT: Final = Script.load("admit.lua")
 _COUNTERS: Final = (

@@ -22,7 +22,8 @@ from types import TracebackType
 from typing import Final, Self
 
 from archive.jsontext import compact_json
-from dedupdb.redis_link import Command, DedupUnavailable, RedisLink
+from dedupdb.command import Command
+from dedupdb.redis_link import DedupUnavailable, RedisLink
 
 log = logging.getLogger(__name__)
 

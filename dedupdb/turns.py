@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dedupdb.redis_link import RedisLink, Script
+from dedupdb.command import Script
+from dedupdb.redis_link import RedisLink
 
 _TURN: Final = Script.load("turn.lua")
 

@@ -14,7 +14,8 @@ from typing import Final
 
 from dedupdb.captures import Captures
 from dedupdb.claims import mark_key
-from dedupdb.redis_link import Command, RedisLink
+from dedupdb.command import Command
+from dedupdb.redis_link import RedisLink
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class Wholeness:
         return sum(not answer for _, answer in self._known.values())
 
     def _look(self, collection: str) -> bool:
-        info, mark = self._link.run([Command("INFO", ()), Command("GET", (mark_key(collection),))])
+        info, mark = self._link.run([_info(collection), Command("GET", (mark_key(collection),))])
         run, evicted = str(info.get("run_id", "")), int(info.get("evicted_keys", 0))
         if mark is None:
             if self._captures.has(collection):
@@ -65,8 +66,13 @@ class Wholeness:
 
 def declare_whole(link: RedisLink, collection: str) -> None:
     """Mark a collection whose originals were all told to Redis just now. Raises DedupUnavailable."""
-    (info,) = link.run([Command("INFO", ())], patient=True)
+    (info,) = link.run([_info(collection)], patient=True)
     link.run([_set_mark(collection, str(info.get("run_id", "")), int(info.get("evicted_keys", 0)))], patient=True)
+
+
+def _info(collection: str) -> Command:
+    """What the server says of itself that has the collection: in a cluster there are others."""
+    return Command("INFO", (), beside=mark_key(collection))
 
 
 def _set_mark(collection: str, run: str, evicted: int) -> Command:

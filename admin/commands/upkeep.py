@@ -23,15 +23,16 @@ if TYPE_CHECKING:
 @common
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def config(home: Path | None, settings_file: Path | None, as_json: bool) -> None:
-    """Print every setting in force, and where its value comes from."""
+    """Print every setting in force, and where its value comes from; secrets are left out."""
     from archive.settings import names, sources
+    from archive.shown import shown
 
     settings = load_settings(home, settings_file)
     known = sources({"home": str(home) if home else None}, file=settings_file)
     rows = []
     for name, _, meaning in names():
         section, _, key = name.partition(".")
-        value = getattr(getattr(settings, section), key)
+        value = shown(name, getattr(getattr(settings, section), key))
         rows.append({"name": name, "value": value, "source": known.get(name, "default"), "meaning": meaning})
     if as_json:
         click.echo(json.dumps({"home": str(settings.home), "settings": rows}, indent=2))
@@ -39,7 +40,7 @@ def config(home: Path | None, settings_file: Path | None, as_json: bool) -> None
     click.echo(f"home = {settings.home}")
     for row in rows:
         source = "" if row["source"] == "default" else f"  [{row['source']}]"
-        click.echo(f"{row['name']} = {json.dumps(row['value'])}{source}  # {row['meaning']}")
+        click.echo(f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}{source}  # {row['meaning']}")
 
 
 @click.command("check")
@@ -205,7 +206,8 @@ def reindex(home: Path | None, settings_file: Path | None, collections: tuple[st
 @contextmanager
 def private_or_shared_redis(settings: Settings) -> Iterator[str]:
     """URL of the Redis of the settings, else of the home's own, started if need be."""
-    from frontier.embedded import RedisProblem, check_redis, start_redis
+    from frontier.embedded import RedisProblem, start_redis
+    from frontier.fitness import check_redis
 
     try:
         if settings.redis.url:

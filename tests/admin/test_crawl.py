@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from chain_site import ChainSite
 from commanding import Command, child
+from redis_cluster import RedisCluster
+from redis_server import RedisServer
 from waiting import until
 
 from archive.capture import Capture
@@ -70,6 +72,32 @@ def test_a_job_runs_to_its_end_and_its_numbers_agree(settings: Settings, site: C
     assert (folder / "seeds-report.txt").read_text().splitlines()[1] == f"200 CRAWLED {site.url}"
     assert f"URI successes: {summary['urls']}" in (folder / "crawl-report.txt").read_text()
     assert any(line["event"] == "progress" for line in crawl.lines)
+
+
+def test_a_crawl_keeps_its_frontier_and_its_originals_in_a_cluster(
+    settings: Settings, site: ChainSite, tmp_path: Path
+) -> None:
+    with RedisCluster(tmp_path) as cluster:
+        for novel in (len(site.urls) - PAGES + 2, 1):
+            with _crawl(settings.home, site.url, GHOSTFLEET_REDIS__URL=cluster.url) as crawl:
+                assert crawl.ended() == 0, crawl.stderr
+            summary = crawl.line(event="summary")
+            assert (summary["pages"], summary["novel_urls"]) == (len(site.urls), novel)
+    assert list(check(settings.archive_dir("garden"))) == []
+
+
+def test_a_redis_that_takes_no_job_is_one_line_and_leaves_no_run(
+    settings: Settings, site: ChainSite, tmp_path: Path
+) -> None:
+    with (
+        RedisServer(tmp_path, "--maxmemory", "1", append_only=True) as server,
+        _crawl(settings.home, site.url, GHOSTFLEET_REDIS__URL=server.url) as crawl,
+    ):
+        assert crawl.ended() == 2
+    (line,) = [line for line in crawl.stderr.splitlines() if "used memory > 'maxmemory'" in line]
+    assert line.startswith(f"ghostfleet: Redis at {server.url}: ")
+    assert "Traceback" not in crawl.stderr
+    assert not list((settings.collection("garden") / "jobs").glob("*"))
 
 
 def test_the_same_command_after_the_end_harvests_anew_and_keeps_revisits(settings: Settings, site: ChainSite) -> None:

@@ -150,6 +150,18 @@ def test_a_collection_that_is_not_there_is_named_with_those_that_are(
     assert f"there is no collection roses in {settings.home}; there are: garden" in done.stderr
 
 
+def test_config_shows_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "ghostfleet.toml").write_text(
+        '[proxy]\npassword = "hidden"\negress = { "*" = "http://u:hidden@proxy.example:1" }\n'
+        '[redis]\nurl = "redis://u:hidden@redis.example/0"\n[storage]\noptions = { secret = "hidden" }\n'
+    )
+    for flags in ((), ("--json",)):
+        done = _run("config", "--home", str(tmp_path), *flags)
+        assert done.returncode == 0
+        assert "redis.example" in done.stdout
+        assert "hidden" not in done.stdout + done.stderr
+
+
 def test_config_tells_each_value_and_where_it_comes_from(tmp_path: Path) -> None:
     (tmp_path / "ghostfleet.toml").write_text("[proxy]\nport = 8123\n")
     done = _run("config", "--home", str(tmp_path))

@@ -49,6 +49,22 @@ def test_table_setting_is_written_as_pairs_in_the_environment(home: Path) -> Non
     }
 
 
+def test_table_setting_may_be_a_json_object_in_the_environment(home: Path) -> None:
+    environment = {"GHOSTFLEET_STORAGE__OPTIONS": '{"endpoint_url": "http://s3.example:1", "key": "a,b=c"}'}
+    assert load({"home": home}, environment=environment).storage.options == {
+        "endpoint_url": "http://s3.example:1",
+        "key": "a,b=c",
+    }
+
+
+@pytest.mark.parametrize("value", ["secret", "region=x,secret", '{"key": "secret"'])
+def test_table_setting_that_is_no_table_is_refused_without_its_secrets(home: Path, value: str) -> None:
+    with pytest.raises(SettingsError, match=r"^setting storage\.options in the environment is no .*") as caught:
+        load({"home": home}, environment={"GHOSTFLEET_STORAGE__OPTIONS": value})
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -159,6 +175,6 @@ def test_every_setting_can_be_given_through_the_environment(home: Path) -> None:
 def test_seconds_by_host_are_numbers(home: Path) -> None:
     given = {"GHOSTFLEET_PROXY__HOST_DELAY": "*.example.org=0.5,*=2"}
     assert load({"home": home}, environment=given).proxy.host_delay == {"*.example.org": 0.5, "*": 2.0}
-    for wrong in ("a.org=-1", "a.org=soon", "a.org=nan", "a.org"):
+    for wrong in ("a.org=-1", "a.org=soon", "a.org=nan", "a.org="):
         with pytest.raises(SettingsError, match=r"setting proxy\.host_delay\.a\.org = .* can't be used"):
             load({"home": home}, environment={"GHOSTFLEET_PROXY__HOST_DELAY": wrong})

@@ -17,11 +17,13 @@ from pathlib import Path
 import pytest
 import redis
 from needs import redis_server
+from redis_cluster import RedisCluster
 from redis_server import RedisServer
 from waiting import until
 
 from archive.sections import FrontierSettings
-from frontier.embedded import EmbeddedRedis, RedisProblem, check_redis, find_redis, start_redis
+from frontier.embedded import EmbeddedRedis, RedisProblem, find_redis, start_redis
+from frontier.fitness import check_redis
 from frontier.guard import is_up
 from frontier.job import Job
 from frontier.lease import Lease
@@ -300,6 +302,25 @@ def test_a_redis_that_would_lose_the_crawl_is_warned_of(tmp_path: Path) -> None:
     assert len(said) == 2
     assert "appendonly no" in said[0]
     assert "maxmemory-policy allkeys-lru" in said[1]
+
+
+def test_a_cluster_is_named_as_such_and_each_of_its_servers_looked_at(tmp_path: Path) -> None:
+    with RedisCluster(tmp_path) as cluster:
+        assert check_redis(cluster.url) == []
+        with pytest.raises(RedisProblem, match=r"is part of a cluster; set redis\.url to cluster://HOST:PORT$"):
+            check_redis(cluster.url.replace("cluster", "redis"))
+        cluster.servers[1].client.config_set("maxmemory-policy", "allkeys-lru")
+        (said,) = check_redis(cluster.url)
+        assert said.startswith(f"Redis at 127.0.0.1:{cluster.servers[1].port} has maxmemory-policy allkeys-lru")
+
+
+def test_a_cluster_that_can_not_be_reached_is_named_with_a_remedy() -> None:
+    with pytest.raises(
+        RedisProblem, match=r"at 127\.0\.0\.1:1 can't be used: .*; start it, correct redis.url"
+    ) as caught:
+        check_redis("cluster://user:secret@127.0.0.1:1")
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
 
 
 def test_a_redis_that_can_not_be_reached_is_named_with_a_remedy(tmp_path: Path) -> None:

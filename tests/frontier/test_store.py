@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,9 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import redis
 from frontier_bench import PATIENT, Bench
-from needs import free_port, redis_server
+from redis_cluster import RedisCluster
 from redis_server import RedisServer
 from waiting import until
 
@@ -156,43 +154,15 @@ def test_a_password_is_not_told(server: RedisServer) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[str]:
-    """A cluster of one node that holds all slots."""
-    port = next(port for port in iter(free_port, 0) if port < 55_536)  # the bus is at 10,000 above
-    process = subprocess.Popen(
-        [
-            *(redis_server(), "--bind", "127.0.0.1", "--port", str(port), "--cluster-enabled", "yes"),
-            *("--dir", str(tmp_path), "--save", "", "--logfile", str(tmp_path / "log")),
-        ]
-    )
-    client = redis.Redis(port=port)
-
-    def is_up() -> bool:
-        try:
-            return dict(client.cluster("info"))["cluster_state"] == "ok"
-        except (redis.ConnectionError, redis.ResponseError):
-            return False
-
-    def takes_slots() -> bool:
-        try:
-            return bool(client.execute_command("CLUSTER", "ADDSLOTS", *range(16384)))
-        except redis.ConnectionError:
-            return False
-
-    try:
-        until(takes_slots, what="the node to take all slots")
-        until(is_up, what="the cluster to be complete")
-        yield f"cluster://127.0.0.1:{port}"
-    finally:
-        client.close()
-        process.kill()
-        process.wait(20)
+def test_a_job_lives_in_one_slot_of_a_cluster(tmp_path: Path) -> None:
+    with RedisCluster(tmp_path) as cluster:
+        for shard in ("0", "1", "2", "3"):
+            _a_whole_job(cluster.url, PATIENT.model_copy(update={"shard": shard}))
 
 
-def test_a_job_lives_in_one_slot_of_a_cluster(cluster: str) -> None:
+def _a_whole_job(redis_url: str, settings: FrontierSettings) -> None:
     job = Job.of("j", "c", ["http://example.org/"], Profile(scope="any"))
-    frontier = Frontier(cluster, job, PATIENT)
+    frontier = Frontier(redis_url, job, settings)
     frontier.open_job()
     lease = frontier.claim("w")
     assert isinstance(lease, Lease)
