@@ -25,7 +25,7 @@ def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
                 servers = [(node.name, node.redis_connection) for node in client.get_primaries()]
                 return [warning for name, server in servers for warning in _warnings(server.info(), name)]
             info = client.info()
-            if info.get("redis_mode") == "cluster" and int(client.cluster("info").get("cluster_size", 0)) > 1:
+            if info.get("cluster_enabled") and int(client.cluster("info").get("cluster_size", 0)) > 1:
                 raise RedisProblem(f"Redis at {where} is part of a cluster; set redis.url to cluster://HOST:PORT")
             return _warnings(info, where)
     except redis.AuthenticationError as error:
