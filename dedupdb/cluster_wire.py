@@ -3,7 +3,6 @@
 Which server has which slots is asked when it is first needed, when one answers that a slot has moved, and after one
 could not be reached: a replica may have taken its place (Redis cluster specification, "Redirection and resharding").
 While a slot is on its way, a command with several of its keys is refused, as a claim is: what comes is kept whole.
-Named `cluster://[USER:PASSWORD@]HOST[:PORT]`, `clusters://` by TLS, after any one of its servers.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ import redis
 from redis.crc import key_slot
 from redis.exceptions import AskError, MovedError
 
+from archive.cluster_url import named_server
 from dedupdb.command import Command, Script
 from dedupdb.redis_wire import ServerWire
 
-_SCHEMES: Final = ("cluster://", "clusters://")
 _PORT: Final = 6379
 _ROUNDS: Final = 3
 """How often a slot may have moved between two questions."""
@@ -38,17 +37,12 @@ class _Share(NamedTuple):
     address: Address
 
 
-def is_cluster(url: str) -> bool:
-    """Whether this is the URL of a cluster."""
-    return url.startswith(_SCHEMES)
-
-
 class ClusterWire:
     """A wire to every server that was heard of. Safe to share between threads."""
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
-        """Connects at the first call."""
-        self._url = urlsplit(url.replace("cluster", "redis", 1))
+        """`url` as `archive.cluster_url` has it. Connects at the first call."""
+        self._url = urlsplit(named_server(url))
         self._timeout = timeout_seconds
         self._seed: Address = (self._url.hostname or "localhost", self._url.port or _PORT)
         self._servers: dict[Address, ServerWire] = {}

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import redis
 
-from dedupdb.cluster_wire import ClusterWire, is_cluster
+from archive.cluster_url import is_cluster
+from dedupdb.cluster_wire import ClusterWire
 from dedupdb.command import Command
 from dedupdb.redis_wire import ServerWire, Wire
 

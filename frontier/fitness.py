@@ -8,8 +8,9 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
+from archive.cluster_url import is_cluster
 from frontier.embedded import RedisProblem
-from frontier.store import connect, is_cluster
+from frontier.store import connect
 
 
 def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:

@@ -41,6 +41,7 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
+from archive.cluster_url import is_cluster, named_server
 from frontier.seen import BUCKETS
 
 type Argument = bytes | str | int | float
@@ -136,11 +137,6 @@ class Store:
         return self.client.execute_command("EVALSHA", lua.sha1, 1, self.root, *arguments)
 
 
-def is_cluster(url: str) -> bool:
-    """Whether this is the URL of a cluster, as one of its servers is named; `clusters` by TLS."""
-    return url.startswith(("cluster://", "clusters://"))
-
-
 def connect(url: str, timeout_seconds: float) -> Any:
     """A client of the Redis at `url`, which connects at the first command, or of a Redis Cluster, which does at once.
 
@@ -152,6 +148,6 @@ def connect(url: str, timeout_seconds: float) -> Any:
         "socket_connect_timeout": timeout_seconds,
     }
     if is_cluster(url):
-        return redis.RedisCluster.from_url(url.replace("cluster", "redis", 1), **options)
+        return redis.RedisCluster.from_url(named_server(url), **options)
     retry = Retry(ExponentialBackoff(cap=_LONGEST_PAUSE, base=_FIRST_PAUSE), _TRIES, (redis.ConnectionError,))
     return redis.Redis.from_url(url, retry=retry, **options)
