@@ -230,11 +230,11 @@ def test_secrets_of_the_address_are_in_none_of_its_records(proxy: RunningProxy) 
     session = proxy.control("POST", "/sessions", wish)
     with SocketOrigin(ADDRESS, frame(TEXT, b"1")) as origin:
         with proxy.connect((session["host"], session["port"])) as client:
-            assert client.ask(opening("plain", origin.url("/?pin=4711"))).status == 101
+            assert client.ask(opening("plain", origin.url("/?pin=hush-hush"))).status == 101
             client.send(GOODBYE)
             client.read_some(7)
         proxy.control("DELETE", f"/sessions/{session['id']}")
 
     records = proxy.records("redacted").kinds("response", "request", "resource")
     assert len(records) == 3
-    assert [record for record in records if "4711" in record.url or b"4711" in record.block] == []
+    assert [record for record in records if "hush-hush" in record.url or b"hush-hush" in record.block] == []
