@@ -1,15 +1,11 @@
-"""People's doors: the one command, and what stands behind it.
+"""The admin is the command `ghostfleet` and the use cases behind it.
 
-What happens on `ghostfleet crawl https://example.org/`, step by step:
+1. `cli` finds a command in its table and imports only that one (`commands`).
+2. `options` turns flags into settings.
+3. `jobs` runs one job from its definition to its reports, and steers running jobs.
+4. `fleet` starts, supervises and stops the processes of a home.
+5. `collections` lists, deletes, renames, imports and exports collections.
+6. `replay` opens a window on a collection; `deduplicator` reads settings of Heritrix.
 
-1. `cli` finds the command in its table and imports only that (`commands/`); `options` turns flags into settings.
-2. `definition` checks what is asked for: seeds, profile, names. `homefolder` proves that the home can be used.
-3. `runs` decides whether this is a new run or the rest of one that did not end, and keeps its folder.
-4. `fleet` says which children there are: Redis, recording proxies, the indexer with its CDX server, workers.
-   `sockets` binds every port first, `supervise` starts the children, keeps them alive and ends them in order;
-   `process` is one of them as its parent sees it, `child` is the other side of that. `ghostfleet restart` finds a
-   fleet by its `callsign`; `reload` says which settings new processes can have while the rest goes on.
-5. `crawl` queues the seeds and sets the workers on; `vigil` looks after it all until the job is over, a limit is
-   reached or a signal comes (`interrupts`). `tally` counts crawl.log, `meter` and `progress` show it.
-6. `ending` says why it is over; `reports` and `summary` tell what came of it; `replay` shows it again.
+`commands` and later web pages call the use cases, which know neither.
 """

@@ -1,8 +1,9 @@
-"""The one command; the only file that may start any room. It imports a subcommand only when that is asked for."""
+"""The command `ghostfleet` finds its subcommands in a table and imports only the one that runs."""
 
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from typing import Final, NamedTuple
 
@@ -11,89 +12,114 @@ from click.exceptions import NoArgsIsHelpError
 
 
 class Entry(NamedTuple):
-    """Where a subcommand lives, and its line in `--help`."""
+    """An entry names a subcommand's function and has its line in `--help`."""
 
-    place: str
+    target: str
+    """The function, as `module:name`."""
     help: str
 
 
 COMMANDS: Final = {
-    "crawl": Entry("admin.commands.crawl:crawl", "Run one job to its end on this machine."),
-    "proxy": Entry("admin.commands.fleet:proxy", "Run the recording proxies alone; any client may use them."),
-    "restart": Entry("admin.commands.fleet:restart", "Replace the recording processes, without losing a request."),
-    "proxies": Entry("admin.commands.proxies:proxies", "List the recording processes of the fleet."),
-    "replay": Entry("admin.commands.replay:replay", "Serve a collection as the web it was, through a proxy."),
+    "crawl": Entry("admin.commands.crawl:crawl", "Crawl web sites into a collection on this machine."),
+    "proxy": Entry("admin.commands.fleet:proxy", "Run the recording proxies without a crawl, for any HTTP client."),
+    "restart": Entry("admin.commands.fleet:restart", "Restart the recording processes without losing a request."),
+    "proxies": Entry("admin.commands.proxies:proxies", "List the running recording processes."),
+    "replay": Entry("admin.commands.replay:replay", "Replay a collection through an HTTP proxy."),
     "open": Entry("admin.commands.replay:open_collection", "Replay a collection in a browser window."),
-    "job": Entry("admin.commands.jobs:job", "List jobs and show one."),
-    "check": Entry("admin.commands.upkeep:check", "Prove WARC files right, or say where they are not."),
-    "repair": Entry("admin.commands.upkeep:repair", "Finish WARC files that a killed writer left open."),
-    "upload": Entry("admin.commands.upkeep:upload", "Hand finished WARC files to the storage now."),
-    "dictionary": Entry("admin.commands.upkeep:dictionary", "Make a zstd dictionary from a collection's records."),
+    "collection": Entry(
+        "admin.commands.collections:collection", "List, show, delete, rename, import and export collections."
+    ),
+    "job": Entry(
+        "admin.commands.jobs:job", "List and show jobs; stop, pause or resume a running job, or add seeds to it."
+    ),
+    "profile": Entry("admin.commands.profiles:profile", "Check the profile of a crawl."),
+    "check": Entry("admin.commands.checking:check", "Validate WARC files and report problems with file and offset."),
+    "repair": Entry("admin.commands.upkeep:repair", "Repair WARC files that a killed process left open."),
+    "upload": Entry("admin.commands.upkeep:upload", "Upload finished WARC files to the storage now."),
+    "dictionary": Entry("admin.commands.upkeep:dictionary", "Train a zstd dictionary with a collection's records."),
     "reindex": Entry("admin.commands.upkeep:reindex", "Rebuild a collection's index and dedup store from its files."),
-    "dedup": Entry("admin.commands.dedup:dedup", "Tell what the dedup store knows, and what it costs."),
-    "deduplicator": Entry("admin.commands.dedup:deduplicator", "Read Heritrix's DeDuplicator settings as ours."),
-    "config": Entry("admin.commands.upkeep:config", "Print every setting in force, and where its value comes from."),
-    "worker": Entry("admin.commands.roles:worker", "One role of a cluster: visit what the frontier hands out."),
-    "indexer": Entry("admin.commands.roles:indexer", "One role of a cluster: index captures, serve CDX."),
-    "bench": Entry("admin.bench.cli:bench", "Measure this machine, side by side with its peers."),
+    "dedup": Entry("admin.commands.dedup:dedup", "Show how many payloads the dedup store has, and their memory."),
+    "deduplicator": Entry("admin.commands.dedup:deduplicator", "Convert Heritrix's DeDuplicator settings to ours."),
+    "config": Entry("admin.commands.upkeep:config", "Print every setting, its value and where the value comes from."),
+    "admin": Entry("admin.commands.site:admin", "Serve the admin site and its REST API."),
+    "user": Entry("admin.commands.users:user", "Invite users of the admin site, list them, reset a password."),
+    "database": Entry("admin.commands.database:database", "Show or upgrade the version of the admin's database."),
+    "scheduler": Entry(
+        "admin.commands.scheduler:scheduler", "Make the jobs of harvests that are ready, and dispatch them."
+    ),
+    "harvester": Entry("admin.commands.harvester:harvester", "Run the jobs of one channel on this machine."),
+    "worker": Entry("admin.commands.roles:worker", "Run one worker of a cluster, which visits URLs of a job."),
+    "indexer": Entry("admin.commands.roles:indexer", "Run the indexer of a cluster, which also serves CDX."),
+    "bench": Entry("bench.cli:bench", "Measure this installation and other recording proxies on this machine."),
 }
 HIDDEN: Final = {
-    "_proxy-process": Entry("admin.commands.roles:proxy_process", "One recording process, started by its parent."),
-    "_redis": Entry("admin.commands.roles:redis_keeper", "Keeper of the private Redis, started by its parent."),
+    "_harvest-job": Entry("admin.commands.harvester:harvest_job", "Run the crawl of one job, for its harvester."),
+    "_proxy-process": Entry("admin.commands.roles:proxy_process", "Run one recording process, for its parent process."),
+    "_redis": Entry("admin.commands.roles:private_redis", "Run the home's private Redis, for its parent process."),
 }
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they run: `--help` reads the table only."""
+    """The group imports a command when the command runs; `--help` reads only the table."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All but the hidden ones, in the order of the table."""
+        """Return the names of the commands that are not hidden, in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of this name; None when there is none."""
+        """Return the command of this name; None for an unknown name."""
         entry = COMMANDS.get(cmd_name) or HIDDEN.get(cmd_name)
         if entry is None:
             return None
-        module, _, name = entry.place.partition(":")
+        module, _, name = entry.target.partition(":")
         command = getattr(importlib.import_module(module), name)
         assert isinstance(command, click.Command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table, without importing anything."""
+        """Write the table of commands without importing a command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted and not ctx.resilient_parsing:
-        from admin.version import version
+        from archive.version import version
 
         click.echo(f"ghostfleet {version()}")
         ctx.exit()
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
+)
 def ghostfleet() -> None:
     """Archive the web through a fleet of recording proxies.
 
     \b
-    ghostfleet crawl https://example.org/ --collection garden    harvest a site
-    ghostfleet replay garden                                     look at what was kept
+    ghostfleet crawl https://example.org/ --collection garden    crawl a site into a collection
+    ghostfleet replay garden                                     replay the collection
     """
 
 
 def main() -> None:
-    """Entry point of the `ghostfleet` command. Exit codes: 0 done, 1 the job failed, 2 bad input, 130 interrupted."""
+    """Run the `ghostfleet` command.
+
+    Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. `crawl` has further ones (`admin.jobs.states`), and
+    `job` ends with 6 when the job is not running.
+    """
+    from archive.program_name import program, remember
+
+    remember(sys.argv[0])
+    ghostfleet.help = re.sub(r"(?m)^( *)ghostfleet ", lambda found: f"{found[1]}{program()} ", ghostfleet.help or "")
     try:
-        code = ghostfleet.main(prog_name="ghostfleet", standalone_mode=False)
+        code = ghostfleet.main(prog_name=program(), complete_var="_GHOSTFLEET_COMPLETE", standalone_mode=False)
     except NoArgsIsHelpError as error:
         error.show()
         sys.exit(error.exit_code)
     except click.UsageError as error:
-        command = error.ctx.command_path if error.ctx else "ghostfleet"
+        command = error.ctx.command_path if error.ctx else program()
         click.echo(f"ghostfleet: {error.format_message().rstrip('.')}; see `{command} --help`", err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:

@@ -1,8 +1,8 @@
-"""The parameters of Heritrix's DeDuplicator, as NetarchiveSuite's templates have them, as settings of ours.
+"""Convert the parameters of Heritrix's DeDuplicator, as in NetarchiveSuite's templates, to Ghostfleet settings.
 
-Each is known by its name in an order.xml (`matching-method`) and in a crawler-beans.cxml (`matchingMethod`). What
-has no counterpart and changes nothing in the archive is left out with a reason; what would change it is refused.
-docs/deduplicator.md has the table.
+A parameter has the name of an order.xml (`matching-method`) or of a crawler-beans.cxml (`matchingMethod`). A parameter
+without a counterpart is left out with a reason if it does not change the archive, and refused if it does.
+docs/how-to/deduplicator.md has the table.
 """
 
 from __future__ import annotations
@@ -32,33 +32,33 @@ _KNOWN: Final = (
     *("stats-per-host", "use-sparse-range-filter", "revisit-in-warcs", "jump-to"),
 )
 _LEFT_OUT: Final = {
-    "index-location": "the store is the collection's own and knows every earlier job of it",
-    "log-level": "log lines are those of the whole proxy",
-    "use-sparse-range-filter": "it is about the memory of a Lucene index",
-    "filters": "rules of the crawler, which decides before it asks the proxy",
+    "index-location": "each collection has a dedup store of its own, with all its earlier jobs",
+    "log-level": "the proxy has one log level",
+    "use-sparse-range-filter": "this parameter concerns the memory of a Lucene index",
+    "filters": "the crawler applies its filters before it asks the proxy",
 }
 
 
 class Unmapped(ValueError):
-    """A parameter that can't be mapped; the message names it, its value and what to do, in one line."""
+    """A parameter can't be converted. The message is one line with its name, its value and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """What the parameters come to."""
+    """The result of a conversion has settings, and reasons for the parameters that were left out."""
 
     settings: dict[str, Any] = field(default_factory=dict)
-    """By dotted name, such as `dedup.match`."""
+    """The settings by dotted name, such as `dedup.match`."""
     left_out: dict[str, str] = field(default_factory=dict)
-    """By the parameter's name, why there is nothing to set."""
+    """The reasons for parameters without a setting, by the parameter's name."""
 
 
 def settings_of(parameters: Mapping[str, str]) -> Mapped:
-    """The settings that do what these parameters ask for. Raises Unmapped at the first that can't be honoured."""
+    """Return the settings with the effect of these parameters. Raises Unmapped for one that can't be converted."""
     given = {_dashed(name): str(value).strip() for name, value in parameters.items()}
     for name in given:
         if name not in _KNOWN:
-            raise Unmapped(f"{name} is no parameter of the DeDuplicator; known are {', '.join(_KNOWN)}")
+            raise Unmapped(f"{name} is not a parameter of the DeDuplicator; known are {', '.join(_KNOWN)}")
     mapped = Mapped(left_out={name: why for name, why in _LEFT_OUT.items() if name in given})
     if "enabled" in given:
         mapped.settings["dedup.enabled"] = _choice(given, "enabled", _YES_NO)
@@ -73,11 +73,11 @@ def settings_of(parameters: Mapping[str, str]) -> Mapped:
 
 
 def parameters_in(path: Path) -> dict[str, str]:
-    """The DeDuplicator's parameters in a crawler-beans.cxml or an order.xml. Raises Unmapped, OSError."""
+    """Return the DeDuplicator's parameters in a crawler-beans.cxml or an order.xml. Raises Unmapped, OSError."""
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
-        raise Unmapped(f"{path} is no XML: {error}") from error
+        raise Unmapped(f"{path} is not XML: {error}") from error
     for element in root.iter():
         if element.get("class") == _CLASS:
             named = ((child.get("name"), child.get("value", child.text)) for child in element)
@@ -86,12 +86,12 @@ def parameters_in(path: Path) -> dict[str, str]:
 
 
 def _match(given: Mapping[str, str], left_out: dict[str, str]) -> str:
-    """DeDuplicator's own defaults: by URL, and no equivalent one."""
+    """Return the value of `dedup.match`. The DeDuplicator's default is by URL, without equivalent URLs."""
     match = _choice(given, "matching-method", _METHODS, "url")
     equivalent = _choice(given, "try-equivalent", _YES_NO, default=False)
     if match == "digest":
         if "try-equivalent" in given:
-            left_out["try-equivalent"] = "by digest, any URL will do"
+            left_out["try-equivalent"] = "with matching by digest, the URL does not matter"
         return "digest"
     return "equivalent" if equivalent else "url"
 
@@ -100,44 +100,46 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise Unmapped(f"mime-filter = {text!r} is no regular expression here: {error}; write it for Python") from error
+        raise Unmapped(f"mime-filter = {text!r} is not a Python regular expression: {error}; correct it") from error
     return text
 
 
 def _check_sizes(given: Mapping[str, str]) -> None:
     if _choice(given, "change-content-size", _YES_NO, default=False):
         raise Unmapped(
-            "change-content-size = true is not done: logs and reports tell the bytes that came, and novel and duplicate"
-            " ones apart; set it to false"
+            "change-content-size = true is not supported: logs and reports count all received bytes, with new and"
+            " duplicate ones separately; set it to false"
         )
     if not _choice(given, "revisit-in-warcs", _YES_NO, default=True):
-        raise Unmapped("revisit-in-warcs = false is not done: a duplicate always has a revisit record; set it to true")
+        raise Unmapped(
+            "revisit-in-warcs = false is not supported: every duplicate has a revisit record; set it to true"
+        )
     if given.get("jump-to"):
-        raise Unmapped(f"jump-to = {given['jump-to']!r} is not done: there is no chain of processors; leave it empty")
+        raise Unmapped(f"jump-to = {given['jump-to']!r} is not supported: there are no processors; leave it empty")
 
 
 def _leave_out_reports(given: Mapping[str, str], left_out: dict[str, str]) -> None:
     if "stats-per-host" in given:
         _choice(given, "stats-per-host", _YES_NO)
-        left_out["stats-per-host"] = "hosts-report.txt tells duplicates by host in any case"
+        left_out["stats-per-host"] = "hosts-report.txt always counts duplicates by host"
     for name in ("analysis-mode", "analyze-timestamp"):
         if name in given:
             choices = _ANALYSES if name == "analysis-mode" else {"true": "Last-Modified", "false": ""}
             analysed = _choice(given, name, choices)
-            what = f"what {analysed} would have said is in the records; " if analysed else ""
-            left_out[name] = f"{what}nothing is counted; dedup.conditional asks the origin instead"
+            what = f"the records have {analysed}; " if analysed else ""
+            left_out[name] = f"{what}there is no such count; dedup.conditional asks the origin instead"
 
 
 def _check_origin(given: Mapping[str, str], left_out: dict[str, str]) -> None:
     handling = _choice(given, "origin-handling", _ORIGINS, "none")
     if handling == "processor" and given.get("origin"):
         raise Unmapped(
-            f"origin-handling = {given['origin-handling']!r} with origin = {given['origin']!r} is not done: crawl.log"
-            " names each duplicate's own original; set it to INDEX"
+            f"origin-handling = {given['origin-handling']!r} with origin = {given['origin']!r} is not supported:"
+            " crawl.log names the original of each duplicate; set it to INDEX"
         )
     for name in ("origin-handling", "origin"):
         if name in given:
-            left_out[name] = "crawl.log and the revisit name the original in any case"
+            left_out[name] = "crawl.log and the revisit record always name the original"
 
 
 def _choice[T](given: Mapping[str, str], name: str, choices: Mapping[str, T], default: T | None = None) -> T:
@@ -151,5 +153,5 @@ def _choice[T](given: Mapping[str, str], name: str, choices: Mapping[str, T], de
 
 
 def _dashed(name: str) -> str:
-    """`mimeFilter` and `mime-filter` are one."""
+    """Return the name with dashes: `mimeFilter` becomes `mime-filter`."""
     return re.sub(r"(?<=[a-z])([A-Z])", r"-\1", name.strip()).lower().replace("use-sparse-renge", "use-sparse-range")

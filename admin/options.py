@@ -1,16 +1,16 @@
-"""Flags that several commands share, and how they become settings; errors of set-up in one line."""
+"""Options that several commands share, and errors that end a command with one line and an exit code."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 if TYPE_CHECKING:
-    from archive.settings import Settings
+    from archive.settings.load import Settings
 
 BAD_INPUT: Final = 2
 JOB_FAILED: Final = 1
@@ -22,66 +22,76 @@ _SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 class InputError(click.ClickException):
-    """What was asked can't be done here; shown as one line with its remedy, exit code 2."""
+    """The input can't be used. The message is one line with the remedy; the exit code is 2."""
 
     exit_code = BAD_INPUT
 
     def show(self, file: Any = None) -> None:
-        """On one line of standard error."""
-        click.echo(f"ghostfleet: {self.format_message()}", err=True)
+        """Print the message on one line of standard error, with secrets replaced (`log_format.redacted`)."""
+        from admin.fleet.log_format import redacted
+
+        click.echo(f"ghostfleet: {redacted(self.format_message())}", err=True)
 
 
 class JobFailed(InputError):
-    """The work was begun and did not succeed; exit code 1."""
+    """The work began and failed. The exit code is 1."""
 
     exit_code = JOB_FAILED
 
 
 class Size(click.ParamType[int]):
-    """Bytes: `500000`, `20MB`, `1.5GiB`."""
+    """The parameter is a number of bytes: `500000`, `20MB`, `1.5GiB`."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes."""
+        """Return the number of bytes."""
         return value if isinstance(value, int) else self._read(str(value), param, ctx)
 
     def _read(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> int:
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", text.strip().lower())
         if not match:
-            self.fail(f"{text!r} is no size; write for instance 500MB or 2GiB", param, ctx)
+            self.fail(f"{text!r} is not a size; write a number of bytes such as 500MB or 2GiB", param, ctx)
         return int(float(match[1]) * (_UNITS | _BINARY)[match[2] or ""])
 
 
 class Duration(click.ParamType[float]):
-    """Seconds: `90`, `90s`, `15m`, `2h`, `1d`."""
+    """The parameter is a number of seconds: `90`, `90s`, `15m`, `2h`, `1d`."""
 
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number of seconds."""
+        """Return the number of seconds."""
         if isinstance(value, int | float):
             return float(value)
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd]?)", str(value).strip().lower())
         if not match:
-            self.fail(f"{value!r} is no time; write for instance 90s, 15m or 2h", param, ctx)
+            self.fail(f"{value!r} is not a duration; write for instance 90s, 15m or 2h", param, ctx)
         return float(match[1]) * _SECONDS[match[2]]
 
 
 def common[F: Callable[..., Any]](command: F) -> F:
-    """Adds `--home` and `--settings`."""
+    """Add `--home` and `--settings`."""
     for option in (
         click.option(
-            "--settings", "settings_file", type=click.Path(path_type=Path), help="Settings file (TOML) to read besides."
+            "--settings",
+            "settings_file",
+            type=click.Path(path_type=Path),
+            help="Further settings file (TOML); its values win over ghostfleet.toml in the home.",
         ),
-        click.option("--home", type=click.Path(path_type=Path), help="Folder of everything kept.  [./ghostfleet-data]"),
+        click.option(
+            "--home", type=click.Path(path_type=Path), help="Folder that holds all data.  [./ghostfleet-data]"
+        ),
     ):
         command = option(command)
     return command
 
 
 def child_options[F: Callable[..., Any]](command: F) -> F:
-    """Adds what a supervisor tells its children (`admin.process`); absent in a role started by hand."""
+    """Add the options that a supervisor passes to its children (`admin.fleet.process`).
+
+    A role that a user starts by hand has none of them.
+    """
     for option in (
         click.option("--title", default="", hidden=True),
         click.option("--ready-fd", type=int, default=-1, hidden=True),
@@ -93,24 +103,29 @@ def child_options[F: Callable[..., Any]](command: F) -> F:
 
 
 def fetching[F: Callable[..., Any]](command: F) -> F:
-    """Adds where the proxies may fetch from: `--allow-private`, `--resolve`, `--upstream-ca`."""
+    """Add the options about origins: `--allow-private`, `--resolve`, `--upstream-ca`."""
     for option in (
-        click.option("--upstream-ca", metavar="FILE", help="PEM file of authorities to trust besides the system's."),
+        click.option("--upstream-ca", metavar="FILE", help="PEM file of further certificate authorities to trust."),
         click.option(
             "--resolve",
             multiple=True,
             metavar="NAME[:PORT]=ADDRESS[:PORT]",
-            help="Address of a name, before DNS; *.NAME for all below it. Repeatable.",
+            help="Use this address for this host name instead of DNS; *.NAME covers all names below NAME. Repeatable.",
         ),
-        click.option("--allow-private", is_flag=True, default=None, help="Fetch from private and loopback addresses."),
+        click.option(
+            "--allow-private",
+            is_flag=True,
+            default=None,
+            help="Allow fetches from private and loopback addresses such as localhost.",
+        ),
     ):
         command = option(command)
     return command
 
 
 def load_settings(home: Path | None, file: Path | None, flags: dict[str, Any] | None = None) -> Settings:
-    """The settings in force with these flags over them; InputError for what can't be used."""
-    from archive.settings import SettingsError, load
+    """Return the settings in force; `flags` win over all files. Raises InputError for a setting that can't be used."""
+    from archive.settings.load import SettingsError, load
 
     chosen = {"home": str(home) if home else None, **(flags or {})}
     try:
@@ -120,16 +135,13 @@ def load_settings(home: Path | None, file: Path | None, flags: dict[str, Any] | 
 
 
 def resolve_table(pairs: Sequence[str]) -> dict[str, str] | None:
-    """`--resolve` flags as the setting `proxy.resolve`; None when there are none."""
+    """Return `--resolve` flags as the setting `proxy.resolve`; None without such a flag. Raises InputError."""
     table = {}
     for pair in pairs:
         name, equals, target = pair.partition("=")
         if not (name and equals and target):
-            raise InputError(f"--resolve {pair!r}: write NAME=ADDRESS, for instance www.example.org=127.0.0.1:8443")
+            raise InputError(
+                f"--resolve {pair!r} can't be read; write NAME=ADDRESS, for instance www.example.org=127.0.0.1:8443"
+            )
         table[name.lower()] = target
     return table or None
-
-
-def fail(message: str) -> NoReturn:
-    """End the command with one line and exit code 2."""
-    raise InputError(message)

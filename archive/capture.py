@@ -1,4 +1,4 @@
-"""What passed through the proxy (`Exchange`) and where it was kept (`Capture`). No I/O."""
+"""The classes here describe what passed through the proxy (`Exchange`) and where it was kept (`Capture`). No I/O."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import BinaryIO, Final, Literal, Self
 
 from archive.dates import Micros, timestamp14
 from archive.digest import DEFAULT_ALGORITHM, Algorithm
-from archive.facts import fact
+from archive.fast_frozen import fast_frozen
 
 type Truncation = Literal["length", "time", "disconnect", "unspecified"]
 type ResponseForm = Literal["response", "resource", "metadata"]
@@ -26,9 +26,9 @@ OWN_BUCKET: Final = ("",)
 _READ_SIZE: Final = 1 << 18
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Body:
-    """The bytes that follow a head, exactly as on the wire: in memory, or in a spool file.
+    """A body is the bytes that follow a head, exactly as on the wire. It lies in memory or in a spool file.
 
     `file` is an open, readable file that holds nothing but the body; whoever made the body closes it.
     """
@@ -38,7 +38,7 @@ class Body:
     length: int = 0
 
     def chunks(self) -> Iterator[bytes]:
-        """The body's bytes in order, in pieces of a bounded size."""
+        """Yield the body's bytes in order, in pieces of a bounded size."""
         yield from self.parts
         if self.file is not None:
             self.file.seek(0)
@@ -49,28 +49,30 @@ class Body:
 NO_BODY: Final = Body()
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Message:
-    """One HTTP message as it crossed the wire: `head` ends with its empty line, transfer coding is kept."""
+    """A message is one HTTP message as it crossed the wire: `head` ends with its empty line, transfer coding is
+    kept.
+    """
 
     head: bytes
     body: Body = NO_BODY
 
     @property
     def length(self) -> int:
-        """Bytes of head and body together: the Content-Length of the record's block."""
+        """Return bytes of head and body together: the Content-Length of the record's block."""
         return len(self.head) + self.body.length
 
     def chunks(self) -> Iterator[bytes]:
-        """The whole block, head first."""
+        """Yield the whole block, head first."""
         if self.head:
             yield self.head
         yield from self.body.chunks()
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Digests:
-    """Raw digests taken while the bytes passed.
+    """These are the raw digests that were computed while the bytes passed.
 
     `block` covers the whole block; the payload digests cover the body with the transfer coding removed and the
     content coding kept (WARC/1.1 section 5.9). SHA-256 with the length decides dedup, whatever the records name; a
@@ -87,7 +89,7 @@ class Digests:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where the bytes came from: the connected address and what TLS agreed on."""
+    """The origin is where the bytes came from: the connected address, and what TLS agreed on."""
 
     ip: str | None = None
     protocols: tuple[str, ...] = ("http/1.1",)
@@ -97,9 +99,9 @@ class Origin:
     """Why the origin's certificate was not trusted; None when it was, or when there was no TLS."""
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Context:
-    """On whose behalf the exchange was made: what the session and the crawler said of it."""
+    """The context says for whom the exchange was made, as the session and the crawler described it."""
 
     collection: str
     job: str | None = None
@@ -113,6 +115,8 @@ class Context:
     """The seed this URL descends from (Heritrix's source tag)."""
     log_dir: str | None = None
     """Folder of the job whose crawl.log gets a line; None for none."""
+    log_name: str = ""
+    """Name of the log in that folder; empty for `crawl.log`."""
     dedup: bool = True
     buckets: tuple[tuple[str, str], ...] = ()
     """Dedup buckets: name, and "rw" (looked up and filled) or "ro" (looked up); empty for the collection's own."""
@@ -123,15 +127,15 @@ class Context:
 
     @property
     def filled_buckets(self) -> tuple[str, ...]:
-        """The dedup buckets in which it may become an original."""
+        """Return the dedup buckets in which it may become an original."""
         if not self.dedup:
             return ()
         return tuple(name for name, mode in self.buckets if mode == "rw") if self.buckets else OWN_BUCKET
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Exchange:
-    """One request and what came back of it.
+    """An exchange is one request and its response.
 
     `response` is None when nothing came: then `outcome` is Heritrix's negative code and nothing is kept but a
     crawl.log line. Otherwise `outcome` is the HTTP status.
@@ -159,7 +163,7 @@ class Exchange:
     form: ResponseForm = "response"
     """The record that holds what came: a `response`; a `resource` when it came without a head (HTTP/0.9); `metadata`
     when it can't be understood, so that no reader takes the bytes for a response."""
-    unchanged: Original | None = None
+    unchanged: Unchanged | None = None
     """The capture that is still what the origin would send, as it said with this 304; None in all other cases."""
     fields: tuple[tuple[str, str], ...] = ()
     """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
@@ -167,9 +171,9 @@ class Exchange:
     """What came behind the response's body: for the header of its record, when its block has no place for it."""
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Original:
-    """An earlier capture that a revisit points to. `record_id` is the bare UUID.
+    """An original is the earlier capture that a revisit points to. `record_id` is the bare UUID.
 
     Where it lies is for logs, and not always known: then `filename` is empty. An original in another archive has no
     known record id either, and its date is known to the second.
@@ -185,13 +189,27 @@ class Original:
 
     @classmethod
     def of(cls, capture: Capture) -> Self:
-        """The capture as later revisits refer to it."""
+        """Return the capture as later revisits refer to it."""
         return cls(capture.record_id, capture.url, capture.date, capture.filename, capture.offset)
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
+class Unchanged:
+    """An origin confirmed an earlier capture with a 304. Its payload was verified before it was asked."""
+
+    original: Original
+    digest: str
+    """The payload's digest as the original's record names it, with its label."""
+    payload_length: int
+    head: bytes | None = None
+    """The earlier capture's head, updated by the 304's as RFC 9111 section 4.3.4 says, with the original's framing.
+
+    With it the revisit has the profile `identical-payload-digest`, without it `server-not-modified`."""
+
+
+@fast_frozen(frozen=True, slots=True)
 class Capture:
-    """Where one record was kept: a line of the index.
+    """A capture says where one record was kept. It is one line of the index.
 
     `offset` and `length` are of the compressed member in `filename` (its final name, without `.open`, as
     seen from the collection's archive folder: with `/` when it lies in a subfolder).
@@ -222,7 +240,7 @@ class Capture:
     """Dedup buckets that know this response as an original; none when it was not to be one."""
 
     def placed(self, filename: str, offset: int, length: int) -> Capture:
-        """The same, kept there. In a fifth of the time that `dataclasses.replace` takes."""
+        """Return the same, kept there. In a fifth of the time that `dataclasses.replace` takes."""
         return Capture(
             self.collection, self.key, self.date, self.url, self.mime, self.status, self.digest, self.kind,
             filename, offset, length, self.record_id, self.method, self.job, self.page_id, self.refers_to,
@@ -231,7 +249,7 @@ class Capture:
 
     @property
     def timestamp(self) -> str:
-        """The 14-digit date of CDX files."""
+        """Return the 14-digit date of CDX files."""
         return timestamp14(self.date)
 
     @property

@@ -1,8 +1,9 @@
-"""crawl.log: one line per URL that was tried or decided, in Heritrix's columns and with its status codes.
+"""crawl.log has one line for each URL that was tried or decided, with Heritrix's columns and status codes.
 
 Columns, parted by spaces, "-" for what is not known: time of the line (ISO, milliseconds), code, bytes of the body,
 URL, hop path, referring URL, media type, #thread, start (17 digits) + duration in ms, labelled digest of the payload,
-source tag (the seed), annotations parted by commas, JSON with `contentSize`, `warcFilename`, `warcFileOffset`.
+source tag (the seed), annotations parted by commas, JSON with `contentSize`, `warcFilename`, `warcFileOffset`, and
+`method` for any but GET.
 
 Codes above zero are HTTP's own. Those below are Heritrix's, with Veidemann's additions for what Heritrix can't tell.
 """
@@ -19,12 +20,13 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from archive.capture import Capture, Exchange, Original
-from archive.dates import Micros, iso_date, parse_date
+from archive.capture import Capture, Context, Exchange, Original
+from archive.dates import Micros, iso_date, now_micros, parse_date
 from archive.digest import labelled
-from archive.jsontext import compact_json
-from archive.openfile import write_all
+from archive.files import write_all
+from archive.json_text import compact_json
 
+# The frontier's Lua scripts write RUNTIME as '-5'.
 UNTRIED: Final = 0
 DNS_LOOKUP: Final = -1
 """A `dns:` lookup of its own failed; an http URL whose name is not found has DNS."""
@@ -39,7 +41,12 @@ RETRIES: Final = -8
 NO_SUCH_NAME: Final = -9
 NO_ADDRESS: Final = -10
 DEFERRED: Final = -50
+UNQUEUEABLE: Final = -60
 ROBOTS_UNREACHABLE: Final = -61
+"""The robots.txt that must come first could not be fetched."""
+PREREQUISITE: Final = -62
+"""Another resource that must come first could not be fetched."""
+PREREQUISITE_UNQUEUEABLE: Final = -63
 EMPTY: Final = -404
 SERIOUS: Final = -3000
 CHAFF: Final = -4000
@@ -56,7 +63,10 @@ CANCELLED: Final = -5011
 DELETED: Final = -6000
 KILLED: Final = -7000
 ROBOTS: Final = -9998
+"""The site's robots.txt forbids the URL."""
 
+ANNOTATES: Final = "annotates"
+"""Key of the JSON column of a line that only annotates a visit of which another line tells."""
 FILE_NAME: Final = "crawl.log"
 REVISIT: Final = "duplicate:digest"
 """The annotation of an exchange whose payload was held already."""
@@ -68,7 +78,7 @@ _COLUMNS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line's facts. Text that is not known is empty."""
+    """A line of crawl.log has these fields. Text that is not known is empty."""
 
     time: Micros
     code: int
@@ -87,7 +97,7 @@ class LogLine:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self) -> str:
-        """The line without its end. Spaces and control characters within a column are percent-escaped."""
+        """Return the line without its end. Spaces and control characters within a column are percent-escaped."""
         columns = (
             _milliseconds(self.time),
             f"{self.code:>5}",
@@ -113,7 +123,7 @@ def line(
     capture: Capture | None = None,
     thread: int = 0,
 ) -> str:
-    """The line of one exchange; `code` and `annotations` stand in for the exchange's own."""
+    """Return the line of one exchange; `code` and `annotations` stand in for the exchange's own."""
     response, context, extra = exchange.response, exchange.context, dict[str, Any]()
     if response is not None:
         extra["contentSize"] = response.length
@@ -123,6 +133,8 @@ def line(
             if original.record_id:
                 extra["warcRefersTo"] = f"urn:uuid:{original.record_id}"
             extra |= {"warcRefersToTargetURI": original.url, "warcRefersToDate": iso_date(original.date)}
+    if exchange.method != "GET":
+        extra["method"] = exchange.method
     return LogLine(
         time=exchange.started + exchange.duration_ms * 1000,
         code=exchange.outcome if code is None else code,
@@ -130,7 +142,7 @@ def line(
         url=exchange.url,
         hop_path=context.hop_path,
         via=context.via or "",
-        mime=exchange.mime or "",
+        mime=exchange.mime or ("unknown" if context.log_name else ""),
         thread=thread,
         started=exchange.started,
         duration_ms=exchange.duration_ms,
@@ -141,8 +153,41 @@ def line(
     ).text()
 
 
+def derived_line(
+    context: Context,
+    url: str,
+    *,
+    code: int,
+    size: int,
+    mime: str,
+    date: Micros,
+    method: str,
+    annotations: Sequence[str],
+    capture: Capture | None,
+) -> str:
+    """Return the line of a record that a client handed in, by that method."""
+    extra: dict[str, Any] = {"contentSize": size}
+    digest = capture.digest if capture is not None and capture.digest is not None else ""
+    if capture is not None:
+        extra |= {"warcFilename": capture.filename, "warcFileOffset": capture.offset}
+    return LogLine(
+        time=now_micros(),
+        code=code,
+        size=size,
+        url=url,
+        hop_path=context.hop_path,
+        via=context.via or "",
+        mime=mime,
+        started=date,
+        digest=f"sha1:{digest}" if digest and ":" not in digest else digest,
+        source=context.source or "",
+        annotations=tuple(annotations),
+        extra={**extra, "method": method},
+    ).text()
+
+
 def revisit_notes(original: Original, size: int) -> tuple[str, ...]:
-    """The annotations of an exchange of so many bytes, head and body, whose payload is that capture's.
+    """Return the annotations of an exchange of so many bytes, head and body, whose payload is that capture's.
 
     Where the capture lies is said as Heritrix's DeDuplicator says it, for tools that make CDX lines from the log.
     """
@@ -152,7 +197,7 @@ def revisit_notes(original: Original, size: int) -> tuple[str, ...]:
 
 
 def parse(text: str) -> LogLine:
-    """The facts of a line, ours or Heritrix's. Raises ValueError that quotes it."""
+    """Return the facts of a line, ours or Heritrix's. Raises ValueError that quotes it."""
     columns = text.split(None, _COLUMNS)
     if len(columns) < _COLUMNS:
         raise ValueError(f"a crawl.log line has {_COLUMNS} columns, not {len(columns)}: {text[:300]!r}")
@@ -180,14 +225,14 @@ def parse(text: str) -> LogLine:
 
 
 class CrawlLog:
-    """A job's crawl.log, to which any number of processes append."""
+    """The crawl.log of a job takes lines from any number of processes."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE_NAME
+    def __init__(self, folder: Path, name: str = FILE_NAME) -> None:
+        self.path = folder / name
         self._is_torn: bool | None = None
 
     def append(self, lines: Sequence[str]) -> None:
-        """Adds whole lines; those of other processes never come in between. Raises OSError.
+        """Add whole lines; those of other processes never come in between. Raises OSError.
 
         After a write that failed half-way, of this process or of one that the power was cut off from, the next one
         starts on a line of its own. The lock is for who looks whether there was one: a write that another process is
@@ -209,7 +254,7 @@ class CrawlLog:
 
 
 def _ends_torn(fd: int) -> bool:
-    """Whether the file's last line has no end."""
+    """Return whether the file's last line has no end."""
     size = os.fstat(fd).st_size
     return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
 
@@ -220,7 +265,7 @@ def _note(text: str) -> str:
 
 
 def _column(text: str) -> str:
-    """Text as one column: what would part it, or end the line, becomes a percent-escape of its UTF-8."""
+    """Return text as one column: what would part it, or end the line, becomes a percent-escape of its UTF-8."""
     if not text:
         return "-"
     if text.isprintable() and " " not in text:

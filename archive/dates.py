@@ -1,4 +1,4 @@
-"""Moments, and how WARC and CDX files write them.
+"""The functions here convert dates between whole microseconds and the forms of WARC and CDX files.
 
 All times are whole microseconds since the Unix epoch, UTC (`Micros`): WARC/1.1 dates carry
 microseconds (ISO 28500:2017 section 5.4), and a revisit must repeat its original's date exactly.
@@ -23,31 +23,31 @@ _ISO: Final = re.compile(
 
 
 def now_micros() -> Micros:
-    """The present moment."""
+    """Return the present moment."""
     return time_ns() // 1000
 
 
 def iso_date(date: Micros) -> str:
-    """WARC-Date with six decimals, such as 2026-11-21T08:15:00.000123Z."""
+    """Return the WARC-Date with six decimals, such as 2026-11-21T08:15:00.000123Z."""
     seconds, micros = divmod(date, 1_000_000)
     return f"{_whole_seconds(seconds)}.{micros:06d}Z"
 
 
 def iso_second(date: Micros) -> str:
-    """WARC-Date of a moment that is known to the second, such as 2026-11-21T08:15:00Z."""
+    """Return the WARC-Date of a moment that is known to the second, such as 2026-11-21T08:15:00Z."""
     return f"{_whole_seconds(date // 1_000_000)}Z"
 
 
 def timestamp14(date: Micros) -> str:
-    """The 14-digit date of CDX files, such as 20261121081500."""
+    """Return the 14-digit date of CDX files, such as 20261121081500."""
     text = _whole_seconds(date // 1_000_000)
     return f"{text[:4]}{text[5:7]}{text[8:10]}{text[11:13]}{text[14:16]}{text[17:]}"
 
 
 def parse_date(text: str) -> Micros:
-    """The moment named by a WARC-Date (any precision of WARC/1.1 section 5.4) or by a CDX date of 4 to 17 digits.
+    """Return the moment of a WARC-Date (any precision of WARC/1.1 section 5.4) or of a CDX date of 4 to 17 digits.
 
-    Raises ValueError for anything else.
+    Raises ValueError for other text.
     """
     found = _DIGITS.fullmatch(text) or _ISO.fullmatch(text)
     if found is None:
@@ -61,5 +61,5 @@ def parse_date(text: str) -> Micros:
 
 @lru_cache(maxsize=256)
 def _whole_seconds(seconds: int) -> str:
-    """ISO 8601 to the second; remembered, since a busy proxy asks for the same few seconds thousands of times."""
+    """Return ISO 8601 to the second. It is cached, since a busy proxy needs each second thousands of times."""
     return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:19]

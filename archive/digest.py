@@ -1,9 +1,9 @@
-"""Digests as records and index lines name them: which algorithms there are, how each is labelled and encoded. Pure.
+"""This module has the digest algorithms, and their labels and encodings in records and index lines. No I/O.
 
 Labels and encodings are those of the community's recommendation on WARC/1.1 (iipc/warc-specifications#80): SHA-1 in
-upper-case base32, as nearly every archive has it, all others in lower-case base16. Of the forms of SHA-256 that are
-found in the wild (`sha256:` or `sha-256:`, base16 or base32) warcio and FastWARC both verify this one. BLAKE3 is
-verified by us alone so far: others say that they don't know it. An index names SHA-1 without its label, as pywb does.
+upper-case base32, as in nearly every archive, all others in lower-case base16. SHA-256 is found as `sha256:` or
+`sha-256:`, in base16 or base32; warcio and FastWARC both verify the form that is written here. Other programs report
+BLAKE3 as unknown so far. An index has SHA-1 without its label, as pywb does.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _int: Final = int.from_bytes
 
 
 class Hasher(Protocol):
-    """The part of hashlib's objects used here."""
+    """A hasher has the part of the interface of hashlib's objects that is used here."""
 
     def update(self, data: bytes | bytearray | memoryview, /) -> object:
-        """Takes more bytes."""
+        """Take more bytes."""
 
     def digest(self) -> bytes:
-        """The digest of what was taken."""
+        """Return the digest of what was taken."""
 
 
 def _spread() -> Iterator[tuple[int, int, int]]:
-    """For each step the masks of the lower and the upper halves, and by how much the upper ones move."""
+    """Yield for each step the masks of the lower and the upper halves, and the shift of the upper ones."""
     together, room = 160, 256
     while together > 5:
         together, room = together // 2, room // 2
@@ -48,7 +48,7 @@ _SPREAD: Final = tuple(_spread())
 
 
 def _blake3() -> Hasher:
-    from blake3 import blake3  # only who asks for it pays for loading it
+    from blake3 import blake3  # loaded only where it is used
 
     made: Hasher = blake3()
     return made
@@ -59,34 +59,34 @@ NEW_HASHER: Final[Mapping[Algorithm, Callable[[], Hasher]]] = {
     "sha256": hashlib.sha256().copy,
     "blake3": _blake3,
 }
-"""What makes a hasher, for each algorithm that records can be written with. A copy costs less than a new one."""
+"""Makes a hasher, for each algorithm that records can be written with. A copy costs less than a new hasher."""
 
 
 def hasher(algorithm: str) -> Hasher:
-    """A new hasher for the algorithm of a digest that was read, as `parse` names it. Raises ValueError."""
+    """Return a new hasher for the algorithm of a digest that was read, as `parse` names it. Raises ValueError."""
     return _blake3() if algorithm == "blake3" else hashlib.new(algorithm, usedforsecurity=False)
 
 
 def labelled(algorithm: str, digest: bytes) -> str:
-    """The digest as a record's field has it: `sha1:BASE32`, else `algorithm:base16`."""
+    """Return the digest in the form of record fields: `sha1:BASE32`, or `algorithm:base16` for all others."""
     return f"{algorithm}:{base32(digest) if algorithm == 'sha1' else digest.hex()}"
 
 
 def index_text(algorithm: str, digest: bytes) -> str:
-    """The digest as an index line has it."""
+    """Return the digest in the form of index lines."""
     return labelled(algorithm, digest).removeprefix("sha1:")
 
 
 def algorithm_of(index_digest: str | None) -> str:
-    """The algorithm that an index line's digest was made with: SHA-1 when it has no label, or is not known."""
+    """Return the algorithm of an index line's digest: SHA-1 for a digest without label, and without a digest."""
     label, colon, _ = (index_digest or "").partition(":")
     return label if colon else DEFAULT_ALGORITHM
 
 
 def parse(said: str) -> tuple[str, bytes | None]:
-    """Algorithm and raw value of a labelled digest of anybody's, `sha1:BASE32` or `SHA-256:base16` for instance.
+    """Return algorithm and raw value of a labelled digest of any program, such as `sha1:BASE32` or `SHA-256:base16`.
 
-    The algorithm is "" when it is not known, the value None when it can't be read.
+    The algorithm is "" when it is unknown. The value is None when it can't be read.
     """
     found = _LABELLED.fullmatch(said)
     algorithm = found[1].lower().replace("-", "") if found else ""
@@ -104,15 +104,15 @@ def parse(said: str) -> tuple[str, bytes | None]:
 
 
 def same(said: str, other: str) -> bool:
-    """Whether two labelled digests name the same bytes; False too when their algorithms differ."""
+    """Return whether two labelled digests are equal. Digests of two algorithms are not."""
     algorithm, value = parse(said)
     return (algorithm, value) == parse(other) and value is not None
 
 
 def as_indexed(said: str) -> str | None:
-    """A record's labelled digest as the index has it, in our encoding; as it is when its algorithm is not known.
+    """Return a record's labelled digest in the form of index lines; unchanged when its algorithm is unknown.
 
-    None for one that can't be read, or is not labelled.
+    Return None for a digest that can't be read or has no label.
     """
     algorithm, value = parse(said)
     if value is not None:
@@ -121,10 +121,10 @@ def as_indexed(said: str) -> str | None:
 
 
 def base32(digest: bytes) -> str:
-    """A SHA-1 as most WARC files write it (RFC 4648 section 6), in a third of the time the standard library takes.
+    """Return a SHA-1 in base32 (RFC 4648 section 6), in a third of the time that the standard library takes.
 
-    Every exchange has four of them. Its 160 bits are spread to 32 bytes of five, all at once: each step halves what
-    stands together, and moves the upper halves up.
+    Every exchange has four such digests. The 160 bits are spread to 32 bytes of 5 bits in five steps. Each step cuts
+    every group of bits in half, and moves the upper half up.
     """
     bits = _int(digest)
     for lower, upper, shift in _SPREAD:

@@ -1,8 +1,8 @@
-"""What WARC files are called and in which subfolder they lie: templates, filled for each file; and why one is refused.
+"""Templates give WARC files their names and subfolders. This module fills them and says why one is refused.
 
 Names must be unique over the whole fleet, since files of several machines meet in one storage and in one index.
-`{random}` is eight hexadecimal digits, enough within one second and too few for all time: so a time belongs to it.
-A subfolder is part of a file's name in index and storage, and of its sidecar's. Pure.
+`{random}` is eight hexadecimal digits, which are unique within one second only. So a template needs a time as well.
+A subfolder is part of the name of the file and of its sidecar, in the index and in the storage. No I/O.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _DEPTH_MAX: Final = 8
 _TIMES: Final = frozenset({"timestamp17", "timestamp14"})
 _LITERAL: Final = re.compile(r"[A-Za-z0-9._-]*")
 _LITERAL_MAX: Final = 24
-"""The longest values, the endings and this make 255 bytes, which is what file systems allow."""
+"""With the longest values and endings, names have 255 bytes at most, the limit of file systems."""
 
 
 def checked_template(template: str) -> str:
-    """The template itself. Raises ValueError, saying what is wrong with it."""
+    """Return the template itself. Raises ValueError with the reason."""
     used = _checked(template, FIELDS)
     if "random" not in used or not _TIMES & set(used):
         raise ValueError("{random} and one of {timestamp17} and {timestamp14} make names unique in the fleet; add them")
@@ -33,17 +33,17 @@ def checked_template(template: str) -> str:
 
 
 def checked_folder(template: str) -> str:
-    """The template of subfolders itself, "" for none. Raises ValueError, saying what is wrong with it.
+    """Return the template of subfolders itself, "" for none. Raises ValueError with the reason.
 
-    No part of it can begin with a dot: whatever the fields are filled with, it leads nowhere else.
+    No part may begin with a dot, so that no value of a field leads out of the folder.
     """
     if not template:
         return template
     folders = template.split("/")
     if len(folders) > _DEPTH_MAX:
-        raise ValueError(f"it has {len(folders)} folders, one in the other; {_DEPTH_MAX} are allowed")
+        raise ValueError(f"it has {len(folders)} folders in each other; {_DEPTH_MAX} are allowed")
     if "" in folders:
-        raise ValueError("folders are parted by one '/', with none at the start or the end")
+        raise ValueError("write one '/' between folders, and none at the start or the end")
     for folder in folders:
         _checked(folder, FOLDER_FIELDS)
     return template
@@ -52,9 +52,9 @@ def checked_folder(template: str) -> str:
 def warc_name(
     template: str, *, prefix: str, serial: int, hostname: str, process: str, ending: str, folder: str = ""
 ) -> str:
-    """A new name for a file that is opened now; `serial` counts a writer's files, `ending` is such as `.warc.gz`.
+    """Return a new name for a file that is opened now, with an `ending` such as `.warc.gz`.
 
-    `folder` is a template too; filled, and with a `/`, it stands before the name.
+    `serial` counts the files of a writer. `folder` is a template too; its folders stand before the name.
     """
     now = datetime.now(UTC)
     where = folder.format(
@@ -80,21 +80,23 @@ def warc_name(
 
 
 def _checked(template: str, fields: Sequence[str]) -> list[str]:
-    """The fields that a template uses. Raises ValueError."""
+    """Return the fields that a template uses. Raises ValueError."""
     try:
         parts = list(Formatter().parse(template))
     except ValueError as error:
-        raise ValueError(f"its braces don't match: {error}") from error
+        raise ValueError(f"its braces do not match: {error}") from error
     literal = "".join(text for text, _, _, _ in parts)
     used = [name for _, name, _, _ in parts if name is not None]
     if odd := [name for _, name, form, conversion in parts if name is not None and (form or conversion)]:
-        raise ValueError(f"{{{odd[0]}}} can't be formatted further")
+        raise ValueError(f"{{{odd[0]}}} can't have a format; write it without ':' and '!'")
     if unknown := [name for name in used if name not in fields]:
-        raise ValueError(f"{{{unknown[0]}}} is none of {', '.join(f'{{{name}}}' for name in fields)}")
+        raise ValueError(f"{{{unknown[0]}}} is not a field; write one of {', '.join(f'{{{name}}}' for name in fields)}")
     if len(set(used)) < len(used):
-        raise ValueError("a field stands in it twice")
+        raise ValueError("a field is used twice; use it once")
     if not _LITERAL.fullmatch(literal) or template.startswith((".", "-", "_")):
-        raise ValueError("besides fields it may have letters, digits, '.', '-' and '_', these three not at its start")
+        raise ValueError(
+            "outside of fields, letters, digits, '.', '-' and '_' are allowed, the last three not at the start"
+        )
     if len(literal) > _LITERAL_MAX:
-        raise ValueError(f"besides fields it has {len(literal)} characters; {_LITERAL_MAX} are allowed")
+        raise ValueError(f"it has {len(literal)} characters outside of fields; {_LITERAL_MAX} are allowed")
     return used

@@ -1,4 +1,4 @@
-"""The canonical form and the one sort key (SURT) of a URL; frontier, dedup and index all use these.
+"""Every package uses the canonical form and the one sort key (SURT) of a URL that this module makes.
 
 Canonical is what a browser makes of the text (WHATWG URL Standard, sections 3.5 and 4.4): the archive must find under
 one key what a ghost and a plain crawler fetched. Left out are user, fragment, default port and a dot at the host's end.
@@ -37,7 +37,7 @@ class UrlError(ValueError):
 
 
 def canonical(url: str) -> str:
-    """The URL as it is fetched and archived: absolute and in ASCII. Taken again, it gives the same.
+    """Return the URL as it is fetched and archived: absolute and in ASCII. Taken again, it gives the same.
 
     Raises UrlError when there is no http or https URL in it.
     """
@@ -46,7 +46,7 @@ def canonical(url: str) -> str:
         raise UrlError(f"the URL has {len(text)} characters, more than {MAX_LENGTH}")
     found = _PARTS.match(text)
     if found is None:
-        raise UrlError(f"{text[:200]!r} is no absolute URL; did you mean http://{text[:200].lstrip('/')}?")
+        raise UrlError(f"{text[:200]!r} is not an absolute URL; did you mean http://{text[:200].lstrip('/')}?")
     scheme = found[1].lower()
     if scheme not in ("http", "https"):
         raise UrlError(f"{text[:200]!r} has no http or https scheme")
@@ -57,7 +57,7 @@ def canonical(url: str) -> str:
 
 
 def key(url: str) -> str:
-    """The SURT of a canonical URL, such as `org,example)/a?b=c`; with a port, `org,example:8080)/`.
+    """Return the SURT of a canonical URL, such as `org,example)/a?b=c`; with a port, `org,example:8080)/`.
 
     Anything that is no http(s) URL (`urn:view:…`, `dns:…`) is its own key. A key never holds a space or a control
     character.
@@ -71,7 +71,7 @@ def key(url: str) -> str:
 
 
 def host_of(url: str) -> str:
-    """Host in lower case, with its port when that is not the scheme's default: the unit of politeness."""
+    """Return the host in lower case, with a port other than the scheme's default: the unit of politeness."""
     scheme, _, rest = url.partition("://")
     authority = rest[: _end_of_authority(rest)].rpartition("@")[2].lower()
     return authority.removesuffix(f":{DEFAULT_PORTS.get(scheme, 0)}")
@@ -79,22 +79,22 @@ def host_of(url: str) -> str:
 
 @lru_cache(maxsize=8192)
 def ascii_host(host: str) -> str:
-    """A host name in the form DNS and URLs use: lower case, IDNA (UTS 46), IP addresses in their one form.
+    """Return a host name in the form DNS and URLs use: lower case, IDNA (UTS 46), IP addresses in their one form.
 
     Every notation of an IPv4 address that browsers know (`0x7f.1`, `2130706433`) comes out with four decimals.
-    Raises UrlError for what can be no host.
+    Raises UrlError for text that can't be a host.
     """
     if ":" in host:
         return f"[{_ipv6(host.removeprefix('[').removesuffix(']'))}]"
     name = unquote(host, errors="replace") if "%" in host else host
     name = (name.lower() if name.isascii() else _idna(name)).removesuffix(".")
     if not name:
-        raise UrlError("the URL names no host")
+        raise UrlError("the URL has no host")
     labels = name.split(".")
     if _NUMBER.fullmatch(labels[-1]):
         return _ipv4(host, labels)
     if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise UrlError(f"{host[:260]!r} is no host name")
+        raise UrlError(f"{host[:260]!r} is not a host name")
     return name
 
 
@@ -103,23 +103,24 @@ def _authority(scheme: str, text: str) -> str:
     name = ascii_host(host)
     if not port:
         return name
-    if not (port.isascii() and port.isdigit() and 0 < int(port) <= 65535):
-        raise UrlError(f"port {port[:20]!r} of {host!r} is none from 1 to 65535")
-    return name if int(port) == DEFAULT_PORTS[scheme] else f"{name}:{int(port)}"
+    if not (port.isascii() and port.isdigit() and 0 < int(port.lstrip("0")[:6] or 0) <= 65535):
+        raise UrlError(f"port {port[:20]!r} of {host!r} is not a number from 1 to 65535")
+    number = int(port.lstrip("0"))
+    return name if number == DEFAULT_PORTS[scheme] else f"{name}:{number}"
 
 
 def _split_port(host: str) -> tuple[str, str]:
     if host.startswith("["):
         name, bracket, port = host.partition("]")
         if not bracket or (port and not port.startswith(":")):
-            raise UrlError(f"{host!r} is no host")
+            raise UrlError(f"{host!r} is not a host")
         return name + bracket, port[1:]
     name, _, port = host.partition(":")
     return name, port
 
 
 def _idna(name: str) -> str:
-    """UTS 46 as browsers apply it: they look up names that IDNA 2008 itself would refuse, such as emoji."""
+    """Return the name by UTS 46, as browsers do: they look up names that IDNA 2008 refuses, such as emoji."""
     import idna  # slow to load and seldom needed
 
     try:
@@ -128,25 +129,28 @@ def _idna(name: str) -> str:
             label if label.isascii() else "xn--" + label.encode("punycode").decode() for label in mapped.split(".")
         )
     except (idna.IDNAError, UnicodeError) as error:
-        raise UrlError(f"{name!r} is no host name: {error}") from error
+        raise UrlError(f"{name!r} is not a host name: {error}") from error
 
 
 def _ipv4(host: str, labels: list[str]) -> str:
-    """WHATWG URL section 3.5, the IPv4 parser: decimal, octal and hexadecimal, the last number fills up."""
+    """Return the host parsed as IPv4 in WHATWG URL section 3.5: decimal, octal or hexadecimal numbers.
+
+    The last number fills all bytes that are left.
+    """
     try:
         numbers = [_number(label) for label in labels]
     except ValueError as error:
-        raise UrlError(f"{host!r} ends in a number but is no IPv4 address: {error}") from error
+        raise UrlError(f"{host!r} ends in a number but is not an IPv4 address: {error}") from error
     room = 256 ** (_IPV4_PARTS + 1 - len(numbers)) if len(numbers) <= _IPV4_PARTS else 0
     if numbers[-1] >= room or any(number > 255 for number in numbers[:-1]):
-        raise UrlError(f"{host!r} ends in a number but is no IPv4 address")
+        raise UrlError(f"{host!r} ends in a number but is not an IPv4 address")
     value = numbers[-1] + sum(number << 8 * (3 - place) for place, number in enumerate(numbers[:-1]))
     return str(ipaddress.IPv4Address(value))
 
 
 def _number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{text!r} is no number")
+        raise ValueError(f"{text!r} is not a number")
     if text.startswith("0x"):
         return int(text[2:] or "0", 16)
     return int(text, 8) if len(text) > 1 and text.startswith("0") else int(text)
@@ -156,16 +160,16 @@ def _ipv6(text: str) -> str:
     try:
         address = ipaddress.IPv6Address(text)
     except ValueError as error:
-        raise UrlError(f"{text!r} is no IPv6 address") from error
+        raise UrlError(f"{text!r} is not an IPv6 address") from error
     if address.scope_id is not None:
-        raise UrlError(f"{text!r} has a zone, which a URL can't have")
+        raise UrlError(f"{text!r} has a zone; remove it, since URLs have none")
     if address.ipv4_mapped is not None:  # Python 3.13 prints these with dots, browsers don't
         return f"::ffff:{int(address) >> 16 & 0xFFFF:x}:{int(address) & 0xFFFF:x}"
     return str(address)
 
 
 def _without_dots(path: str) -> str:
-    """WHATWG URL section 4.4, path state: `.` and `..` in all their spellings are resolved."""
+    """Return the path with `.` and `..` resolved in all their spellings (WHATWG URL section 4.4, path state)."""
     if "/." not in path and "/%2" not in path:
         return path
     kept: list[str] = []
@@ -202,7 +206,7 @@ def _authority_key(scheme: str, authority: str) -> str:
 
 
 def _path_key(path: str) -> str:
-    """Escapes in one spelling: of unreserved characters none, of others in upper case (RFC 3986 section 6.2.2)."""
+    """Return the path with normalized escapes: none for unreserved characters, others upper-case (RFC 3986, 6.2.2)."""
     if not path.startswith("/"):
         path = "/" + path
     if "%" in path:

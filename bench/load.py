@@ -1,8 +1,7 @@
-"""The load generator: a process that asks a proxy for files over keep-alive connections and notes what it got.
+"""The load generator is a process that requests files through a proxy and measures the responses.
 
-`python -m admin.bench.load` reads orders (`Order`) and answers with results (`Result`), one JSON line each. It
-connects again where a proxy closes after an answer; the time for that belongs to the answer's latency, as for any
-client.
+`python -m bench.load` reads orders (`LoadOrder`) and writes results (`Result`), one JSON line each. When a proxy
+closes a connection after a response, the load generator connects again. The time for this counts as latency.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from typing import Final
 
 import uvloop
 
-from admin.bench.corpus import Corpus, path
-from admin.bench.process import source_environment
-from admin.bench.wire import ClosedIdle, LoadError, Wire
+from bench.corpus import Corpus, path
+from bench.process import source_environment
+from bench.wire import ClosedIdle, LoadError, WireReader
 
 SAMPLE: Final = 8
-"""Of one body in this many the digest is checked; of all, the length."""
+"""The digest of every eighth body is checked, and the length of every body."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What to ask for, of whom. `scheme` is http, connect or absolute; `proxy_port` 0 asks the origin itself."""
+class LoadOrder:
+    """An order describes one load. `scheme` is http, connect or absolute. With `proxy_port` 0, no proxy is used."""
 
     scheme: str
     name: str
@@ -46,7 +45,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came back: wall and CPU seconds of the client, latencies in ms, and the indexes answered in full."""
+    """A result has the wall and CPU seconds of the client, latencies in ms, and the indexes of whole responses."""
 
     seconds: float = 0.0
     cpu: float = 0.0
@@ -57,16 +56,16 @@ class Result:
     errors: dict[str, int] = field(default_factory=dict)
 
 
-class Client:
-    """One of the load's connections, opened again when the proxy closed it. It adds to `result` as it goes."""
+class LoadConnection:
+    """A connection of the load is opened again when the proxy closed it. Its measurements are added to `result`."""
 
-    def __init__(self, order: Order, corpus: Corpus, result: Result, tls: ssl.SSLContext) -> None:
+    def __init__(self, order: LoadOrder, corpus: Corpus, result: Result, tls: ssl.SSLContext) -> None:
         self._order, self._corpus, self._result, self._tls = order, corpus, result, tls
-        self._wire: Wire | None = None
+        self._wire: WireReader | None = None
         self.received = self.connects = 0
 
     async def fetch(self, index: int) -> None:
-        """Asks for one file and notes how it went."""
+        """Request one file and measure the response."""
         began = time.perf_counter()
         try:
             body = await self._exchange(index)
@@ -81,7 +80,7 @@ class Client:
         self.received += len(body)
 
     def close(self) -> None:
-        """Lets the connection go."""
+        """Close the connection."""
         if self._wire and not self._wire.closed:
             self._wire.transport.abort()
         self._wire = None
@@ -114,12 +113,12 @@ class Client:
             "User-Agent: Mozilla/5.0 (bench)\r\nAccept: */*\r\nAccept-Language: en\r\n\r\n"
         ).encode()
 
-    async def _connect(self) -> Wire:
+    async def _connect(self) -> WireReader:
         order, loop = self._order, asyncio.get_running_loop()
         self.connects += 1
         direct = not order.proxy_port
         where = (order.origin_host, order.origin_port) if direct else (order.proxy_host, order.proxy_port)
-        _, wire = await loop.create_connection(Wire, *where)
+        _, wire = await loop.create_connection(WireReader, *where)
         if order.scheme == "connect" and not direct:
             await self._open_tunnel(wire)
         if order.scheme == "connect" or (direct and order.scheme == "absolute"):
@@ -131,7 +130,7 @@ class Client:
             wire.transport = secured
         return wire
 
-    async def _open_tunnel(self, wire: Wire) -> None:
+    async def _open_tunnel(self, wire: WireReader) -> None:
         authority = f"{self._order.origin_host}:{self._order.origin_port}"
         request = f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n"
         reply = await wire.ask(request.encode(), head_only=True)
@@ -147,15 +146,15 @@ class Client:
             raise LoadError("wrong-content")
 
 
-async def run(order: Order, corpus: Corpus) -> Result:
-    """Carries out an order: every index once, over `connections` connections, at most `seconds` long."""
+async def run(order: LoadOrder, corpus: Corpus) -> Result:
+    """Request every index of the order once, over `connections` connections, for at most `seconds`."""
     result, tls = Result(), ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    clients = [Client(order, corpus, result, tls) for _ in range(order.connections)]
+    clients = [LoadConnection(order, corpus, result, tls) for _ in range(order.connections)]
     indexes = iter(range(order.requests))
     began, cpu = time.perf_counter(), _cpu()
 
-    async def work(client: Client) -> None:
+    async def work(client: LoadConnection) -> None:
         for index in indexes:
             if time.perf_counter() - began > order.seconds:
                 break
@@ -173,30 +172,30 @@ async def run(order: Order, corpus: Corpus) -> Result:
 
 
 class LoadProcess:
-    """The load generator running beside us: made once, it carries out any number of orders."""
+    """The load generator runs in a process of its own, which carries out any number of orders."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "admin.bench.load"],
+            [sys.executable, "-m", "bench.load"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=source_environment(),
             text=True,
         )
 
-    def run(self, order: Order) -> Result:
-        """Carries out one order."""
+    def run(self, order: LoadOrder) -> Result:
+        """Carry out one order."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(dataclasses.asdict(order)) + "\n")
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"the load generator ended with code {self._process.wait()}")
+            raise RuntimeError(f"the load generator ended with exit code {self._process.wait()}")
         return Result(**json.loads(line))
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         self._process.communicate()
 
 
@@ -206,10 +205,10 @@ def _cpu() -> float:
 
 
 def main() -> None:
-    """Orders from standard input, results to standard output."""
+    """Read orders from standard input, and write results to standard output."""
     corpus = Corpus()
     for line in sys.stdin:
-        result = uvloop.run(run(Order(**json.loads(line)), corpus))
+        result = uvloop.run(run(LoadOrder(**json.loads(line)), corpus))
         print(json.dumps(dataclasses.asdict(result)), flush=True)
 
 

@@ -1,8 +1,8 @@
-"""The origin of the load: a process that serves the corpus over http and https, cheaply.
+"""The origin of the load is a process that serves the corpus over http and https with little CPU.
 
-`python -m admin.bench.origin ADDRESS` prints one JSON line `{"http": port, "https": port}` and serves until its
-standard input is closed. It answers `GET /<set>/<index>` on keep-alive connections and nothing else; everything
-about an answer but the set's name is made before the first request.
+`python -m bench.origin ADDRESS` prints one JSON line `{"http": port, "https": port}` and serves until its
+standard input is closed. It serves `GET /<set>/<index>` on keep-alive connections only. All content is made before
+the first request.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from admin.bench.corpus import FILES, Corpus, path, prefix
-from admin.bench.process import source_environment
+from bench.corpus import FILES, Corpus, path, prefix
+from bench.process import source_environment
 
 _REFUSAL: Final = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
 
 
 class Answers:
-    """Ready-made answers: the head up to the length of the set's prefix, and the content."""
+    """The answers are computed from files that are made in advance."""
 
     def __init__(self, corpus: Corpus, files: int) -> None:
         self._files = files
         self._ready = [corpus.file(index) for index in range(files)]
 
     def parts(self, target: bytes) -> Sequence[bytes]:
-        """What to send for a request target; a 404 for anything outside the corpus."""
+        """Return what to send for a request target; a 404 for anything outside the corpus."""
         _, _, rest = target.partition(b"/")
         name, _, number = rest.rpartition(b"/")
         if not name or not number.isdigit():
@@ -56,7 +56,7 @@ class Answers:
 
 
 class Server(asyncio.Protocol):
-    """One connection: requests in, ready answers out, in order."""
+    """A server answers the requests of one connection in order."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
@@ -80,14 +80,17 @@ class Server(asyncio.Protocol):
 
 
 class OriginProcess:
-    """The origin running beside us. `http` and `https` are its ports on `address`; `certificate` is a PEM file."""
+    """The origin runs in a process of its own.
+
+    `http` and `https` are its ports on `address`; `certificate` is a PEM file.
+    """
 
     def __init__(self, address: str) -> None:
         self.address = address
         self._folder = tempfile.TemporaryDirectory(prefix="ghostfleet-bench-origin-")
         self.certificate = Path(self._folder.name) / "origin.pem"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "admin.bench.origin", address, str(self.certificate)],
+            [sys.executable, "-m", "bench.origin", address, str(self.certificate)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=source_environment(),
@@ -95,27 +98,29 @@ class OriginProcess:
         assert self._process.stdout is not None
         ports = json.loads(self._process.stdout.readline() or "{}")
         if not ports:
-            raise RuntimeError(f"the bench's origin did not start on {address}: is the address free on loopback?")
+            raise RuntimeError(
+                f"the bench's origin did not start on {address}; check that this loopback address can be used"
+            )
         self.http, self.https = int(ports["http"]), int(ports["https"])
 
     @property
     def pid(self) -> int:
-        """Process id, for what the origin itself costs."""
+        """Return the process id."""
         return self._process.pid
 
     def url(self, scheme: str, name: str, index: int) -> str:
-        """URL of file `index` of set `name`."""
+        """Return the URL of file `index` of set `name`."""
         port = self.http if scheme == "http" else self.https
         return f"{scheme}://{self.address}:{port}{path(name, index)}"
 
     def close(self) -> None:
-        """Stops the origin and removes its certificate."""
+        """Stop the origin and remove its certificate."""
         self._process.communicate()
         self._folder.cleanup()
 
 
 def write_certificate(address: str, file: Path) -> None:
-    """A self-signed P-256 certificate for an IP address, with its key, in one PEM file."""
+    """Write a self-signed P-256 certificate for an IP address, with its key, in one PEM file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "bench origin")])
     now = datetime.now(UTC)

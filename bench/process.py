@@ -1,4 +1,4 @@
-"""What a tree of processes spends, read from /proc; and stopping it in order."""
+"""This module reads the resources of a process tree from /proc, and ends a process in order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _REDIS_NAMES: Final = ("redis-server", "valkey-server")
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """CPU seconds and peak resident bytes of a process tree; Redis is counted apart."""
+class ResourceUsage:
+    """A process tree used these CPU seconds and peak resident bytes; Redis is counted apart."""
 
     cpu: float = 0.0
     redis_cpu: float = 0.0
@@ -27,9 +27,9 @@ class Spent:
     by_title: Mapping[str, float] = field(default_factory=dict)
     """CPU seconds of each process, by the title it gave itself."""
 
-    def since(self, earlier: Spent) -> Spent:
-        """The CPU spent since `earlier`, and the peaks as they are now."""
-        return Spent(
+    def since(self, earlier: ResourceUsage) -> ResourceUsage:
+        """Return the CPU seconds since `earlier`, with the present peaks."""
+        return ResourceUsage(
             cpu=self.cpu - earlier.cpu,
             redis_cpu=self.redis_cpu - earlier.redis_cpu,
             peak_bytes=self.peak_bytes,
@@ -44,19 +44,19 @@ class _Stat:
     parent: int
     name: str
     cpu: float
-    """Own CPU seconds, with those of children that ended and were waited for."""
+    """CPU seconds of the process and of its ended children."""
 
 
-def spent(root: int, mark: str = "") -> Spent:
-    """What `root` and everything below it has spent since its start.
+def resource_usage(root: int, mark: str = "") -> ResourceUsage:
+    """Return the resources that `root` and its descendants have used since their start.
 
-    A process that left the tree (a daemon) still counts when its command line contains `mark`.
+    A daemon that left the process tree is counted when its command line contains `mark`.
     """
     members = tree(root, mark)
     own = [stat for stat in _stats() if stat.pid in members]
     redis = [stat for stat in own if stat.name in _REDIS_NAMES]
     rest = [stat for stat in own if stat.name not in _REDIS_NAMES]
-    return Spent(
+    return ResourceUsage(
         cpu=sum(stat.cpu for stat in rest),
         redis_cpu=sum(stat.cpu for stat in redis),
         peak_bytes=sum(_peak(stat.pid) for stat in rest),
@@ -66,7 +66,7 @@ def spent(root: int, mark: str = "") -> Spent:
 
 
 def tree(root: int, mark: str = "") -> set[int]:
-    """The process ids of `root`, of all below it, and of those whose command line contains `mark`."""
+    """Return the process ids of `root`, of all below it, and of those whose command line contains `mark`."""
     parents = {stat.pid: stat.parent for stat in _stats()}
     found = {root} | {pid for pid in parents if mark and pid != os.getpid() and mark in _command(pid)}
     grown = True
@@ -78,7 +78,7 @@ def tree(root: int, mark: str = "") -> set[int]:
 
 
 def stop(process: subprocess.Popen[bytes], seconds: float = 60) -> int:
-    """SIGTERM and the exit code; SIGKILL, and an error that says so, when that takes too long."""
+    """Send SIGTERM and return the exit code. After `seconds`, send SIGKILL and raise RuntimeError."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
@@ -86,26 +86,26 @@ def stop(process: subprocess.Popen[bytes], seconds: float = 60) -> int:
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        raise RuntimeError(f"{process.args!r} did not stop within {seconds:.0f} s of SIGTERM") from None
+        raise RuntimeError(f"{process.args!r} did not end within {seconds:.0f} s after SIGTERM") from None
     return process.returncode
 
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """A port that nobody listens on at this moment."""
+    """Return a port that is free at this moment."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         return int(probe.getsockname()[1])
 
 
 def source_environment() -> dict[str, str]:
-    """The environment in which a child finds our packages, wherever it is started."""
-    root = str(Path(__file__).resolve().parents[2])
+    """Return an environment in which a child process can import our packages from any folder."""
+    root = str(Path(__file__).resolve().parents[1])
     paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def our_command(*arguments: str) -> Sequence[str]:
-    """Our command as a child is started with it."""
+    """Return the command line that starts `ghostfleet` with these arguments."""
     return [sys.executable, "-c", "import sys; from admin.cli import main; sys.exit(main())", *arguments]
 
 

@@ -1,4 +1,4 @@
-"""Peers side by side: what the measurements of a run add up to, as a table and as JSON."""
+"""The report compares the peers in a table and as JSON."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from admin.bench.rounds import Measured, Plan
+from bench.rounds import BenchPlan, RoundResult
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """All rounds of one peer with one scheme.
+class ReportRow:
+    """A row adds up all rounds of one peer with one scheme.
 
-    Rates are per second, CPU and latencies in ms, sizes in MB (10^6 bytes). CPU and latencies go over all rounds
-    together, `per_second` is the median of the rounds with the slowest and the fastest beside it, memory the
-    largest peak.
+    Rates are per second, CPU and latencies in ms, sizes in MB (10^6 bytes). CPU and latencies are computed over all
+    rounds together. `per_second` is the median of the rounds, and memory is the largest peak of a round.
     """
 
     scheme: str
@@ -51,18 +50,22 @@ class Row:
     damaged: int
 
 
-def rows(measured: Iterable[Measured]) -> list[Row]:
-    """One row for each scheme and peer, in the order in which they first come."""
-    groups: dict[tuple[str, str], list[Measured]] = {}
+def rows(measured: Iterable[RoundResult]) -> list[ReportRow]:
+    """Return one row for each scheme and peer, in the order of their first measurements."""
+    groups: dict[tuple[str, str], list[RoundResult]] = {}
     for one in measured:
         groups.setdefault((one.scheme, one.peer), []).append(one)
     ordered = sorted(groups.items(), key=lambda item: [scheme for scheme, _ in groups].index(item[0][0]))
     return [_row(scheme, peer, group) for (scheme, peer), group in ordered]
 
 
-def table(found: Sequence[Row], title: str) -> Table:
-    """The rows for a person to read."""
-    shown = Table(title=title, box=SIMPLE_HEAD, caption="CPU and Redis in ms for each exchange, p50 and p99 in ms")
+def table(found: Sequence[ReportRow], title: str) -> Table:
+    """Return the rows as a table."""
+    shown = Table(
+        title=title,
+        box=SIMPLE_HEAD,
+        caption="CPU and Redis: ms per exchange; p50 and p99: ms; MB: peak memory; lost: not in a WARC file",
+    )
     for heading in ("scheme", "peer"):
         shown.add_column(heading, no_wrap=True)
     for heading in ("per s", "CPU", "Redis", "p50", "p99", "MB", "err", "lost"):
@@ -83,19 +86,20 @@ def table(found: Sequence[Row], title: str) -> Table:
     return shown
 
 
-def comparison(found: Sequence[Row], ours: str) -> list[str]:
-    """One line for each scheme and other recording peer: how many times as fast, and at which part of the CPU."""
+def comparison(found: Sequence[ReportRow], ours: str) -> list[str]:
+    """Return one line for each scheme and other peer, which compares its speed and CPU use with ours."""
     mine = {row.scheme: row for row in found if row.peer == ours}
     return [
-        f"{row.scheme}: {mine[row.scheme].per_second / row.per_second:.1f} times the speed of {row.peer}, "
-        f"{mine[row.scheme].cpu_ms / row.cpu_ms:.2f} of its CPU"
+        f"{row.scheme}: {ours} has {mine[row.scheme].per_second / row.per_second:.1f} "
+        f"times the speed of {row.peer} and "
+        f"{mine[row.scheme].cpu_ms / row.cpu_ms:.2f} times its CPU use"
         for row in found
         if row.peer != ours and row.scheme in mine and row.per_second and row.cpu_ms
     ]
 
 
-def as_json(plan: Plan, found: Sequence[Row]) -> str:
-    """The rows with what was measured and where, for a program to read."""
+def as_json(plan: BenchPlan, found: Sequence[ReportRow]) -> str:
+    """Return the rows, the plan and the machine as JSON."""
     document: dict[str, Any] = {
         "bench": "proxy",
         "plan": {**_plain(plan), "peers": [peer.name for peer in plan.peers]},
@@ -105,11 +109,11 @@ def as_json(plan: Plan, found: Sequence[Row]) -> str:
     return json.dumps(document, indent=2)
 
 
-def _plain(plan: Plan) -> dict[str, Any]:
+def _plain(plan: BenchPlan) -> dict[str, Any]:
     return {field.name: getattr(plan, field.name) for field in dataclasses.fields(plan) if field.name != "peers"}
 
 
-def _row(scheme: str, peer: str, group: Sequence[Measured]) -> Row:
+def _row(scheme: str, peer: str, group: Sequence[RoundResult]) -> ReportRow:
     done = sum(len(one.result.acknowledged) for one in group)
     rates = [len(one.result.acknowledged) / one.result.seconds for one in group]
     latencies = sorted(latency for one in group for latency in one.result.latencies_ms)
@@ -117,7 +121,7 @@ def _row(scheme: str, peer: str, group: Sequence[Measured]) -> Row:
     for one in group:
         errors.update(one.result.errors)
     titles = dict.fromkeys(title for one in group for title in one.used.by_title)
-    return Row(
+    return ReportRow(
         scheme=scheme,
         peer=peer,
         rounds=len(group),

@@ -1,4 +1,4 @@
-"""The proxy bench from start to end: peers take turns, round after round, so that a noisy minute hits them all."""
+"""The proxy bench measures the peers by turns, so that a disturbance of the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from admin.bench import checking
-from admin.bench.corpus import Corpus
-from admin.bench.load import LoadProcess, Order, Result
-from admin.bench.origin import OriginProcess
-from admin.bench.peers import Peer, Set, Started
-from admin.bench.process import Spent, spent
+from bench import warc_check
+from bench.corpus import Corpus
+from bench.load import LoadOrder, LoadProcess, Result
+from bench.origin import OriginProcess
+from bench.peers import Peer, PeerSetup, RunningPeer
+from bench.process import ResourceUsage, resource_usage
 
 ORIGIN_ADDRESS: Final = "127.0.1.1"
-"""Not 127.0.0.1, which warcprox refuses."""
+"""An address other than 127.0.0.1, which warcprox refuses."""
 WARM_REQUESTS: Final = 200
 _QUIET_SECONDS: Final = 0.3
 _LONGEST_TAIL_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What is to be measured."""
+class BenchPlan:
+    """A plan has all parameters of a measurement."""
 
     peers: Sequence[Peer]
     schemes: Sequence[str]
@@ -40,7 +40,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the WARC files of one measurement hold; `missing` are acknowledged URLs without their record."""
+    """The object describes the WARC files of a measurement. `missing` are acknowledged URLs without a record."""
 
     warc_bytes: int = 0
     missing: tuple[str, ...] = ()
@@ -48,38 +48,38 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """One peer, one scheme, one round: what the client got, what the peer and the origin spent on it.
+class RoundResult:
+    """The object is the result of one round with one peer and one scheme.
 
-    `tail_seconds` is how long the peer went on working after the last answer; that work is counted too.
+    `tail_seconds` is the time during which the peer still worked after the last response. This work is counted, too.
     """
 
     peer: str
     scheme: str
     round: int
     result: Result
-    used: Spent
-    origin: Spent
+    used: ResourceUsage
+    origin: ResourceUsage
     tail_seconds: float
     checked: Checked
 
 
 class Bench:
-    """The origin and the load generator, used for every measurement of a run."""
+    """The bench uses one origin and one load generator for all measurements."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: BenchPlan) -> None:
         self._plan = plan
         self._corpus = Corpus()
         self._origin = OriginProcess(ORIGIN_ADDRESS)
         self._load = LoadProcess()
 
     def close(self) -> None:
-        """Ends both."""
+        """End the origin and the load generator."""
         self._load.close()
         self._origin.close()
 
-    def run(self, tell: Callable[[str], None]) -> Iterator[Measured]:
-        """All measurements, in turns; `tell` hears what is going on. Each round begins with another peer."""
+    def run(self, tell: Callable[[str], None]) -> Iterator[RoundResult]:
+        """Yield all measurements. Each round begins with another peer. `tell` receives messages about the progress."""
         plan = self._plan
         for peer in plan.peers:
             tell(f"preparing {peer.name}")
@@ -92,27 +92,27 @@ class Bench:
                         tell(f"round {number} of {plan.rounds}: {scheme}, {peer.name}")
                         yield self._measure(peer, scheme, number)
 
-    def _measure(self, peer: Peer, scheme: str, number: int) -> Measured:
+    def _measure(self, peer: Peer, scheme: str, number: int) -> RoundResult:
         name = f"{scheme}-{number}"
         folder = Path(tempfile.mkdtemp(prefix=f"ghostfleet-bench-{peer.name}-"))
         try:
-            started = peer.start(Set(folder, self._plan.processes, self._origin.certificate))
+            started = peer.start(PeerSetup(folder, self._plan.processes, self._origin.certificate))
             try:
                 self._ask(started, scheme, f"warm-{name}", WARM_REQUESTS)
                 _until_quiet(started)
-                before, origin_before = _spent(started), spent(self._origin.pid)
+                before, origin_before = _usage(started), resource_usage(self._origin.pid)
                 result = self._ask(started, scheme, name, self._plan.requests)
                 tail = _until_quiet(started)
-                used, origin = _spent(started).since(before), spent(self._origin.pid).since(origin_before)
+                used, origin = _usage(started).since(before), resource_usage(self._origin.pid).since(origin_before)
             finally:
                 started.stop()
             checked = self._check(started, scheme, name, result) if peer.records else Checked()
-            return Measured(peer.name, scheme, number, result, used, origin, tail, checked)
+            return RoundResult(peer.name, scheme, number, result, used, origin, tail, checked)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _ask(self, started: Started, scheme: str, name: str, requests: int) -> Result:
-        order = Order(
+    def _ask(self, started: RunningPeer, scheme: str, name: str, requests: int) -> Result:
+        order = LoadOrder(
             scheme=scheme,
             name=name,
             requests=requests,
@@ -125,25 +125,25 @@ class Bench:
         )
         return self._load.run(order)
 
-    def _check(self, started: Started, scheme: str, name: str, result: Result) -> Checked:
-        kept = checking.read(started.warcs)
+    def _check(self, started: RunningPeer, scheme: str, name: str, result: Result) -> Checked:
+        kept = warc_check.read(started.warcs)
         protocol = "http" if scheme == "http" else "https"
         told = [(index, self._origin.url(protocol, name, index)) for index in result.acknowledged]
-        lost = checking.missing(kept, self._corpus, name, told)
+        lost = warc_check.missing(kept, self._corpus, name, told)
         return Checked(kept.warc_bytes, tuple(lost), kept.damage)
 
 
-def _spent(started: Started) -> Spent:
-    return spent(started.process.pid, started.mark) if started.process else Spent()
+def _usage(started: RunningPeer) -> ResourceUsage:
+    return resource_usage(started.process.pid, started.mark) if started.process else ResourceUsage()
 
 
-def _until_quiet(started: Started) -> float:
-    """Waits until the peer does next to nothing any more; how long that took, in seconds."""
+def _until_quiet(started: RunningPeer) -> float:
+    """Wait until the peer is idle, and return the seconds that this took."""
     began, pause = time.monotonic(), Event()
-    last = _spent(started)
+    last = _usage(started)
     while (waited := time.monotonic() - began) < _LONGEST_TAIL_SECONDS:
         pause.wait(_QUIET_SECONDS)
-        now = _spent(started)
+        now = _usage(started)
         if now.since(last).cpu <= 0.05 * _QUIET_SECONDS:
             return waited
         last = now

@@ -1,4 +1,4 @@
-"""Whether load for a long time leaves memory and file descriptors flat: samples of both while clients ask and ask."""
+"""This bench samples memory and file descriptors under a long load, and decides whether they grow."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from admin.bench.load import LoadProcess, Order
-from admin.bench.origin import OriginProcess
-from admin.bench.peers import Set, Started
-from admin.bench.peers.ours import Ghostfleet
-from admin.bench.process import tree
+from bench.load import LoadOrder, LoadProcess
+from bench.origin import OriginProcess
+from bench.peers import PeerSetup, RunningPeer
+from bench.peers.ours import Ghostfleet
+from bench.process import tree
 
 ORIGIN_ADDRESS: Final = "127.0.1.1"
 FLAT_MB_PER_HOUR: Final = 20.0
-"""Growth of resident memory that counts as flat: a leak of 100 bytes for each exchange is more, at 100 a second."""
+"""Growth of resident memory that counts as none. A leak of 100 bytes per exchange is more, at 100 exchanges a second.
+"""
 FLAT_DESCRIPTORS_PER_HOUR: Final = 10.0
 _PAGE_BYTES: Final = 4096
 _TITLE: Final = b"ghostfleet: proxy"
@@ -27,7 +28,7 @@ _TITLE: Final = b"ghostfleet: proxy"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What the recording processes hold after so many seconds of load."""
+    """A sample of the recording processes after `seconds` of load has their memory and descriptors."""
 
     seconds: float
     resident_bytes: int
@@ -38,8 +39,8 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Soaked:
-    """The samples in order, the first one after the warm-up, and what was answered meanwhile."""
+class SoakResult:
+    """The result has the samples in order, the first one after the warm-up, and the numbers of requests."""
 
     samples: Sequence[Sample]
     acknowledged: int
@@ -47,17 +48,17 @@ class Soaked:
 
     @property
     def mb_per_hour(self) -> float:
-        """Slope of memory over the second half of the time."""
+        """Return the growth of memory in the second half of the time."""
         return _slope([(one.seconds, one.resident_bytes / 1e6) for one in self._later]) * 3600
 
     @property
     def descriptors_per_hour(self) -> float:
-        """Slope of descriptors over the second half of the time."""
+        """Return the growth of descriptors in the second half of the time."""
         return _slope([(one.seconds, float(one.descriptors)) for one in self._later]) * 3600
 
     @property
     def is_flat(self) -> bool:
-        """Whether neither grows, after the first half in which caches and heaps fill."""
+        """Return whether neither memory nor descriptors grow in the second half. Caches fill in the first half."""
         return self.mb_per_hour < FLAT_MB_PER_HOUR and self.descriptors_per_hour < FLAT_DESCRIPTORS_PER_HOUR
 
     @property
@@ -65,14 +66,16 @@ class Soaked:
         return self.samples[len(self.samples) // 2 :]
 
 
-def soak(seconds: float, every: float, scheme: str, connections: int, tell: Callable[[Sample], None]) -> Soaked:
-    """Load by `scheme` (http, connect, absolute) for that long; `tell` hears of each sample, one in `every` seconds."""
+def soak(seconds: float, every: float, scheme: str, connections: int, tell: Callable[[Sample], None]) -> SoakResult:
+    """Load the proxy for `seconds`. `tell` receives a sample every `every` seconds. `scheme` is http, connect or
+    absolute.
+    """
     folder = Path(tempfile.mkdtemp(prefix="ghostfleet-bench-soak-"))
     origin, load = OriginProcess(ORIGIN_ADDRESS), LoadProcess()
     try:
-        started = Ghostfleet().start(Set(folder, 1, origin.certificate))
+        started = Ghostfleet().start(PeerSetup(folder, 1, origin.certificate))
         try:
-            order = Order(
+            order = LoadOrder(
                 scheme=scheme,
                 name="soak",
                 requests=1 << 40,
@@ -92,7 +95,9 @@ def soak(seconds: float, every: float, scheme: str, connections: int, tell: Call
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _watched(started: Started, load: LoadProcess, order: Order, every: float, tell: Callable[[Sample], None]) -> Soaked:
+def _watched(
+    started: RunningPeer, load: LoadProcess, order: LoadOrder, every: float, tell: Callable[[Sample], None]
+) -> SoakResult:
     samples: list[Sample] = []
     over = threading.Event()
     began = time.monotonic()
@@ -109,10 +114,10 @@ def _watched(started: Started, load: LoadProcess, order: Order, every: float, te
     finally:
         over.set()
         watcher.join()
-    return Soaked(samples, len(result.acknowledged), sum(result.errors.values()))
+    return SoakResult(samples, len(result.acknowledged), sum(result.errors.values()))
 
 
-def _sample(started: Started, seconds: float) -> Sample:
+def _sample(started: RunningPeer, seconds: float) -> Sample:
     assert started.process is not None
     folders = [Path(f"/proc/{pid}") for pid in tree(started.process.pid, started.mark)]
     ours = [folder for folder in folders if (folder / "cmdline").read_bytes().startswith(_TITLE)]
@@ -121,7 +126,7 @@ def _sample(started: Started, seconds: float) -> Sample:
 
 
 def _slope(points: Sequence[tuple[float, float]]) -> float:
-    """Of the straight line that fits best (least squares); 0 for fewer than two points."""
+    """Return the slope of the straight line that fits best (least squares); 0 for fewer than two points."""
     if len(points) < 2:
         return 0.0
     middle_x, middle_y = (sum(values) / len(points) for values in zip(*points, strict=True))

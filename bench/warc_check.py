@@ -1,4 +1,4 @@
-"""Looking in WARC files for everything a client was told it got. warcio reads them: not our own code."""
+"""This module looks in WARC files for each response that a client received. It reads them with warcio."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from warcio.archiveiterator import ArchiveIterator
 from warcio.exceptions import ArchiveLoadFailed
 
-from admin.bench.corpus import Corpus
+from bench.corpus import Corpus
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What WARC files hold: SHA-1 of the payload by URL; URLs of revisits whose original is among them too."""
+class ArchivedPayloads:
+    """The object has the SHA-1 of each payload by URL, and the URLs of revisits whose originals are there."""
 
     payloads: dict[str, bytes]
     resolved: frozenset[str]
@@ -23,8 +23,8 @@ class Kept:
     damage: tuple[str, ...] = ()
 
 
-def read(folder: Path) -> Kept:
-    """Everything kept in a folder, files still called `.open` too."""
+def read(folder: Path) -> ArchivedPayloads:
+    """Return the payloads of all WARC files in a folder, also of files that end with `.open`."""
     payloads: dict[str, bytes] = {}
     revisits: dict[str, str] = {}
     damage: list[str] = []
@@ -35,11 +35,11 @@ def read(folder: Path) -> Kept:
         except ArchiveLoadFailed as error:
             damage.append(f"{path.name}: {error}")
     resolved = frozenset(url for url, original in revisits.items() if original in payloads)
-    return Kept(payloads, resolved, sum(path.stat().st_size for path in files), tuple(damage))
+    return ArchivedPayloads(payloads, resolved, sum(path.stat().st_size for path in files), tuple(damage))
 
 
-def missing(kept: Kept, corpus: Corpus, name: str, acknowledged: Iterable[tuple[int, str]]) -> list[str]:
-    """The URLs among `acknowledged` (index, URL) that have no record with the bytes the origin sent."""
+def missing(kept: ArchivedPayloads, corpus: Corpus, name: str, acknowledged: Iterable[tuple[int, str]]) -> list[str]:
+    """Return the acknowledged URLs (index, URL) without a record of the bytes that the origin sent."""
     return [
         url
         for index, url in acknowledged

@@ -1,4 +1,4 @@
-"""The client's side of one HTTP/1.1 connection: one question at a time, as cheap as Python allows."""
+"""This module has the client's side of an HTTP/1.1 connection. It sends one request at a time with little CPU."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ _FINAL_CHUNK: Final = b"\r\n0\r\n\r\n"
 
 
 class LoadError(Exception):
-    """An answer that is not what the origin sent; the message is the reason as a word."""
+    """The response is not what the origin sent. The message is one word."""
 
 
 class ClosedIdle(LoadError):
-    """The connection was closed before the first byte of the answer, as a kept one may be at any time."""
+    """The connection was closed before the first byte of the response, which may happen to an idle connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer in full; `stays` says whether the connection may be used again."""
+    """A reply is a whole response. With `stays`, the connection can be used again."""
 
     status: int
     body: bytes
     stays: bool
 
 
-class Wire(asyncio.Protocol):
-    """Reads answers framed by Content-Length, by chunks or by the end of the connection."""
+class WireReader(asyncio.Protocol):
+    """The reader reads responses that end by Content-Length, by chunks or with the connection."""
 
     transport: asyncio.Transport
 
@@ -64,7 +64,7 @@ class Wire(asyncio.Protocol):
             self._done()
 
     async def ask(self, request: bytes, *, head_only: bool = False) -> Reply:
-        """Sends a request and waits for its answer; `head_only` for CONNECT, whose answer has no body."""
+        """Send a request and return its response. `head_only` is for CONNECT, whose response has no body."""
         self._buffer.clear()
         self._body_at = 0
         self._head_only = head_only
@@ -103,7 +103,7 @@ class Wire(asyncio.Protocol):
 
 
 def dechunk(body: bytes) -> bytes:
-    """The content of a chunked body; LoadError when it is not well formed."""
+    """Return the content of a chunked body. Raises LoadError when the chunks are malformed."""
     content, at = bytearray(), 0
     while True:
         line, found, _ = body[at : at + 64].partition(b"\r\n")

@@ -1,15 +1,11 @@
-"""Things that visit pages, always through the proxy. One visit's path:
+"""Visitors visit pages, always through the proxy.
 
-1. `worker` claims a URL from the frontier (`heartbeat` keeps the lease alive) and asks `rules` what the host's
-   robots.txt says.
-2. `choice` says which visitor takes it: `plain` (no JavaScript) or `chromium` (a ghost).
-3. `proxyclient` opens or reuses a session, so that the proxy knows whose traffic it is.
-4. Plain: `plain` streams the answer, `decoding` unpacks it within bounds, `links` finds what it points to (`found`
-   gathers from `html`, `css`, `sitemaps` and `headers`). The proxy keeps the bytes meanwhile.
-5. Ghost: `chromium` borrows a fresh context of a running `browser` (`executable`, `flags` and `trust` say how it was
-   started), `page` loads, settles, scrolls (`behaviors`) and settles again while `traffic` counts requests,
-   `render` takes pictures, text and links; `pageinfo` makes records of them, which the session keeps.
-6. The session's end waits until every capture is durable. Only then is there a `visit.Visit`: `outcome` and
-   `verdict` tell the site's failures from ours.
-7. `worker` hands the links to the frontier and finishes the URL with the visit's code, or gives it back.
+1. `worker` claims a URL from the frontier; `heartbeat` renews the lease.
+2. `robots_rules` asks what the host's robots.txt says.
+3. `visitor_choice` chooses the visitor: `plain` (no JavaScript) or `chromium` (a ghost).
+4. `proxy_client` opens a session of the proxy, so that the proxy knows the owner of the traffic.
+5. The visitor fetches the page, and `links` finds the URLs to which it points.
+6. A ghost loads the page, scrolls, takes pictures and text, and hands in its records.
+7. The end of the session waits until every capture is durable. The result is a `visit.Visit`.
+8. `worker` hands the links to the frontier and finishes the URL, or gives it back.
 """

@@ -1,4 +1,4 @@
-"""Keeps leases from running out under visits that take long."""
+"""The heartbeat renews leases during long visits."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from frontier.store import FrontierUnavailable
 log = logging.getLogger(__name__)
 
 
-class Heartbeat:
-    """Renews every held lease from one thread, well before it ends. A context manager."""
+class LeaseHeartbeat:
+    """The heartbeat renews every held lease from one thread, well before its end. It is a context manager."""
 
     def __init__(self, renew: Callable[[Lease], bool], every_seconds: float) -> None:
         self._renew = renew
@@ -36,7 +36,7 @@ class Heartbeat:
 
     @contextmanager
     def holding(self, lease: Lease) -> Iterator[None]:
-        """Renews the lease as long as the block lasts."""
+        """Renew the lease during the block."""
         with self._lock:
             self._held[lease.token] = lease
         try:
@@ -55,6 +55,6 @@ class Heartbeat:
     def _renew_one(self, lease: Lease) -> None:
         try:
             if not self._renew(lease):
-                log.warning("the lease of %s (try %d) is over though its visit goes on", lease.url, lease.attempt)
+                log.warning("the lease of %s (try %d) has expired during its visit", lease.url, lease.attempt)
         except FrontierUnavailable as error:
             log.warning("the lease of %s was not renewed: %s", lease.url, error)

@@ -1,7 +1,8 @@
-"""The plain crawler: one request through the proxy, links out of the answer. No JavaScript, no cookies, no redirects.
+"""The plain crawler makes one request through the proxy and finds links in the response.
 
-`https` URLs are asked for in absolute form (`GET https://host/path`), so there is no TLS between us and the proxy:
-the proxy makes the only TLS connection, to the site. One connection to the proxy serves all sites, one after another.
+It runs no JavaScript, keeps no cookies, and follows no redirects. `https` URLs are requested in absolute form (`GET
+https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS connection, to the site. One
+connection to the proxy serves all sites in turn.
 """
 
 from __future__ import annotations
@@ -19,38 +20,40 @@ from typing import Final
 import httpx
 
 from archive import crawl_log
-from archive.rendezvous import ranked
-from archive.settings import Settings
+from archive.settings.load import Settings
 from archive.url import host_of
-from browsers import outcome
-from browsers.links import Links, links_of, may_have_links, media_type
-from browsers.proxyclient import Control, ProxySession, SessionWish
-from browsers.visit import FleetUnavailable, Visit, VisitOrder
+from browsers import proxy_outcome
+from browsers.links.documents import Links, links_of, may_have_links, media_type
+from browsers.proxy_client import Control, ProxySession, SessionRequest
+from browsers.rendezvous import ranked
+from browsers.visit import FleetUnavailable, OwnHeaders, Visit, VisitOrder
+from browsers.visitor_choice import is_embed
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING: Final = "gzip, deflate, br"
-"""What every replay tool can undo; zstd is understood when sent anyway."""
+"""Codings that every replay tool can decode. zstd is decoded, too, when a site sends it."""
+_CONNECT_SECONDS: Final = 10.0
 _TRIES: Final = 2
-"""A connection that was kept alive may be closed just as it is used again: then a fresh one is tried, once."""
+"""Number of tries. A kept connection may be closed just when it is used again; then a new one is tried, once."""
 _REST_SECONDS: Final = 10.0
-"""A proxy process that could not be reached is asked after all others for so long."""
+"""A proxy process that could not be reached is tried last for this time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A response as it came through the proxy. `body` is on-the-wire content, cut at the bound that was asked for."""
+class PlainAnswer:
+    """The answer is a response as it came through the proxy. `body` is cut at the requested bound."""
 
     status: int
     headers: Mapping[str, str]
-    """Lower-case names; of a repeated header, the values joined by comma."""
+    """Header fields by lower-case name. The values of a repeated field are joined by a comma."""
     body: bytes
     length: int
-    """Bytes of the whole body, kept or not."""
+    """Length of the whole body in bytes."""
     duration_ms: int
 
 
 class SiteFailure(Exception):
-    """The site gave no whole answer: Heritrix's negative code and the word for it."""
+    """The site gave no whole response. The error has Heritrix's negative code and a word for it."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(f"{code} {reason}")
@@ -59,24 +62,32 @@ class SiteFailure(Exception):
 
 
 class PlainVisitor:
-    """Visits URLs without rendering them. Safe to use from several threads."""
+    """The visitor visits URLs without rendering them. It is safe to use from several threads."""
 
     name = "plain"
 
     def __init__(
-        self, settings: Settings, controls: Sequence[Control], *, user_agent: str = "", connections: int = 64
+        self,
+        settings: Settings,
+        controls: Sequence[Control],
+        *,
+        user_agent: str = "",
+        headers: OwnHeaders | None = None,
+        connections: int = 64,
     ) -> None:
         self._settings = settings
         self._controls = controls
         self._user_agent = user_agent or settings.archive.user_agent
+        self._own = headers or OwnHeaders()
+        self._own_names = {name.lower() for name in self._own.values}
         self._sessions: dict[tuple[str, str | None, str], ProxySession] = {}
         self._unreachable: dict[str, float] = {}
-        """Control address to when (monotonic seconds) it is to be asked in its turn again."""
+        """The time (monotonic seconds) from which a control address is tried in its turn again."""
         self._lock = threading.Lock()
         self._http = _client(settings, connections)
 
     def visit(self, order: VisitOrder) -> Visit:
-        """See Visitor: the site's status with the links of its answer, or a negative code."""
+        """Return the status of the site with the links of its response, or a negative code."""
         began = time.monotonic()
         try:
             answer = self.fetch(order)
@@ -94,14 +105,14 @@ class PlainVisitor:
             content_type=media_type(answer.headers.get("content-type", "")),
             links=found.links,
             annotations=tuple(dict.fromkeys((*found.annotations, *cut))),
-            retry_after=outcome.retry_after(answer.headers),
+            retry_after=proxy_outcome.retry_after(answer.headers),
         )
 
-    def fetch(self, order: VisitOrder, *, keep: int | None = None) -> Answer:
-        """The site's answer, read to its end. Raises SiteFailure without one, FleetUnavailable for faults of ours.
+    def fetch(self, order: VisitOrder, *, keep: int | None = None) -> PlainAnswer:
+        """Return the site's response, read to its end. Raises SiteFailure and FleetUnavailable.
 
-        Of the body, `keep` bytes are in the answer; by default as many as links are searched in. A process that is
-        down is passed over for the one that is the host's next choice.
+        `keep` is the number of bytes of the body in the answer; by default, as many as are searched for links. When a
+        process can't be reached, the next choice of the host is tried.
         """
         trouble = FleetUnavailable("no-proxy")
         for control in self._choices(order):
@@ -115,7 +126,7 @@ class PlainVisitor:
         raise trouble
 
     def close(self) -> None:
-        """Ends this visitor's sessions and connections."""
+        """End the sessions and connections of this visitor."""
         self._http.close()
         with self._lock:
             sessions, self._sessions = self._sessions, {}
@@ -124,9 +135,9 @@ class PlainVisitor:
             try:
                 control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
             except FleetUnavailable:
-                continue  # a proxy that is gone has no sessions left to end
+                continue  # a proxy that has ended has no sessions
 
-    def _fetch_through(self, control: Control, order: VisitOrder, keep: int | None) -> Answer:
+    def _fetch_through(self, control: Control, order: VisitOrder, keep: int | None) -> PlainAnswer:
         session = self._session(order, control)
         for last_try in (False, True):
             try:
@@ -139,36 +150,46 @@ class PlainVisitor:
                 if last_try:
                     raise SiteFailure(crawl_log.LOST, "lost") from error
             except httpx.TransportError as error:
-                self._forget(order, control)  # a proxy that was replaced knows neither the session nor its port
+                self._forget(order, control)  # a new proxy process does not have the session
                 raise FleetUnavailable("proxy-unreachable") from error
             else:
                 return self._checked(answer, order, control)
         raise AssertionError("the last try either returns or raises")
 
-    def _exchange(self, order: VisitOrder, session: ProxySession, keep: int | None) -> Answer:
+    def _exchange(self, order: VisitOrder, session: ProxySession, keep: int | None) -> PlainAnswer:
         began = time.monotonic()
         request = self._http.build_request(
             "GET",
             f"http://{session.address}/",
             headers=self._headers(order, session),
             extensions={"target": order.url.encode("ascii")},
+            timeout=self._timeout(order),
         )
         response = self._http.send(request, stream=True)
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
             if keep is None:
                 keep = self._settings.browsers.max_page_bytes if may_have_links(order.url, headers) else 0
-            body, length = _read(response, keep)
+            is_endless = is_embed(order.hop_path) and "content-length" not in headers
+            body, length = _read(response, keep, self._settings.browsers.embed_seconds if is_endless else None)
         finally:
             response.close()
-        return Answer(response.status_code, headers, body, length, _elapsed_ms(began))
+        return PlainAnswer(response.status_code, headers, body, length, _elapsed_ms(began))
 
-    def _checked(self, answer: Answer, order: VisitOrder, control: Control) -> Answer:
-        """The answer if it is the site's own; else raises what the proxy says."""
+    def _timeout(self, order: VisitOrder) -> httpx.Timeout:
+        """Return the timeouts of the request. Those for a part of a page are shorter than the proxy's."""
+        if not is_embed(order.hop_path):
+            return self._http.timeout
+        proxy = self._settings.proxy
+        turn = proxy.host_delay_wait_seconds if proxy.host_delay else 0.0
+        return httpx.Timeout(self._settings.browsers.embed_seconds + turn, connect=_CONNECT_SECONDS)
+
+    def _checked(self, answer: PlainAnswer, order: VisitOrder, control: Control) -> PlainAnswer:
+        """Return an answer of the site. Raises SiteFailure and FleetUnavailable for an answer of the proxy."""
         if answer.status == 407 and "proxy-authenticate" in answer.headers:
             self._forget(order, control)
             raise FleetUnavailable("session-lost")
-        if failure := outcome.proxy_error(answer.status, answer.headers):
+        if failure := proxy_outcome.proxy_error(answer.status, answer.headers):
             raise SiteFailure(*failure)
         return answer
 
@@ -185,10 +206,16 @@ class PlainVisitor:
         }
         if order.via and not (order.via.startswith("https:") and order.url.startswith("http:")):
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
+        if self._own_names:
+            headers = {name: value for name, value in headers.items() if name.lower() not in self._own_names}
+            headers.update(self._own.values)
         return headers
 
     def _choices(self, order: VisitOrder) -> list[Control]:
-        """The processes that may serve the URL, best first: always the same for a host, so connections are reused."""
+        """Return the processes that may serve the URL, best first.
+
+        The order is always the same for a host, so that connections are used again.
+        """
         if len(self._controls) == 1:
             return [*self._controls]
         by_address, now = {control.address: control for control in self._controls}, time.monotonic()
@@ -197,14 +224,18 @@ class PlainVisitor:
         return [by_address[address] for address in ranking]
 
     def _session(self, order: VisitOrder, control: Control) -> ProxySession:
-        """This job's session at this process."""
+        """Return the session of this job at this process."""
         key = (control.address, order.job, order.collection)
         with self._lock:
             session = self._sessions.get(key)
             if session is None:
-                session = control.open(SessionWish(order.collection, job=order.job, log_dir=order.log_dir))
+                session = control.open(self._session_request(order))
                 self._sessions[key] = session
         return session
+
+    def _session_request(self, order: VisitOrder) -> SessionRequest:
+        unrecorded = self._own.unrecorded
+        return SessionRequest(order.collection, job=order.job, log_dir=order.log_dir, redact_headers=unrecorded)
 
     def _forget(self, order: VisitOrder, control: Control) -> None:
         with self._lock:
@@ -212,12 +243,14 @@ class PlainVisitor:
 
 
 def _client(settings: Settings, connections: int) -> httpx.Client:
-    """A client that adds nothing of its own: no cookies (all sites look like one host to it), no redirects, no proxy
-    from the environment. It waits a little longer than the proxy does, so that the proxy's verdict arrives."""
+    """Return a client that adds nothing of its own: no cookies, no redirects, no proxy of the environment.
+
+    It waits a little longer than the proxy, so that the error of the proxy arrives.
+    """
     proxy = settings.proxy
     silence = max(proxy.connect_seconds + proxy.first_byte_seconds, proxy.idle_seconds) + 30
     return httpx.Client(
-        timeout=httpx.Timeout(silence, connect=10),
+        timeout=httpx.Timeout(silence, connect=_CONNECT_SECONDS),
         limits=httpx.Limits(max_connections=connections, max_keepalive_connections=connections, keepalive_expiry=20),
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
@@ -225,16 +258,22 @@ def _client(settings: Settings, connections: int) -> httpx.Client:
     )
 
 
-def _read(response: httpx.Response, wanted: int) -> tuple[bytes, int]:
-    """The body's first `wanted` bytes, and its whole length: the rest is read and let go. Raises SiteFailure."""
+def _read(response: httpx.Response, wanted: int, seconds: float | None = None) -> tuple[bytes, int]:
+    """Return the first `wanted` bytes of the body, and its whole length.
+
+    Raises SiteFailure, also when the body does not end within `seconds`.
+    """
     kept, length = bytearray(), 0
+    end = None if seconds is None else time.monotonic() + seconds
     try:
         for piece in response.iter_raw():
+            if end is not None and time.monotonic() > end:
+                raise SiteFailure(crawl_log.TIMEOUT, "endless")
             length += len(piece)
             if len(kept) < wanted:
                 kept += piece[: wanted - len(kept)]
     except (httpx.RemoteProtocolError, httpx.ReadError) as error:
-        # The proxy breaks off when the site did, and when it could not keep what came: either way it is not whole.
+        # The proxy closes the connection when the site did, and when it could not keep the response.
         raise SiteFailure(crawl_log.LOST, "short") from error
     return bytes(kept), length
 

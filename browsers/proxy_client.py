@@ -1,6 +1,6 @@
-"""Speaks to the control port of a recording proxy: sessions, and the records that browsers derive from pages.
+"""This client of a proxy's control port opens sessions and writes the records that browsers make of pages.
 
-Every failure here is ours and not the site's, so all of them become FleetUnavailable with a reason as one word.
+A failure here is on our side and not the site's, so that it becomes FleetUnavailable with a reason of one word.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Self
 
 import httpx
 
-from browsers.outcome import NOT_KEPT, retry_after
+from browsers.proxy_outcome import NOT_KEPT, retry_after
 from browsers.visit import FleetUnavailable, VisitOrder
 
 type RecordType = Literal["resource", "metadata", "conversion"]
@@ -23,8 +23,8 @@ _ANSWER_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class SessionWish:
-    """A session to open. `listen` asks for a port of its own, which needs no credentials."""
+class SessionRequest:
+    """The object asks for a session. `listen` asks for a port of its own, which needs no credentials."""
 
     collection: str
     job: str | None = None
@@ -37,10 +37,12 @@ class SessionWish:
     log_dir: str | None = None
     datetime: str | None = None
     listen: bool = False
+    redact_headers: tuple[str, ...] = ()
+    """Names of the request headers whose values are not recorded."""
 
     @classmethod
-    def for_page(cls, order: VisitOrder, page_id: str) -> Self:
-        """A session for everything that one page fetches."""
+    def for_page(cls, order: VisitOrder, page_id: str, redact_headers: tuple[str, ...] = ()) -> Self:
+        """Return the request for the session of one page."""
         return cls(
             collection=order.collection,
             job=order.job,
@@ -51,17 +53,18 @@ class SessionWish:
             source=order.source,
             log_dir=order.log_dir,
             listen=True,
+            redact_headers=redact_headers,
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The body of `POST /sessions`: unset fields are left out."""
+        """Return the body of `POST /sessions`: unset fields are left out."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return {name: value for name, value in values.items() if value not in (None, "", False)}
+        return {name: value for name, value in values.items() if value not in (None, "", False, ())}
 
 
 @dataclass(frozen=True, slots=True)
 class ProxySession:
-    """An open session: where its proxy listens, and the credentials that select it on a shared port."""
+    """An open session has the address of its proxy, and the credentials that select it on a shared port."""
 
     id: str
     token: str
@@ -70,13 +73,13 @@ class ProxySession:
 
     @property
     def address(self) -> str:
-        """host:port of the proxy that serves this session."""
+        """Return host:port of the proxy that serves this session."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
-class SessionReport:
-    """What came of a session: how many exchanges, and failures by Heritrix code (or `not-kept`)."""
+class SessionCounts:
+    """The report of a session counts exchanges, and failures by Heritrix code (or `not-kept`)."""
 
     urls: int = 0
     novel: int = 0
@@ -88,17 +91,17 @@ class SessionReport:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
-        """The report in a control port's answer; fields it does not know are passed over."""
+        """Return the report in an answer of the control port. Unknown fields are ignored."""
         return cls(**{name: body[name] for name in cls.__dataclass_fields__ if name in body})
 
     @property
     def not_kept(self) -> int:
-        """Exchanges that passed but could not be kept: the page has holes that are our fault."""
+        """Return the number of exchanges that could not be recorded, so that the page is incomplete by our fault."""
         return self.errors.get(NOT_KEPT, 0)
 
 
 class Control:
-    """One proxy process's control port. Safe to use from several threads."""
+    """The object is the client of one control port. It is safe to use from several threads."""
 
     def __init__(self, address: str, token: str, *, timeout_seconds: float = _ANSWER_SECONDS) -> None:
         self.address = address
@@ -117,25 +120,25 @@ class Control:
     ) -> None:
         self.close()
 
-    def open(self, wish: SessionWish) -> ProxySession:
-        """A new session, ready for traffic."""
-        answer = self._call("POST", "/sessions", json=wish.as_json()).json()
+    def open(self, request: SessionRequest) -> ProxySession:
+        """Return a new session, ready for traffic."""
+        answer = self._call("POST", "/sessions", json=request.as_json()).json()
         return ProxySession(answer["id"], answer["token"], answer["host"], int(answer["port"]))
 
-    def report(self, session: ProxySession) -> SessionReport:
-        """What came of the session so far."""
-        return SessionReport.from_json(self._call("GET", f"/sessions/{session.id}").json())
+    def report(self, session: ProxySession) -> SessionCounts:
+        """Return the report of the session so far."""
+        return SessionCounts.from_json(self._call("GET", f"/sessions/{session.id}").json())
 
-    def finish(self, session: ProxySession, *, wait_seconds: float) -> SessionReport | None:
-        """Ends the session once all of its captures are durable; None when that takes longer than `wait_seconds`."""
+    def finish(self, session: ProxySession, *, wait_seconds: float) -> SessionCounts | None:
+        """End the session after its captures are durable. Return None when that takes longer than `wait_seconds`."""
         try:
             answer = self._call("DELETE", f"/sessions/{session.id}", timeout=wait_seconds)
         except TimeoutError:
             return None
-        return SessionReport.from_json(answer.json())
+        return SessionCounts.from_json(answer.json())
 
     def write(self, session: ProxySession, kind: RecordType, uri: str, content_type: str, block: bytes) -> str:
-        """Keeps a record beside the session's page, concurrent to its response; its id, once it is durable."""
+        """Write a record beside the page of the session, and return its id once it is durable."""
         headers = {
             "WARC-Type": kind,
             "WARC-Target-URI": uri,
@@ -146,7 +149,7 @@ class Control:
         return str(answer.json()["record_id"])
 
     def close(self) -> None:
-        """Closes the connections; sessions stay open."""
+        """Close the connections. Sessions stay open."""
         self._http.close()
 
     def _call(self, method: str, path: str, *, timeout: float | None = None, **content: Any) -> httpx.Response:
@@ -168,7 +171,7 @@ class Control:
 
 
 def read_token(home: Path) -> str:
-    """The bearer token of this home's control ports. Raises FleetUnavailable without one."""
+    """Return the bearer token of this home's control ports. Raises FleetUnavailable."""
     try:
         return (home / "control.token").read_text("ascii").strip()
     except OSError as error:

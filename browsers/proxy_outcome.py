@@ -1,4 +1,4 @@
-"""What an answer of the proxy means for the URL: the site's status, the site's failure, or our own. Pure."""
+"""An answer through the proxy is the site's response, a failure of the site, or a failure on our side. Pure."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from archive import crawl_log
 from browsers.visit import FleetUnavailable
 
 ERROR_HEADER: Final = "ghostfleet-error"
-"""Header by which the proxy says that an answer is its own: `<Heritrix code> <word>`; code 0 is our own trouble."""
+"""The proxy's own answers have this header: `<Heritrix code> <word>`. Code 0 is a failure on our side."""
 NOT_KEPT: Final = "not-kept"
-"""The proxy's word for an answer that came and could not be written."""
+"""The proxy's word for a response that could not be written."""
 _PROXY_STATUSES: Final = frozenset((403, 502, 503, 504))
 _NEGATIVE: Final = re.compile(r"-\d{1,5}")
 _LONGEST_RETRY_AFTER: Final = 31 * 86_400.0
@@ -31,15 +31,14 @@ _WORDS: Final = {
 
 
 def word(code: int) -> str:
-    """The word for a negative code, as the proxy's error header uses it."""
+    """Return the word for a negative code, as in the proxy's error header."""
     return _WORDS.get(code, "failed")
 
 
 def proxy_error(status: int, headers: Mapping[str, str]) -> tuple[int, str] | None:
-    """(code, word) when the proxy itself made this answer since the site gave none; None for a site's own answer.
+    """Return (code, word) when the proxy itself made this answer; None for a response of the site.
 
-    `headers` is looked up case-sensitively in lower case unless the mapping knows better. Raises FleetUnavailable
-    when the proxy says that it can't keep anything at present.
+    `headers` must have lower-case names or ignore case. Raises FleetUnavailable when the proxy can't record at present.
     """
     text = headers.get(ERROR_HEADER) if status in _PROXY_STATUSES else None
     if text is None:
@@ -55,7 +54,7 @@ def proxy_error(status: int, headers: Mapping[str, str]) -> tuple[int, str] | No
 
 
 def worst_error(errors: Mapping[str, int]) -> tuple[int, str] | None:
-    """(code, word) of a session's most frequent failure, for a page that showed no answer at all."""
+    """Return (code, word) of the most frequent failure of a session, for a page without any response."""
     codes = [(count, int(code)) for code, count in errors.items() if _NEGATIVE.fullmatch(code)]
     if not codes:
         return None
@@ -64,7 +63,7 @@ def worst_error(errors: Mapping[str, int]) -> tuple[int, str] | None:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Seconds named by Retry-After (RFC 9110 section 10.2.3), a number or a date; None without a usable one."""
+    """Return the seconds of Retry-After (RFC 9110 section 10.2.3), a number or a date; None for another value."""
     text = headers.get("retry-after", "").strip()
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""What a host's robots.txt says of a URL; fetched through the proxy like all else, and so archived."""
+"""This module decides by a host's robots.txt, which is fetched through the proxy, and so archived."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from urllib.parse import urljoin
 
 from archive import crawl_log
 from archive.url import UrlError, canonical
-from browsers import decoding
-from browsers.plain import Answer, SiteFailure
+from browsers.links import decoding
+from browsers.plain import PlainAnswer, SiteFailure
 from browsers.visit import VisitOrder
 from frontier.lease import Lease, extend
 from frontier.queue import Frontier
 from frontier.robots import MAX_BYTES, MAX_REDIRECTS, Robots, robots_url
 
 _OF_THE_HOST: Final = frozenset((crawl_log.DNS_LOOKUP, crawl_log.CONNECT, crawl_log.DNS, crawl_log.BLOCKED))
-"""Failures that would have met any other URL of the host, too."""
+"""Failures that any other URL of the host would have, too."""
 
 
 class Fetcher(Protocol):
-    """What fetches one URL without rendering it."""
+    """A fetcher fetches one URL without rendering it."""
 
-    def fetch(self, order: VisitOrder, *, keep: int | None = None) -> Answer:
-        """The answer, `keep` bytes of its body at most. Raises SiteFailure."""
+    def fetch(self, order: VisitOrder, *, keep: int | None = None) -> PlainAnswer:
+        """Return the answer with at most `keep` bytes of its body. Raises SiteFailure."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
-    """`code` is None when the URL may be visited, else Heritrix's code of why it may not."""
+class RobotsDecision:
+    """A decision allows or forbids a visit. `code` is None, or Heritrix's code of the reason."""
 
     code: int | None = None
     crawl_delay_seconds: float | None = None
 
 
-class Rules:
-    """Asks the frontier for a host's robots.txt, and the host when the frontier has none."""
+class RobotsRules:
+    """The rules ask the frontier for a host's robots.txt, and fetch it when the frontier has none."""
 
     def __init__(self, frontier: Frontier, fetcher: Fetcher, user_agent: str, *, obey: bool) -> None:
         self._frontier = frontier
@@ -44,47 +44,50 @@ class Rules:
         self._user_agent = user_agent
         self._obey = obey
 
-    def ruling(self, lease: Lease, order: VisitOrder) -> Ruling:
-        """Whether `lease.url` may be visited, and how slowly. Raises FleetUnavailable."""
+    def decide(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
+        """Return whether `lease.url` may be visited, with the Crawl-Delay. Raises FleetUnavailable."""
         if not self._obey:
-            return Ruling()
+            return RobotsDecision()
         robots = self._frontier.robots(lease.url) or self._ask(lease, order)
         delay = robots.crawl_delay(self._user_agent)
         if robots.verdict == "unreachable":
-            return Ruling(robots.status if robots.status in _OF_THE_HOST else crawl_log.ROBOTS_UNREACHABLE, delay)
+            return RobotsDecision(
+                robots.status if robots.status in _OF_THE_HOST else crawl_log.ROBOTS_UNREACHABLE, delay
+            )
         if lease.url != robots_url(lease.url) and not robots.allows(lease.url, self._user_agent):
-            return Ruling(crawl_log.ROBOTS, delay)
-        return Ruling(None, delay)
+            return RobotsDecision(crawl_log.ROBOTS, delay)
+        return RobotsDecision(None, delay)
 
     def _ask(self, lease: Lease, order: VisitOrder) -> Robots:
-        """Fetches, keeps for all workers, and queues the sitemaps that it names."""
+        """Fetch a robots.txt, store it for all workers, and queue its sitemaps."""
         url = robots_url(lease.url)
         hop_path = extend(lease.hop_path, "P")
         try:
-            answer, visited = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url))
+            answer = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url))
         except SiteFailure as failure:
             return self._frontier.set_robots(lease.url, failure.code)
         body = decoding.decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data
         robots = self._frontier.set_robots(lease.url, answer.status, body)
-        self._frontier.mark_seen(visited)
+        # Targets of its redirects are not marked as seen, since they were not searched for links.
+        self._frontier.mark_seen([url])
         candidates = [lease.candidate(address, "M") for address in robots.sitemaps(url)]
         hop_path = extend(hop_path, "M")
         self._frontier.add([replace(candidate, via=url, hop_path=hop_path) for candidate in candidates], lease)
         return robots
 
-    def _follow(self, order: VisitOrder) -> tuple[Answer, list[str]]:
-        """The answer at the end of up to five redirects (RFC 9309 section 2.3.1.2), and all URLs on the way."""
+    def _follow(self, order: VisitOrder) -> PlainAnswer:
+        """Return the answer after up to five redirects (RFC 9309 section 2.3.1.2)."""
         visited: list[str] = []
         while True:
             answer = self._fetcher.fetch(order, keep=MAX_BYTES + 1)
             visited.append(order.url)
             target = _redirect_target(order.url, answer)
             if target is None or target in visited or len(visited) > MAX_REDIRECTS:
-                return answer, visited
+                return answer
             order = replace(order, url=target, hop_path=extend(order.hop_path, "R"), via=order.url)
 
 
-def _redirect_target(url: str, answer: Answer) -> str | None:
+def _redirect_target(url: str, answer: PlainAnswer) -> str | None:
     if answer.status not in (301, 302, 303, 307, 308):
         return None
     try:

@@ -1,17 +1,34 @@
-"""What a visitor is asked (`VisitOrder`) and what it tells (`Visit`): frozen, no I/O."""
+"""A visitor gets a `VisitOrder` and returns a `Visit`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Literal, Protocol
 
 type Hop = Literal["L", "E", "R", "X", "P"]
 """Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite."""
 
 
+class GhostTrouble(StrEnum):
+    """A ghost's page had one of these problems, which crawl.log has as annotations."""
+
+    HANG = "ghost:hang"
+    """A script of the page did not end."""
+    TIMEOUT = "ghost:timeout"
+    """The page did not finish within its time."""
+    NEVER_SETTLED = "ghost:never-settled"
+    """The page did not stop fetching."""
+    OUT_OF_MEMORY = "ghost:out-of-memory"
+    """The page used too much memory."""
+    CRASH = "ghost:crash"
+    """The process of the page or the browser ended unexpectedly."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundLink:
-    """A URL in canonical form and where it was found, such as `a/@href`."""
+    """A link has a canonical URL, and the place where it was found, such as `a/@href`."""
 
     url: str
     hop: Hop
@@ -19,8 +36,16 @@ class FoundLink:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnHeaders:
+    """A job sends these headers with every request. The values of `unrecorded` names are not recorded."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    unrecorded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class VisitOrder:
-    """One URL to visit, and on whose behalf; the proxy notes all of it in records and crawl.log."""
+    """An order has one URL to visit, and its origin, which the proxy notes in records and crawl.log."""
 
     url: str
     collection: str
@@ -33,47 +58,55 @@ class VisitOrder:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What came of an order. `code` is the HTTP status, or Heritrix's negative code when there was none."""
+    """The object is the result of an order. `code` is the HTTP status, or Heritrix's negative code."""
 
     code: int
     duration_ms: int
     bytes: int = 0
-    """Bytes of the visited document's body as it crossed the wire; for a ghost, of everything its page fetched."""
+    """Bytes of the body on the wire; for a ghost, of all responses of the page."""
     content_type: str = ""
     """Media type in lower case, without parameters; empty when unknown."""
     links: tuple[FoundLink, ...] = ()
     annotations: tuple[str, ...] = ()
     error: str | None = None
-    """One word for a negative code, such as `refused`; None for an answer of the site."""
+    """A word for a negative code, such as `refused`; None for a response of the site."""
     retry_after: float | None = None
-    """Seconds that the site asked us to stay away."""
+    """Seconds of the site's Retry-After."""
     fetched: tuple[str, ...] = ()
-    """Other URLs that this visit fetched too: where redirects led and what the page embeds. Seen, never queued."""
+    """Other URLs that this visit fetched: targets of redirects and embeds. They are marked as seen and not queued."""
 
 
 class FleetUnavailable(Exception):
-    """Our side can't fetch or keep at the moment; nothing is said about the site, so the URL is to be given back.
+    """Our side can't fetch or record at the moment. This says nothing about the site, so the URL is given back.
 
-    `may_be_the_page` is set when it could be this page's doing, as when it brings a browser down: then it counts as
-    a try, so that such a page is given up in the end.
+    `may_be_the_page` is set when the page may be the reason, for example of a crashed browser. Then the visit counts as
+    a try, so that the page fails in the end. `trouble` is the problem of the page, if it is known.
     """
 
-    def __init__(self, reason: str, retry_after: float | None = None, *, may_be_the_page: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        retry_after: float | None = None,
+        *,
+        may_be_the_page: bool = False,
+        trouble: GhostTrouble | None = None,
+    ) -> None:
         super().__init__(reason)
+        self.trouble = trouble
         self.reason = reason
         self.retry_after = retry_after
         self.may_be_the_page = may_be_the_page
 
 
 class Visitor(Protocol):
-    """Something that visits pages. `visit` may be called by several threads at once."""
+    """A visitor visits pages. Several threads may call `visit`."""
 
     name: str
 
     def visit(self, order: VisitOrder) -> Visit:
-        """The visit's result, once everything it fetched is durable. Raises FleetUnavailable when we can't work."""
+        """Return the result of the visit, once all captures are durable. Raises FleetUnavailable."""
         ...
 
     def close(self) -> None:
-        """Ends sessions, browsers and connections."""
+        """End sessions, browsers and connections."""
         ...

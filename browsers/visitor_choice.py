@@ -1,13 +1,13 @@
-"""Which visitor takes a URL: the ghost for pages, the plain crawler for everything else. Pure.
+"""This module chooses the visitor of a URL: a ghost for pages, the plain crawler for all other URLs. Pure.
 
 | visitor of the profile | pages | files, embeds, sitemaps |
 |---|---|---|
 | plain | plain | plain |
 | chromium | ghost | plain |
-| mixed | the set fraction by ghost, the same URLs every time; the rest plain | plain |
+| mixed | a fixed share by ghost, always the same URLs; the others plain | plain |
 
-A page is a seed, or what a link or redirect leads to, unless its name ends like a file's. A wrong guess costs little:
-the ghost records a file as well, and the plain crawler a page.
+A page is a seed, or the target of a link or redirect, unless its name ends like that of a file. A wrong choice costs
+little, since the ghost records files and the plain crawler records pages.
 """
 
 from __future__ import annotations
@@ -25,18 +25,23 @@ _ENDINGS: Final = """
     woff woff2 xls xlsx xml xz zip zst
 """
 FILES: Final = frozenset(_ENDINGS.split())
-"""Endings of names that are no pages."""
+"""File name endings of URLs that are not pages."""
 
 
 def wants_ghost(url: str, hop_path: str, visitor: VisitorKind, rendered_fraction: float) -> bool:
-    """Whether a ghost visits this URL; `url` is in canonical form, `hop_path` how it was reached."""
+    """Return whether a ghost visits this URL. `url` is canonical, and `hop_path` leads to it."""
     if visitor == "plain" or not is_page(url, hop_path):
         return False
     return visitor == "chromium" or _share(url) < rendered_fraction
 
 
+def is_embed(hop_path: str) -> bool:
+    """Return whether the URL is a part of a page."""
+    return hop_path.rstrip("R")[-1:] == "E"
+
+
 def is_page(url: str, hop_path: str) -> bool:
-    """Whether this is probably an HTML document that a reader goes to."""
+    """Return whether the URL is probably an HTML document that a reader opens."""
     if hop_path.rstrip("R")[-1:] not in ("", "L"):
         return False
     name = urlsplit(url).path.rpartition("/")[2]
@@ -44,5 +49,5 @@ def is_page(url: str, hop_path: str) -> bool:
 
 
 def _share(url: str) -> float:
-    """A number from 0 to 1 that is always the same for this URL, and evenly spread over many."""
+    """Return a number from 0 to 1 that is always the same for this URL, and evenly distributed over many URLs."""
     return int.from_bytes(hashlib.sha256(url.encode()).digest()[:8]) / 2**64

@@ -1,7 +1,7 @@
-"""The loop that all visitors share: claim, ask robots.txt, visit, hand back links, finish.
+"""The worker's loop claims a URL, asks robots.txt, visits the URL, adds its links, and finishes it.
 
-Links go in before the URL is finished, and it is finished only after the visitor came back, when its captures are
-durable: a worker that dies at any point costs a second visit, and loses nothing.
+The links are added before the URL is finished. The URL is finished after its captures are durable. A worker that dies
+costs a second visit, and nothing is lost.
 """
 
 from __future__ import annotations
@@ -12,25 +12,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from archive import crawl_log
 from archive.crawl_log import CrawlLog, LogLine
 from archive.dates import now_micros
-from archive.jsontext import compact_json
-from archive.settings import Settings
-from browsers.choice import wants_ghost
-from browsers.heartbeat import Heartbeat
+from archive.json_text import compact_json
+from archive.settings import BrowserSettings
+from archive.settings.load import Settings
+from browsers.chromium.trust import trusted_keys
+from browsers.heartbeat import LeaseHeartbeat
 from browsers.plain import PlainVisitor
-from browsers.proxyclient import Control, read_token
-from browsers.rules import Rules, Ruling
-from browsers.trust import authority
-from browsers.visit import FleetUnavailable, Visit, Visitor, VisitOrder
-from frontier.lease import Finished, Lease, Pause, Stopped
-from frontier.politeness import Ending, Outcome
+from browsers.proxy_client import Control, read_token
+from browsers.robots_rules import RobotsDecision, RobotsRules
+from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
+from browsers.visitor_choice import is_embed, wants_ghost
+from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
+from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
+from frontier.scope import is_embedded
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
@@ -38,44 +40,47 @@ log = logging.getLogger(__name__)
 _FIRST_REST: Final = 1.0
 _LONGEST_REST: Final = 30.0
 _BEATS_PER_LEASE: Final = 4
+_DOCUMENTS: Final = frozenset({"text/html", "application/xhtml+xml"})
+"""Media types of pages."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitors:
-    """Who can be sent: always a plain one, and a ghost when the job wants any."""
+    """A job has a plain visitor, and a ghost when its profile needs one."""
 
     plain: Visitor
     ghost: Visitor | None = None
 
 
 @dataclass(slots=True)
-class Tally:
-    """What a worker did: visits by visitor, endings, and URLs given back by reason."""
+class WorkerTally:
+    """The tally of a worker counts visits by visitor, endings, and returned URLs by reason."""
 
     visits: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     given_back: Counter[str] = field(default_factory=Counter)
 
     def as_json(self) -> Mapping[str, Mapping[str, int]]:
-        """For a status line."""
+        """Return the counts for a status line."""
         return {"visits": dict(self.visits), "endings": dict(self.endings), "given_back": dict(self.given_back)}
 
 
 class Worker:
-    """Visits what a frontier hands out, several URLs at once, until there is nothing more or it is told to stop."""
+    """The worker visits URLs of a frontier, several at once, until the job ends or the worker is stopped."""
 
     def __init__(
         self,
         frontier: Frontier,
         visitors: Visitors,
-        rules: Rules,
+        rules: RobotsRules,
         *,
         name: str,
         stop: threading.Event,
-        heartbeat: Heartbeat,
+        heartbeat: LeaseHeartbeat,
         log_dir: str | None = None,
+        pages: BrowserSettings | None = None,
     ) -> None:
-        self.tally = Tally()
+        self.tally = WorkerTally()
         self._frontier = frontier
         self._job = frontier.job
         self._visitors = visitors
@@ -84,11 +89,12 @@ class Worker:
         self._stop = stop
         self._heartbeat = heartbeat
         self._log_dir = log_dir
+        self._pages = pages or BrowserSettings()
         self._crawl_log = CrawlLog(Path(log_dir)) if log_dir else None
         self._lock = threading.Lock()
 
-    def run(self, concurrency: int) -> Tally:
-        """Work until the job is finished or stopped. Raises FrontierLost when the frontier forgot the job."""
+    def run(self, concurrency: int) -> WorkerTally:
+        """Work until the job is finished or stopped. Raises FrontierLost when the frontier has lost the job."""
         with ThreadPoolExecutor(concurrency, thread_name_prefix=self._name) as threads:
             loops = [threads.submit(self._loop, f"{self._name}-{number}") for number in range(concurrency)]
         for loop in loops:
@@ -101,12 +107,12 @@ class Worker:
             try:
                 claim = self._frontier.claim(name)
             except FrontierUnavailable as error:
-                log.warning("worker %s got no answer to its claim: %s", name, error)
+                log.warning("worker %s could not claim a URL: %s", name, error)
                 self._stop.wait(rest)
                 rest = min(rest * 2, _LONGEST_REST)
                 continue
             except FrontierLost:
-                self._stop.set()  # the other loops can't do better
+                self._stop.set()  # the other loops would fail, too
                 raise
             match claim:
                 case Lease():
@@ -118,11 +124,11 @@ class Worker:
                         rest = min(rest * 2, _LONGEST_REST)
                 case Pause():
                     self._stop.wait(claim.seconds)
-                case Finished() | Stopped():
+                case JobFinished() | JobStopped():
                     return
 
     def _serve(self, lease: Lease) -> float | None:
-        """One lease from beginning to end; seconds to rest when our own side is in trouble, else None."""
+        """Serve one lease. Return the seconds to wait when our side has a problem, else None."""
         if self._stop.is_set():
             self._give_back(lease, FleetUnavailable("stopping"))
             return None
@@ -130,25 +136,28 @@ class Worker:
             with self._heartbeat.holding(lease):
                 self._visit(lease)
         except FleetUnavailable as trouble:
-            self._give_back(lease, trouble)
+            self._handle_trouble(lease, trouble)
             return None if trouble.may_be_the_page else trouble.retry_after or 0.0
         except FrontierUnavailable as error:
-            log.warning("%s (try %d) is left until its lease is over: %s", lease.url, lease.attempt, error)
+            log.warning("%s (try %d) waits until its lease expires: %s", lease.url, lease.attempt, error)
             return _FIRST_REST
         except FrontierLost:
-            self._stop.set()  # the other loops can't do better
+            self._stop.set()  # the other loops would fail, too
             raise
         except Exception:
-            # This loop owns the URL: whatever a page made our code do, the URL goes back and the others go on.
+            # A page may cause any error in our code. The URL is given back, and the loop continues.
             log.exception("visit of %s (try %d) failed unexpectedly", lease.url, lease.attempt)
             self._give_back(lease, FleetUnavailable("unexpected", may_be_the_page=True))
         return None
 
     def _visit(self, lease: Lease) -> None:
+        if lease.lost >= MAX_LOST:
+            self._set_aside(lease)
+            return
         order = self._order(lease)
-        ruling = self._rules.ruling(lease, order)
-        if ruling.code is not None:
-            self._rule_out(lease, ruling)
+        decision = self._rules.decide(lease, order)
+        if decision.code is not None:
+            self._exclude(lease, decision)
             return
         visitor = self._visitor_for(lease)
         visit = visitor.visit(order)
@@ -157,32 +166,76 @@ class Worker:
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
         candidates = [lease.candidate(link.url, link.hop) for link in visit.links]
         self._persist(lambda: self._frontier.add(candidates, lease))
-        self._finish(lease, _outcome(visit, ruling))
+        if visit.annotations:
+            self._note(lease, visit.code, *visit.annotations, mime=visit.content_type, annotates=True)
+        trouble = next((note for note in visit.annotations if self._is_tried_again(lease, note)), None)
+        if trouble is not None:
+            self._give_back(lease, FleetUnavailable(trouble, may_be_the_page=True))
+        else:
+            # A part of a page that does not end is not tried again.
+            is_last = visit.code == crawl_log.TIMEOUT and is_embed(lease.hop_path)
+            self._finish(lease, replace(_outcome(visit, decision, lease.hop_path), is_last=is_last))
 
-    def _rule_out(self, lease: Lease, ruling: Ruling) -> None:
-        """Ends a URL that was never asked for: the proxy has no line of it, so the crawl log gets one from here."""
-        code = ruling.code if ruling.code is not None else crawl_log.ROBOTS
-        ending = self._finish(lease, Outcome(code, crawl_delay_seconds=ruling.crawl_delay_seconds))
-        if self._crawl_log is not None and ending in (Ending.EXCLUDED, Ending.FAILED):
-            line = LogLine(
-                time=now_micros(),
-                code=code,
-                size=None,
-                url=lease.url,
-                hop_path=lease.hop_path,
-                via=lease.via or "",
-                source=lease.source or "",
-            )
-            self._crawl_log.append([line.text()])
+    def _is_tried_again(self, lease: Lease, note: str) -> bool:
+        """Return whether the settings let a page be tried again after this problem."""
+        kind = note.removeprefix("ghost:")
+        return note != kind and kind in self._pages.retry_for and lease.attempt <= self._pages.retry_pages
 
-    def _finish(self, lease: Lease, outcome: Outcome) -> Ending:
+    def _exclude(self, lease: Lease, decision: RobotsDecision) -> None:
+        """End a URL without a visit, with a line in the crawl log, since the proxy writes none."""
+        code = decision.code if decision.code is not None else crawl_log.ROBOTS
+        ending = self._finish(lease, VisitOutcome(code, crawl_delay_seconds=decision.crawl_delay_seconds))
+        if ending in (LeaseEnding.EXCLUDED, LeaseEnding.FAILED):
+            self._note(lease, code)
+
+    def _set_aside(self, lease: Lease) -> None:
+        """End a URL that lost several workers, since the URL may be the reason."""
+        log.warning("%s failed without a visit, since %d workers were lost with it", lease.url, lease.lost)
+        if self._finish(lease, VisitOutcome(crawl_log.SERIOUS)) is LeaseEnding.FAILED:
+            self._note(lease, crawl_log.SERIOUS, f"workers-lost:{lease.lost}")
+
+    def _note(self, lease: Lease, code: int, *annotations: str, mime: str = "", annotates: bool = False) -> None:
+        """Write a line of crawl.log about something that the proxy does not know.
+
+        With `annotates`, another line of the same URL comes from the proxy or a later try. Reports take the annotations
+        of this line and do not count it.
+        """
+        if self._crawl_log is None:
+            return
+        line = LogLine(
+            time=now_micros(),
+            code=code,
+            size=None,
+            url=lease.url,
+            hop_path=lease.hop_path,
+            via=lease.via or "",
+            source=lease.source or "",
+            mime=mime,
+            annotations=annotations,
+            extra={crawl_log.ANNOTATES: True} if annotates else {},
+        )
+        self._crawl_log.append([line.text()])
+
+    def _finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
         ending = self._persist(lambda: self._frontier.finish(lease, outcome))
         with self._lock:
             self.tally.endings[ending.value or "stale"] += 1
         return ending
 
+    def _handle_trouble(self, lease: Lease, trouble: FleetUnavailable) -> None:
+        """Give a URL back after a problem on our side, or end it when its page caused too many problems."""
+        if trouble.trouble is not None:
+            is_tried_again = self._is_tried_again(lease, trouble.trouble)
+            self._note(lease, crawl_log.RUNTIME, trouble.trouble, annotates=is_tried_again)
+            if not is_tried_again:
+                with self._lock:
+                    self.tally.given_back[trouble.reason] += 1
+                self._finish(lease, VisitOutcome(crawl_log.RUNTIME))
+                return
+        self._give_back(lease, trouble)
+
     def _give_back(self, lease: Lease, trouble: FleetUnavailable) -> None:
-        log.warning("%s (try %d) given back: %s", lease.url, lease.attempt, trouble.reason)
+        log.warning("%s (try %d) was given back: %s", lease.url, lease.attempt, trouble.reason)
         with self._lock:
             self.tally.given_back[trouble.reason] += 1
         counts = trouble.may_be_the_page
@@ -191,8 +244,11 @@ class Worker:
         )
 
     def _persist[T](self, step: Callable[[], T]) -> T:
-        """A step of the frontier, tried until it works: what was fetched shall not be fetched again for a short
-        absence of Redis. When the worker is told to stop meanwhile, the lease is left to run out."""
+        """Call the frontier until it answers, and return the answer, so that a short outage of Redis costs no second
+        visit.
+
+        When the worker is stopped, the lease is left to expire.
+        """
         rest = _FIRST_REST
         while True:
             try:
@@ -200,7 +256,7 @@ class Worker:
             except FrontierUnavailable as error:
                 if self._stop.is_set():
                     raise
-                log.warning("the frontier did not take it, trying again in %.0f s: %s", rest, error)
+                log.warning("the frontier did not answer; the next try is in %.0f s: %s", rest, error)
                 self._stop.wait(rest)
                 rest = min(rest * 2, _LONGEST_REST)
 
@@ -233,55 +289,89 @@ def run_worker(
     concurrency: int,
     stop: threading.Event,
     log_dir: str | None = None,
-) -> Tally:
-    """Visits what the frontier has for `job` until it is finished or stopped, or `stop` is set; what was done.
+) -> WorkerTally:
+    """Visit the URLs of `job` until it is finished or stopped, or `stop` is set. Return the tally.
 
-    `proxy` is the fleet's host:port, `controls` are the control ports of its processes, `log_dir` the folder of the
-    job's crawl.log. After `stop`, visits going on are ended well and no new ones begun. Raises BrowserMissing,
+    `proxy` is the host:port of the fleet. `controls` are the control ports of its processes. `log_dir` is the folder of
+    the job's crawl.log. After `stop`, current visits are finished and no new ones begin. Raises BrowserMissing,
     FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read.
     """
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     profile = frontier.job.profile
     agent = profile.user_agent or settings.archive.user_agent
     obey = (profile.robots or settings.frontier.robots) == "obey"
+    own = OwnHeaders(profile.headers, profile.unrecorded_headers)
     token = read_token(settings.home)
     with ExitStack() as at_the_end:
         at_the_end.callback(frontier.close)
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
-        plain = PlainVisitor(settings, ports, user_agent=agent, connections=concurrency)
+        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, connections=concurrency)
         at_the_end.callback(plain.close)
-        visitors = Visitors(plain, None if profile.visitor == "plain" else _ghost(settings, ports, proxy, at_the_end))
-        rules = Rules(frontier, plain, agent, obey=obey)
+        ghost = None
+        if profile.visitor != "plain":
+            ghost = _ghost(_with_agent(settings, profile.user_agent), ports, proxy, own, at_the_end)
+        visitors = Visitors(plain, ghost)
+        rules = RobotsRules(frontier, plain, agent, obey=obey)
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
-        heartbeat = at_the_end.enter_context(Heartbeat(frontier.renew, beat_seconds))
-        worker = Worker(frontier, visitors, rules, name=name, stop=stop, heartbeat=heartbeat, log_dir=log_dir)
-        log.info("worker %s: job %s, visitor %s, %d at once", name, job, profile.visitor, concurrency)
+        heartbeat = at_the_end.enter_context(LeaseHeartbeat(frontier.renew, beat_seconds))
+        worker = Worker(
+            frontier,
+            visitors,
+            rules,
+            name=name,
+            stop=stop,
+            heartbeat=heartbeat,
+            log_dir=log_dir,
+            pages=settings.browsers,
+        )
+        log.info("worker %s begins: job %s, visitor %s, %d visits at once", name, job, profile.visitor, concurrency)
         tally = worker.run(concurrency)
-    log.info("worker %s: job %s, ended: %s", name, job, compact_json(tally.as_json()))
+    log.info("worker %s has ended: job %s, %s", name, job, compact_json(tally.as_json()))
     return tally
 
 
-def _ghost(settings: Settings, controls: Sequence[Control], proxy: str, at_the_end: ExitStack) -> Visitor:
-    """A ghost that is closed at the end, its browser started: one that can't start must not take URLs.
+def _with_agent(settings: Settings, agent: str) -> Settings:
+    """Return the settings with the User-Agent of the job for ghosts, if it has one."""
+    if not agent:
+        return settings
+    return settings.model_copy(update={"browsers": settings.browsers.model_copy(update={"user_agent": agent})})
 
-    Playwright is loaded only where there are any.
+
+def _ghost(
+    settings: Settings, controls: Sequence[Control], proxy: str, headers: OwnHeaders, at_the_end: ExitStack
+) -> Visitor:
+    """Return a started ghost, which is closed at the end. A ghost that can't start must not claim URLs.
+
+    Playwright is imported only here, since most jobs do not need it.
     """
-    from browsers.chromium import ChromiumVisitor
+    from browsers.chromium.ghost import ChromiumVisitor
 
-    ghost = ChromiumVisitor(settings, controls, authority(settings.home, proxy))
+    ghost = ChromiumVisitor(settings, controls, trusted_keys(settings.home, proxy), headers)
     at_the_end.callback(ghost.close)
     ghost.open()
     return ghost
 
 
-def _outcome(visit: Visit, ruling: Ruling) -> Outcome:
-    """The visit as the frontier counts it."""
+def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutcome:
+    """Return the outcome of the visit for the frontier."""
     redirect = next((link.url for link in visit.links if link.hop == "R"), None)
-    return Outcome(
+    return VisitOutcome(
         code=visit.code,
         bytes=visit.bytes,
         duration_ms=visit.duration_ms,
-        crawl_delay_seconds=ruling.crawl_delay_seconds,
+        crawl_delay_seconds=decision.crawl_delay_seconds,
         retry_after_seconds=visit.retry_after,
         redirect=redirect,
+        is_document=is_document(visit, hop_path),
+        urls=1 + len(visit.fetched),
+    )
+
+
+def is_document(visit: Visit, hop_path: str) -> bool:
+    """Return whether the visit brought a document that was navigated to, and not a part of another page."""
+    return (
+        visit.code >= 200
+        and not 300 <= visit.code < 400
+        and visit.content_type in _DOCUMENTS
+        and not (is_embedded(hop_path))
     )

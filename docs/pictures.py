@@ -1,7 +1,8 @@
-"""Makes README's pictures out of a real `./run demo`: `.venv/bin/python docs/pictures.py` (needs tmux).
+"""This script makes the pictures of the documentation from a real `./run demo`: `.venv/bin/python docs/pictures.py`.
+
+It needs tmux.
 
 - `crawl.svg`: the progress view of the crawl, as the terminal showed it half-way
-- `demo.svg`: the end of the demo, with its table of pages
 - `replay.png`: a page as it was crawled beside the same page in the replay
 """
 
@@ -35,20 +36,19 @@ REPLAYING: Final = "2. Replay"
 
 
 def main() -> int:
-    """Runs the demo in a terminal and writes the pictures; the demo's exit code."""
+    """Run the demo in a terminal, write the pictures, and return the demo's exit code."""
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="garden-") as folder:
         status = Path(folder) / "status"
         screens = list(screens_of(f"cd {folder}; {TOP}/run demo", status))
         crawling = [screen for screen in screens if CRAWLING in screen and REPLAYING not in screen]
         write_svg("crawl", crawling[len(crawling) * 2 // 3], "./run demo")
-        write_svg("demo", screens[-1], "./run demo")
         write_pair(Path(folder) / "ghostfleet-data" / "demo" / "looks")
         return int(status.read_text())
 
 
 def screens_of(command: str, status: Path) -> Iterator[str]:
-    """Runs a command in a terminal; its screen with colours, a few times a second, the last one after its end.
+    """Run a command in a terminal; yield its screen with colours, a few times a second, the last one after its end.
 
     `status` is where the command's exit code is written.
     """
@@ -63,7 +63,7 @@ def screens_of(command: str, status: Path) -> Iterator[str]:
 
 @contextmanager
 def terminal(shell_command: str) -> Iterator[Callable[..., str]]:
-    """A terminal of its own that runs a shell command; gives what asks tmux about it."""
+    """Open a terminal that runs a shell command; yield a function that asks tmux about it."""
     server = f"ghostfleet-{os.getpid()}"
 
     def tmux(*arguments: str) -> str:
@@ -77,7 +77,7 @@ def terminal(shell_command: str) -> Iterator[Callable[..., str]]:
 
 
 def write_svg(name: str, screen: str, title: str) -> None:
-    """The screen as a picture that fetches nothing: as rich makes it, its font would come from the network."""
+    """Write the screen as a picture without rich's web font, so that the picture fetches nothing."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True, color_system="truecolor")
     console.print(Text.from_ansi(screen.rstrip()), soft_wrap=True)
     svg = console.export_svg(title=title)
@@ -86,7 +86,7 @@ def write_svg(name: str, screen: str, title: str) -> None:
 
 
 def write_pair(looks: Path) -> None:
-    """The page as crawled and as replayed, side by side, with what is what above."""
+    """Write the page as crawled and as replayed, side by side, with a title above each."""
     pair = [Image.open(looks / f"{SHOWN_PAGE}-{kind}.png").convert("RGB") for kind in ("crawl", "replay")]
     _beside(pair, ("in the crawl", "in the replay, with the site gone")).save(PICTURES / "replay.png", optimize=True)
 

@@ -1,96 +1,217 @@
-"""What a harvest job is: seeds, profile and limits. Frozen, validated data; opens nothing."""
+"""A harvest job consists of seeds, a profile and limits. The classes are frozen, validated data without I/O."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import Final, Literal, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from archive.dates import Micros, now_micros
-from archive.sections import NAME_PATTERN
+from archive.name_rules import NAME_PATTERN
 from archive.url import UrlError, canonical
 
 type ScopeKind = Literal["page", "prefix", "host", "domain", "any"]
-"""What the seeds span: the very pages; everything below their folder; their hosts; their registered domains."""
+"""The scope holds the seed pages alone, all URLs below their folders, their hosts, their domains, or any URL."""
 type VisitorKind = Literal["plain", "chromium", "mixed"]
 
+_HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}"
+_HEADER_VALUE: Final = r"[\t -~]{0,8000}"
+_CONNECTION_HEADER: Final = "the client sets this header for each connection; leave it out"
+_REFUSED_HEADERS: Final = {
+    "user-agent": "set user_agent, or --user-agent, instead",
+    "warcprox-meta": "this header gives commands to the recording proxy; leave it out",
+    "accept-encoding": "the visitors name the content codings that they can decode; leave it out",
+    **dict.fromkeys(("host", "connection", "keep-alive", "te", "trailer", "upgrade", "expect"), _CONNECTION_HEADER),
+    **dict.fromkeys(("content-length", "transfer-encoding", "http2-settings"), _CONNECTION_HEADER),
+}
+"""Lower-case names of the headers that a profile can't have, with the reason and the remedy."""
+_SECRET: Final = frozenset({"authorization", "cookie"})
+"""Lower-case names of the headers whose values are never recorded when a profile has them."""
+_LONGEST_PATTERN: Final = 4_000
+_REMEDIES: Final = {
+    "tuple_type": "; write a list, which may be empty: []",
+    "mapping_type": "; write a table of names and values, which may be empty: {}",
+    "string_type": "; write it in quotes",
+    "finite_number": "; leave the key out for no limit",
+    "model_type": "; write a table of keys and values, which may be empty: {}",
+}
+"""The remedies for pydantic's errors, by the error's type."""
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(//|[^0-9])")
 
 
 class JobError(ValueError):
-    """A seed, profile or job that can't be used; the message names it, its value and the remedy in one line."""
+    """A seed, profile or job can't be used. The message names the field, its value and the remedy in one line."""
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{_shown(pattern)} is not a regular expression: {error}; correct it") from error
+    return pattern
+
+
+def _is_header_name(name: str) -> str:
+    if not re.fullmatch(_HEADER_NAME, name):
+        raise ValueError(f"{_shown(name)} is not a header name; write for example X-Api-Key")
+    return name
+
+
+Pattern = Annotated[str, Field(max_length=_LONGEST_PATTERN), AfterValidator(_compiles)]
+HeaderName = Annotated[str, AfterValidator(_is_header_name)]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Limits(_Frozen):
-    """Where a job ends before its frontier is empty. None is no limit; a limit of a running job can be raised."""
+    """Limits end a job before its frontier is empty. None is no limit. A limit of a running job can be raised."""
 
-    pages: int | None = Field(None, ge=1, description="visits of the whole job that ended well, embeds included")
-    bytes: int | None = Field(None, ge=1, description="bytes fetched; visits going on when it is reached still end")
-    seconds: float | None = Field(None, gt=0, description="time at work; a gap of over a minute is not counted")
-    host_pages: int | None = Field(None, ge=1, description="visits of one host that ended well; then it is set aside")
+    pages: int | None = Field(
+        None, ge=1, description="the job ends after this many documents; what they embed is still fetched"
+    )
+    urls: int | None = Field(
+        None, ge=1, description="the job ends after this many fetched URLs, with those that pages embed"
+    )
+    bytes: int | None = Field(
+        None, ge=1, description="the job ends after this many fetched bytes; visits that have begun are finished"
+    )
+    seconds: float | None = Field(
+        None,
+        gt=0,
+        description="the job ends after this working time; a pause, or a gap of over a minute, does not count",
+    )
+    host_pages: int | None = Field(None, ge=1, description="a host is set aside after this many of its documents")
 
 
-class Manner(_Frozen):
-    """A job's own politeness; what is None follows the settings of the same name."""
+class PolitenessOverrides(_Frozen):
+    """A job overrides the settings of politeness with these values. None keeps the setting of the same name."""
 
-    delay_factor: float | None = Field(None, ge=0)
-    min_delay_seconds: float | None = Field(None, ge=0)
-    max_delay_seconds: float | None = Field(None, ge=0)
-    max_crawl_delay_seconds: float | None = Field(None, ge=0)
-    per_host: int | None = Field(None, ge=1, le=64)
-    host_failures: int | None = Field(None, ge=1)
-    max_retries: int | None = Field(None, ge=0)
-    retry_seconds: float | None = Field(None, ge=0)
-    max_retry_seconds: float | None = Field(None, ge=0)
+    delay_factor: float | None = Field(
+        None, ge=0, description="the pause after a fetch is its duration times this factor"
+    )
+    min_delay_seconds: float | None = Field(None, ge=0, description="shortest pause between two visits to one host")
+    max_delay_seconds: float | None = Field(None, ge=0, description="longest pause that delay_factor may give")
+    max_crawl_delay_seconds: float | None = Field(
+        None, ge=0, description="longest pause that the Crawl-Delay of a robots.txt may give"
+    )
+    per_host: int | None = Field(None, ge=1, le=64, description="number of visits to one host at the same time")
+    host_failures: int | None = Field(None, ge=1, description="a host is set aside after this many failures in a row")
+    max_retries: int | None = Field(None, ge=0, description="number of retries of a URL after a temporary failure")
+    retry_seconds: float | None = Field(
+        None, ge=0, description="pause before the first retry; it doubles with each further retry"
+    )
+    max_retry_seconds: float | None = Field(None, ge=0, description="longest pause before a retry")
 
 
 class Profile(_Frozen):
-    """How a job harvests: one file that can be kept, compared and used again."""
+    """A profile says how a job harvests. It is one file, which can be compared and used again."""
 
-    visitor: VisitorKind = Field("plain", description="plain without JavaScript, chromium with it, mixed for both")
-    rendered_fraction: float = Field(0.1, ge=0, le=1, description="share of pages that `mixed` visits with chromium")
-    scope: ScopeKind = Field("host", description="what the seeds span: page, prefix, host, domain or any")
-    hops: int | None = Field(None, ge=0, description="links followed away from a seed; none is no limit")
-    include: tuple[str, ...] = Field((), description="regular expressions; URLs in which one is found are in scope")
-    exclude: tuple[str, ...] = Field((), description="regular expressions; URLs in which one is found are rejected")
-    embed_hops: int = Field(2, ge=0, description="embeds in a row that may lie out of scope")
-    speculative_hops: int = Field(1, ge=0, description="guessed links in a row that may lie out of scope")
-    redirect_hops: int = Field(5, ge=0, description="redirects in a row that may lie out of scope")
-    max_url_length: int = Field(4096, ge=16, description="characters of the longest URL")
-    max_path_segments: int = Field(20, ge=1, description="path segments of the deepest URL")
-    max_path_repeats: int = Field(2, ge=1, description="times in a row that a run of path segments may occur")
-    max_links: int = Field(6000, ge=1, description="links taken from one page; the rest is rejected")
+    visitor: VisitorKind = Field(
+        "plain", description="plain runs no JavaScript, chromium opens each page in a browser, mixed does both"
+    )
+    rendered_fraction: float = Field(
+        0.1, ge=0, le=1, description="share of pages that the visitor `mixed` opens in Chromium"
+    )
+    scope: ScopeKind = Field(
+        "host", description="the crawl takes in the seed pages, their folders (prefix), hosts or domains, or any URL"
+    )
+    hops: int | None = Field(
+        None, ge=0, description="number of links from a seed to the farthest page; none is no limit"
+    )
+    include: tuple[Pattern, ...] = Field(
+        (), description="regular expressions; a URL is in scope when one of them matches a part of it"
+    )
+    exclude: tuple[Pattern, ...] = Field(
+        (), description="regular expressions; a URL is rejected when one of them matches a part of it"
+    )
+    embed_hops: int = Field(2, ge=0, description="number of embedded URLs in a row that may lie out of scope")
+    speculative_hops: int = Field(1, ge=0, description="number of guessed links in a row that may lie out of scope")
+    redirect_hops: int = Field(5, ge=0, description="number of redirects in a row that may lie out of scope")
+    max_url_length: int = Field(4096, ge=16, description="a URL with more characters is rejected")
+    max_path_segments: int = Field(20, ge=1, description="a URL with more path segments is rejected")
+    max_path_repeats: int = Field(
+        2, ge=1, description="a URL is rejected when the same path segments are repeated more often, as in /a/b/a/b/a/b"
+    )
+    max_links: int = Field(
+        6000, ge=1, description="number of links that are taken from one page; further links are rejected"
+    )
     limits: Limits = Limits()
-    politeness: Manner = Manner()
-    robots: Literal["obey", "ignore"] | None = Field(None, description="overrides the setting frontier.robots")
-    user_agent: str = Field("", description="User-Agent; empty follows the setting archive.user_agent")
-    behaviours: tuple[str, ...] = Field((), description="what ghosts do on a page; empty leaves it to the visitor")
+    politeness: PolitenessOverrides = PolitenessOverrides()
+    robots: Literal["obey", "ignore"] | None = Field(
+        None, description="whether robots.txt is obeyed; none follows the setting frontier.robots"
+    )
+    user_agent: str = Field(
+        "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"
+    )
+    headers: Mapping[str, str] = Field(
+        {}, description="names and values of headers that are sent with every request to every site"
+    )
+    redact_headers: tuple[HeaderName, ...] = Field(
+        (), description="names of headers whose values are not recorded, besides Authorization and Cookie of `headers`"
+    )
 
-    @field_validator("include", "exclude")
+    @model_validator(mode="before")
     @classmethod
-    def _compiles(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
-        for pattern in patterns:
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
-        return patterns
+    def _without_former_keys(cls, values: Any) -> Any:
+        """Drop an empty `behaviours`: earlier releases stored the key with each job, and it had no effect."""
+        if isinstance(values, dict) and values.get("behaviours") in ((), []):
+            return {name: value for name, value in values.items() if name != "behaviours"}
+        return values
+
+    @field_validator("user_agent")
+    @classmethod
+    def _is_one_line(cls, value: str) -> str:
+        if not re.fullmatch(_HEADER_VALUE, value):
+            raise ValueError("it has a character that is not printable ASCII; write printable ASCII on one line")
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_sent(cls, headers: Mapping[str, str]) -> Mapping[str, str]:
+        for _, problem in wrong_headers(headers):
+            raise ValueError(problem)
+        return headers
+
+    @property
+    def unrecorded_headers(self) -> tuple[str, ...]:
+        """Return the lower-case names of the request headers whose values stay out of the WARC files."""
+        own = {name.lower() for name in self.headers} & _SECRET
+        return tuple(sorted(own | {name.lower() for name in self.redact_headers}))
+
+
+def wrong_headers(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each header that can't be sent, and the reason. Values may be secrets and are not shown."""
+    known: set[str] = set()
+    for name, value in headers.items():
+        lower = name.lower()
+        if not re.fullmatch(_HEADER_NAME, name):
+            yield name, f"{_shown(name)} is not a header name; write for example Accept-Language"
+        elif lower in _REFUSED_HEADERS or lower.startswith("proxy-"):
+            reason = _REFUSED_HEADERS.get(lower, "this header is for proxies; leave it out")
+            yield name, f"{name} can't be set: {reason}"
+        elif lower in known:
+            yield name, f"{name} is given twice; write it once, with its values joined by a comma"
+        elif not re.fullmatch(_HEADER_VALUE, value):
+            yield (
+                name,
+                f"the value of {name} has a character that is not printable ASCII; write printable ASCII on one line",
+            )
+        known.add(lower)
 
 
 class Seed(_Frozen):
-    """A URL to start from, in canonical form."""
+    """A seed is a URL from which the crawl starts, in canonical form."""
 
     url: str
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The seed that a person wrote. Raises JobError, naming it and what to write instead."""
+        """Return the seed that a person wrote. Raises JobError, which says what to write instead."""
         try:
             return cls(url=canonical(text))
         except UrlError as error:
@@ -98,7 +219,7 @@ class Seed(_Frozen):
 
 
 class Job(_Frozen):
-    """One harvest, run once. Its name is unique in the fleet: asked for again, it resumes."""
+    """A job is one harvest. Its name is unique in the fleet: a second start with the same name resumes the job."""
 
     name: str = Field(pattern=NAME_PATTERN)
     collection: str = Field(pattern=NAME_PATTERN)
@@ -108,7 +229,7 @@ class Job(_Frozen):
 
     @classmethod
     def of(cls, name: str, collection: str, seeds: Iterable[str], profile: Profile | None = None) -> Self:
-        """A new job from seeds as people write them. Raises JobError in one line for the first thing wrong."""
+        """Return a new job from seeds as people write them. Raises JobError for the first error, in one line."""
         parsed = tuple(dict.fromkeys(Seed.parse(text) for text in seeds))
         if not parsed:
             raise JobError(f"job {name} has no seeds; name at least one URL such as http://example.org/")
@@ -119,9 +240,9 @@ class Job(_Frozen):
 
 
 def read_seeds(lines: Iterable[str]) -> Iterator[tuple[int, Seed | JobError]]:
-    """Seeds of a text file, one per line, as a stream: line number from 1, and the seed or what is wrong with it.
+    """Yield each line number of a text file, from 1, with the seed on the line or its error.
 
-    Empty lines and lines that begin with # are passed over; a byte order mark is no part of the first seed.
+    Empty lines and lines that begin with # are skipped. A byte order mark is not part of the first seed.
     """
     for number, line in enumerate(lines, 1):
         text = line.lstrip("\ufeff").strip()
@@ -133,10 +254,17 @@ def read_seeds(lines: Iterable[str]) -> Iterator[tuple[int, Seed | JobError]]:
 
 
 def first_problem(error: ValidationError) -> str:
-    """Field, value and reason of the first thing that validation found, in one line."""
-    first = error.errors()[0]
-    name = ".".join(str(part) for part in first["loc"])
-    return f"{name} = {_shown(str(first['input']))} can't be used: {first['msg'].removeprefix('Value error, ')}"
+    """Return the first validation error in one line: the field, its value, the reason and the remedy."""
+    return problem_text(error.errors()[0])
+
+
+def problem_text(found: ErrorDetails) -> str:
+    """Return one validation error in one line: the field, its value, the reason and the remedy."""
+    name = ".".join(str(part) for part in found["loc"])
+    why = found["msg"].removeprefix("Value error, ") + _REMEDIES.get(found["type"], "")
+    if name.startswith("headers"):  # the values may be secrets
+        return f"{name} can't be used: {why}"
+    return f"{name} = {_shown(str(found['input']))} can't be used: {why}"
 
 
 def _shown(text: str) -> str:

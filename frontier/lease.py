@@ -1,23 +1,26 @@
-"""What the frontier hands out and tells: leases, other answers to a claim, progress. Frozen, no I/O."""
+"""This module has the answers to a claim, and the progress of a job. The classes are frozen data without I/O."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from archive.url import host_of
 from frontier.scope import LINK_HOPS, Candidate, Priority
 
+MAX_LOST: Final = 2
+"""A URL that lost so many workers is ended without a further visit."""
 _SHOWN_HOPS: Final = 50
 _SEED_REDIRECTS: Final = 10
-"""Redirects in a row after which a seed's next target is a link like any other."""
+"""After so many redirects in a row, the next target of a seed is an ordinary link."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to visit one URL, until it runs out or is renewed. `token` proves it: a later lease has another."""
+    """A lease is the right to visit one URL until the lease expires. A later lease of the URL has another `token`."""
 
     id: str
     token: str
@@ -30,19 +33,21 @@ class Lease:
     is_seed: bool
     priority: Priority
     attempt: int
-    """1 for the first visit."""
+    """The number of the visit, from 1."""
     host_failures: int
-    """Visits of this host that failed in a row before this one."""
+    """Failed visits of this host in a row before this visit."""
     seconds: float
-    """How long the lease lasts from when it was given."""
+    """The duration of the lease from its claim."""
+    lost: int = 0
+    """Earlier leases of this URL that expired because their workers were gone."""
 
     @property
     def host(self) -> str:
-        """The host in whose name the frontier is polite: with its port when that is not the scheme's default."""
+        """Return the host, with its port when that is not the default of the scheme. Politeness is per host."""
         return host_of(self.url)
 
     def candidate(self, url: str, hop: str, priority: Priority = Priority.STANDARD) -> Candidate:
-        """A link found by this visit. `hop` is Heritrix's letter; where a seed redirects to is a seed again."""
+        """Return a candidate for a link of this visit. `hop` is Heritrix's letter. The redirect of a seed is a seed."""
         return Candidate(
             url=url,
             hop_path=extend(self.hop_path, hop),
@@ -56,37 +61,69 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Nothing may be visited now: ask again after this time. `why` is politeness, busy, paused or opening."""
+    """No URL may be visited now; the worker claims again after this time.
+
+    `why` is politeness, busy, paused or opening.
+    """
 
     seconds: float
     why: str
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """Nothing is queued and nothing leased: the job is at its end."""
+class JobFinished:
+    """The job is finished: no URL is queued or leased."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
-    """The job hands out nothing any more though URLs may be left: a limit was reached, or somebody stopped it."""
+class JobStopped:
+    """The job has stopped, though URLs may be left: a limit was reached, or a command stopped it."""
 
     reason: str
 
 
-type Claim = Lease | Pause | Finished | Stopped
+type Claim = Lease | Pause | JobFinished | JobStopped
+
+
+class WaitKind(StrEnum):
+    """A host, or a URL, waits for one of these reasons."""
+
+    DELAY = "delay"
+    """The pause between two visits must end."""
+    RETRY = "retry"
+    """The next try after a failure is due later."""
+    BLOCKED = "blocked"
+    """An operator's block of the host must end."""
+    VISITED = "visited"
+    """A visit of this job must end."""
+    HELD = "held"
+    """A visit of another job must end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """Where a job stands. Accepted URLs are the sum of queued, leased, done, failed and excluded."""
+class Wait:
+    """A host, or a single URL, may not be visited yet."""
+
+    what: str
+    kind: WaitKind
+    seconds: float = 0.0
+    """Time until the visit is due; 0 when that depends on another visit."""
+    code: int = 0
+    """The code of the failure that is tried again."""
+    job: str = ""
+    """The job that visits the host."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """The progress of a job has counts. Accepted URLs are the sum of queued, leased, done, failed and excluded."""
 
     queued: int
     leased: int
     done: int
     failed: int
     excluded: int
-    """Ruled out by robots.txt, or waiting on a host that was set aside."""
+    """URLs that robots.txt forbids, or whose host was set aside."""
     hosts: int
     """Hosts with queued URLs."""
     hosts_waiting: int
@@ -96,27 +133,37 @@ class Progress:
     bytes: int
     retries: int
     swept: int
-    """Leases that ran out and were taken back."""
+    """Leases that expired and were taken back."""
     codes: Mapping[int, int]
     """URLs that ended, by status code."""
     rejected: Mapping[str, int]
-    """Candidates that were not taken in, by reason."""
+    """Rejected candidates by reason."""
     paused: str | None
     stopped: str | None
+    pages: int = 0
+    """Done URLs that are documents and were navigated to."""
+    fetched_along: int = 0
+    """URLs that visits fetched besides their own."""
+    paused_seconds: float | None = None
+    """Seconds since the pause; None when the job is not paused."""
+    added: int = 0
+    """Number of seeds that were added to the running job."""
+    waits: tuple[Wait, ...] = ()
+    """Some waiting hosts and URLs, in the order in which they are due."""
 
     @property
     def accepted(self) -> int:
-        """URLs that were taken in."""
+        """Return the number of accepted URLs."""
         return self.queued + self.leased + self.done + self.failed + self.excluded
 
     @property
     def errors(self) -> dict[int, int]:
-        """URLs that ended with a negative code or an HTTP status from 400 up, by code."""
+        """Return the numbers of URLs that ended with a negative code, or an HTTP status from 400 on, by code."""
         return {code: count for code, count in self.codes.items() if code < 0 or code >= 400}
 
 
 def extend(hop_path: str, hop: str) -> str:
-    """The hop path one step longer; of more than 50 steps, the first are only counted: `3+LLE…`."""
+    """Return the hop path with one more step. Of a path with more than 50 steps, the first are counted: `3+LLE…`."""
     dropped, plus, shown = hop_path.rpartition("+")
     path = shown + hop
     beyond = len(path) - _SHOWN_HOPS

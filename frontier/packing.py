@@ -1,21 +1,24 @@
-"""A queued URL as Redis keeps it (a line each for host and place, then short JSON), and what its scripts are told."""
+"""This module packs a queued URL for Redis, and the arguments of its scripts.
+
+A record has the host and the score on a line each, and then short JSON.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
 
-from archive.jsontext import compact_json
+from archive.json_text import compact_json
 from frontier.lease import Lease
 from frontier.politeness import Step
-from frontier.scope import Candidate, Priority
+from frontier.scope import Candidate, Priority, is_embedded
 
 _SEED: Final = 1
 _EMPTY: Final[tuple[Any, ...]] = ("", int(Priority.STANDARD), 0, "", "", "", 0)
 
 
 def pack(candidate: Candidate) -> str:
-    """The JSON of a candidate's record; empty fields at its end are left out."""
+    """Return the JSON of a candidate's record, without empty fields at its end."""
     fields = [
         candidate.url,
         int(candidate.priority),
@@ -31,7 +34,7 @@ def pack(candidate: Candidate) -> str:
 
 
 def unpack(record: bytes) -> Candidate | None:
-    """The candidate in a whole record; None when it is damaged."""
+    """Return the candidate of a record; None when the record is damaged."""
     try:
         values: Any = json.loads(record.split(b"\n", 2)[2])
         if not isinstance(values, list) or not values:
@@ -50,15 +53,19 @@ def unpack(record: bytes) -> Candidate | None:
         return None
 
 
-def place(candidate: Candidate) -> int:
-    """The part of a place in the queue that comes before the sequence number: by priority, then by depth."""
-    return int(candidate.priority) * 256 + min(candidate.depth, 255)
+def queue_score(candidate: Candidate) -> int:
+    """Return the upper part of the queue score: the priority, then the depth. A sequence number follows.
+
+    Embeds come first in their priority, so that a page is soon complete, also when a limit of pages ends the job.
+    """
+    slot = 0 if is_embedded(candidate.hop_path) else min(candidate.depth + 1, 255)
+    return int(candidate.priority) * 256 + slot
 
 
 def leased(
-    candidate: Candidate, *, id: str, token: str, worker: str, tries: int, failures: int, seconds: float
+    candidate: Candidate, *, id: str, token: str, worker: str, tries: int, failures: int, lost: int, seconds: float
 ) -> Lease:
-    """The lease of a candidate."""
+    """Return the lease of a candidate."""
     return Lease(
         id=id,
         token=token,
@@ -73,6 +80,7 @@ def leased(
         attempt=tries + 1,
         host_failures=failures,
         seconds=seconds,
+        lost=lost,
     )
 
 
@@ -85,10 +93,13 @@ def finish_arguments(
     code: int,
     *,
     bytes: int = 0,
+    is_document: bool = False,
+    urls: int = 1,
     counts: bool = True,
     most_failures: int = 1,
     seed: str = "",
 ) -> tuple[str | int, ...]:
-    """What finish.lua takes, in its order."""
+    """Return the arguments of finish.lua in their order."""
     waits = (step.url_wait_ms, step.host_wait_ms, int(step.host_failed))
-    return (id, token, worker, step.ending, code, bytes, *waits, int(counts), most_failures, seed, host)
+    about = (int(counts), most_failures, seed, host, int(is_document), urls)
+    return (id, token, worker, step.ending, code, bytes, *waits, *about)

@@ -1,66 +1,78 @@
-"""The frontier of one job: add, claim, finish, give back. Every step is one script in Redis (`store.py`, `*.lua`).
+"""The frontier of one job adds, claims, finishes and gives back URLs. Each step is one script in Redis (`store.py`).
 
-Order that loses nothing: a worker adds the links of a page first and finishes the visit after that. When it dies in
-between, the page is visited again. A worker whose lease ran out and was given to another can change nothing.
+A worker adds the links of a page first and finishes the visit then. When the worker dies in between, the page is
+visited again, and no link is lost. A worker whose lease expired can change nothing.
 """
 
 from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import batched
 from typing import Any, Final, Self
 
-from archive.sections import FrontierSettings
+import regex
+from pydantic import ValidationError
+
+from archive import crawl_log
+from archive.settings import FrontierSettings
 from archive.url import host_of
-from frontier.choice import at_most, noted
 from frontier.control import Controls
-from frontier.job import Job, JobError, Limits
-from frontier.lease import Claim, Finished, Lease, Pause, Stopped
-from frontier.politeness import RUNTIME_FAILURE, Ending, Outcome, Politeness, Step, backoff_ms, next_step
-from frontier.record import finish_arguments, leased, pack, place, unpack
+from frontier.job import Job, JobError, Limits, Seed, first_problem
+from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
+from frontier.packing import finish_arguments, leased, pack, queue_score, unpack
+from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
+from frontier.rejections import limited, rejected_seeds, rejection_arguments
 from frontier.reports import Reports
 from frontier.resume import resumed
 from frontier.robots import Robots
-from frontier.scope import Accepted, Candidate, Decision, Rejected, Scope
+from frontier.robots_store import RobotsStore
+from frontier.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
 from frontier.seen import fingerprint
-from frontier.shelf import RobotsShelf
-from frontier.store import FrontierLost, Store
+from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
 
 LONGEST_PAUSE: Final = 1.0
-"""Seconds after which a worker asks again at the latest: links of others, or an operator, may bring work sooner."""
+"""A worker claims again after this time at the latest, since other workers or operators may have added URLs."""
 _CHUNK: Final = 500
+_REJECT: Final = "!"
+"""An entry of the list of further seeds that begins so is a pattern that an operator rejects."""
 
 
-class Frontier(Controls, Reports):
-    """What one job visits next. Safe to share between threads; any number of processes may work on one job."""
+class Frontier:
+    """The frontier hands out the URLs of one job. It is safe to share between threads.
+
+    Any number of processes may work on one job. `controls` has the commands of operators, and `reports` the progress.
+    """
 
     def __init__(self, redis_url: str, job: Job, settings: FrontierSettings, *, timeout_seconds: float = 5) -> None:
         self._store = Store(redis_url, settings.shard, job.name, timeout_seconds=timeout_seconds)
         self._settings = settings
+        self.controls = Controls(self._store)
+        self.reports = Reports(self._store)
         self._use(job)
-        self._shelf = RobotsShelf(self._store, settings.robots_seconds)
+        self._robots = RobotsStore(self._store, settings.robots_seconds)
 
     @classmethod
     def of(cls, redis_url: str, name: str, settings: FrontierSettings, *, timeout_seconds: float = 5) -> Self:
-        """The frontier of a job that was opened elsewhere. Raises FrontierLost when there is no such job."""
+        """Return the frontier of a job that was opened elsewhere. Raises FrontierLost when there is no such job."""
         store = Store(redis_url, settings.shard, name, timeout_seconds=timeout_seconds)
         with store.guarded():
             stored = store.client.get(store.root)
             store.client.close()
         if stored is None:
-            raise FrontierLost(f"no job {name} in the frontier; open it first")
+            raise FrontierLost(f"Redis has no job {name}; start it with ghostfleet crawl --job {name}")
         return cls(redis_url, Job.model_validate_json(stored), settings, timeout_seconds=timeout_seconds)
 
     def open_job(self) -> bool:
-        """Make the job and queue its seeds, or resume it; True when it was there already.
+        """Open the job and queue its seeds, or resume it. Return whether the job existed.
 
-        An unfinished job may be asked for again with more seeds, higher limits or other politeness; any other change
-        raises JobError. A finished job asked for with such a change starts over. What was stopped goes on; what was
-        paused stays paused.
+        An unfinished job may be opened with more seeds, higher limits or other politeness; any other change raises
+        JobError. A finished job that is opened with such a change starts over. A stopped job continues, and a paused
+        job stays paused.
         """
         while True:
             with self._store.guarded():
@@ -70,55 +82,143 @@ class Frontier(Controls, Reports):
             before = stored if job else b""
             if self._store.run("open", before, self.job.model_dump_json(), *_limits(self.job.profile.limits)):
                 break
-        for host in [host for host, why in self.hosts_aside().items() if why == "limit-host-pages"]:
-            self.wake_host(host)
+        for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
+            self.controls.wake_host(host)
         for decision in self.add(Candidate(seed.url, source=seed.url, is_seed=True) for seed in self.job.seeds):
             if isinstance(decision, Rejected) and decision.reason != "seen":
                 seed = decision.candidate.url
-                logger.warning("job %s: seed %s rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule)
+                logger.warning(
+                    "job %s: seed %s was rejected: %s (%s)", self.job.name, seed, decision.reason, decision.rule
+                )
         with self._store.guarded():
             self._store.client.hdel(self._store.key("state"), "opening")
-        logger.info("job %s %s with %d seeds", self.job.name, "resumed" if before else "opened", len(self.job.seeds))
+        logger.info(
+            "job %s was %s with %d seeds", self.job.name, "resumed" if before else "opened", len(self.job.seeds)
+        )
         return bool(before)
 
-    def add(self, candidates: Iterable[Candidate], lease: Lease | None = None) -> list[Decision]:
-        """Take in what is in scope and new; what became of each candidate, in order.
+    def add(self, candidates: Iterable[Candidate], lease: Lease | None = None) -> list[ScopeDecision]:
+        """Add the candidates that are in scope and new. Return a decision for each candidate, in order.
 
-        With the lease of the visit that found them, at most `max_links` are taken, and none when the lease is
-        another's by now: then the list is empty.
+        `lease` belongs to the visit that found the candidates. With it, at most `max_links` are added. When the lease
+        is over, nothing is added, and the list is empty.
         """
         self._learn_scope()
         candidates = list(candidates)
-        for seed in (candidate for candidate in candidates if candidate.is_seed and candidate.hop_path):
-            if isinstance(decision := self._scope.decide(seed), Accepted):
+        # The redirect of a seed widens the scope, so that it is decided before the other candidates.
+        redirected = {
+            number: self._scope.decide(candidate)
+            for number, candidate in enumerate(candidates)
+            if candidate.is_seed and candidate.hop_path
+        }
+        for decision in redirected.values():
+            if isinstance(decision, Accepted):
                 self.follow_seed(decision.candidate.url)
-        decisions = [self._scope.decide(candidate) for candidate in candidates]
+        decisions = [
+            redirected.get(number) or self._scope.decide(candidate) for number, candidate in enumerate(candidates)
+        ]
         if lease is not None:
-            decisions = at_most(decisions, self.job.profile.max_links)
+            decisions = limited(decisions, self.job.profile.max_links)
         wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
         for chunk in batched(wanted, _CHUNK):
             answers = self._add_chunk([decisions[number].candidate for number in chunk], lease)
             if not answers:
-                logger.warning("job %s: links of %s refused, its lease is over", self.job.name, lease and lease.url)
+                logger.warning(
+                    "job %s: links of %s were dropped, since its lease is over", self.job.name, lease and lease.url
+                )
                 return []
             for number, is_new in zip(chunk, answers, strict=True):
                 if not is_new:
                     decisions[number] = Rejected(decisions[number].candidate, "seen")
-        if note := noted(decisions):
-            self._store.run("reject", *note)
+        if seeds := rejected_seeds(decisions):
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("astray"), mapping=seeds)
+        if arguments := rejection_arguments(decisions):
+            self._store.run("reject", *arguments)
         return decisions
 
+    def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
+        """Add seeds to a running job, for all its workers and later runs. Return a decision for each seed.
+
+        A URL that was seen before is rejected as `seen`, unless `again` is set. The list is empty when the job has
+        ended its work and its workers are leaving. Raises FrontierLost when the job is gone.
+        """
+        candidates = [Candidate(seed.url, source=seed.url, is_seed=True, force=again) for seed in seeds]
+        decisions = [self._scope.decide(candidate) for candidate in candidates]
+        wanted = [number for number, decision in enumerate(decisions) if isinstance(decision, Accepted)]
+        accepted = tuple(seeds[number] for number in wanted)
+        self._amend(lambda job: job.model_copy(update={"seeds": tuple(dict.fromkeys((*job.seeds, *accepted)))}))
+        for number in wanted:
+            self.follow_seed(decisions[number].candidate.url)
+        for chunk in batched(wanted, _CHUNK):
+            answers = self._add_chunk([decisions[number].candidate for number in chunk], None, by_operator=True)
+            if not answers:
+                return []
+            with self._store.guarded():
+                self._store.client.rpush(self._store.key("added"), *(seeds[number].url for number in chunk))
+            for number, is_new in zip(chunk, answers, strict=True):
+                if not is_new:
+                    decisions[number] = Rejected(decisions[number].candidate, "seen")
+        logger.info("job %s: %d of %d seeds were added to the running job", self.job.name, len(wanted), len(seeds))
+        return decisions
+
+    def set_limits(self, changes: Mapping[str, float | None]) -> Limits:
+        """Change limits of the running job, for all its workers from their next claim on; None removes a limit.
+
+        Return the limits that are in force now. Raises JobError, and FrontierLost when the job is gone.
+        """
+
+        def changed(job: Job) -> Job:
+            try:
+                limits = Limits.model_validate(job.profile.limits.model_dump() | dict(changes))
+            except ValidationError as error:
+                raise JobError(f"limits: {first_problem(error)}") from error
+            return job.model_copy(update={"profile": job.profile.model_copy(update={"limits": limits})})
+
+        self._amend(changed, with_limits=True)
+        if "host_pages" in changes:
+            for host in [host for host, why in self.controls.hosts_aside().items() if why == "limit-host-pages"]:
+                self.controls.wake_host(host)
+        logger.info("job %s: limits are now %s", self.job.name, self.job.profile.limits.model_dump(exclude_none=True))
+        return self.job.profile.limits
+
+    def stored_job(self) -> Job:
+        """Return the job as Redis has it, with the limits and seeds that operators have given since it began."""
+        with self._store.guarded():
+            stored = self._store.client.get(self._store.root)
+        return Job.model_validate_json(stored) if stored else self.job
+
+    def add_reject(self, pattern: str) -> None:
+        """Visit no more URLs in which this regular expression is found, for all workers and later runs.
+
+        A queued URL counts as excluded when its turn comes. Raises JobError for an expression that can't be used.
+        """
+        try:
+            regex.compile(pattern)
+        except regex.error as error:
+            raise JobError(f"{pattern[:200]!r} is no regular expression: {error}") from error
+        with self._store.guarded():
+            length = self._store.client.rpush(self._store.key("scope"), f"{_REJECT}{pattern}")
+            self._store.client.hset(self._store.key("state"), "scope", length)
+        logger.info("job %s: URLs with %s are rejected from now on", self.job.name, pattern)
+
+    def added_seeds(self, since: int) -> list[str]:
+        """Return the seeds that were added to the running job, without the first `since`."""
+        with self._store.guarded():
+            found = self._store.client.lrange(self._store.key("added"), since, -1)
+        return [url.decode() for url in found]
+
     def follow_seed(self, url: str) -> None:
-        """Take in what this canonical URL spans, too: a seed's redirect led there."""
+        """Widen the scope by this canonical URL, to which a seed redirects."""
         if self._scope.covers(url) is None:
             with self._store.guarded():
                 length = self._store.client.rpush(self._store.key("scope"), url)
                 self._store.client.hset(self._store.key("state"), "scope", length)
             self._scope.widen([url])
-            logger.info("job %s: scope widened to %s, where a seed redirects to", self.job.name, url)
+            logger.info("job %s: the scope now includes %s, since a seed redirects there", self.job.name, url)
 
     def mark_seen(self, urls: Iterable[str]) -> None:
-        """Take these canonical URLs for visited, as those that a page's visit fetched along with it."""
+        """Mark these canonical URLs as seen. A page's visit fetched them together with the page."""
         for chunk in batched(urls, _CHUNK):
             with self._store.guarded():
                 pipeline = self._store.client.pipeline(transaction=False)
@@ -128,9 +228,9 @@ class Frontier(Controls, Reports):
                 pipeline.execute()
 
     def claim(self, worker: str) -> Claim:
-        """The next URL for this worker, or why there is none now or ever. `worker` is a name of its own.
+        """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
 
-        Raises FrontierLost rather than answer Finished when Redis has lost the job.
+        Raises FrontierLost when Redis has lost the job.
         """
         token, rules = secrets.token_hex(8), self.politeness
         lease_ms = round(self._settings.lease_seconds * 1000)
@@ -139,69 +239,78 @@ class Frontier(Controls, Reports):
             self._scope_length = answer[-1]
             match answer[0]:
                 case b"lease":
-                    if (lease := self._lease(answer, worker, token)) is not None:
+                    lease = self._lease(answer, worker, token)
+                    if lease is not None and not self._is_rejected(lease):
                         return lease
                     token = secrets.token_hex(8)
                 case b"pause":
                     return Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
                 case b"stopped":
-                    return Stopped(answer[1].decode("utf-8", "replace"))
+                    return JobStopped(answer[1].decode("utf-8", "replace"))
                 case _:
-                    return Finished()
+                    return JobFinished()
 
-    def finish(self, lease: Lease, outcome: Outcome) -> Ending:
-        """Tell what a visit came to; what becomes of the URL. Links it found must have been added before.
+    def finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
+        """Finish a visit, and return what becomes of the URL. The links of the page must have been added before.
 
-        A failure that may pass brings the URL back later (`Ending.AGAIN`), until its retries are used up. Said
-        twice, the first answer is given again. `Ending.STALE`, which is false, means that the lease ran out and the
-        URL was given to another: nothing changed.
+        After a temporary failure, the URL comes back later (`LeaseEnding.AGAIN`) until its retries are used up. A
+        second call with the same lease returns the first answer. `LeaseEnding.STALE`, which is false, means that the
+        lease had expired and nothing was changed.
         """
         step = next_step(outcome, self.politeness, attempt=lease.attempt, host_failures=lease.host_failures)
         ending = self._end(lease, step, outcome)
         if not ending:
-            logger.warning("job %s: outcome of %s refused, its lease is over", self.job.name, lease.url)
+            logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.job.name, lease.url)
         return ending
 
-    def give_back(self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True) -> Ending:
-        """Put a URL back for trouble of our own; what becomes of it, as from `finish`.
+    def give_back(
+        self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
+    ) -> LeaseEnding:
+        """Give a URL back because of a problem on our side. Return what becomes of it, as from `finish`.
 
-        It rests as after a failure, and fails when its retries are used up; with `counts=False`, as when a worker
-        is stopped, it is queued again at once and this was no try.
+        The URL rests as after a failure, and fails when its retries are used up. With `counts=False`, as when a worker
+        is stopped, the URL is queued at once and this was no try.
         """
         rules = self.politeness
         if not counts:
-            step = Step(Ending.AGAIN)
+            step = Step(LeaseEnding.AGAIN)
         else:
-            again = Ending.AGAIN if lease.attempt <= rules.max_retries else Ending.FAILED
+            again = LeaseEnding.AGAIN if lease.attempt <= rules.max_retries else LeaseEnding.FAILED
             step = Step(again, url_wait_ms=backoff_ms(lease.attempt, rules, retry_after))
-        ending = self._end(lease, step, Outcome(RUNTIME_FAILURE), counts=counts)
-        logger.info("job %s: %s given back (%s): %s", self.job.name, lease.url, reason, ending or "stale")
+        ending = self._end(lease, step, VisitOutcome(crawl_log.RUNTIME), counts=counts)
+        logger.info("job %s: %s was given back (%s): %s", self.job.name, lease.url, reason, ending or "stale")
         return ending
 
     def renew(self, lease: Lease) -> bool:
-        """Let a lease last its full time from now; False when it is over and the visit is in vain."""
+        """Extend a lease to its full time from now. Return False when the lease is over."""
         lease_ms = round(self._settings.lease_seconds * 1000)
-        return bool(self._store.run("renew", lease.id, lease.token, lease.worker, lease_ms))
+        return bool(self._store.run("renew", lease.id, lease.token, lease.worker, lease_ms, lease.host))
 
     def sweep(self) -> int:
-        """Take back the leases that ran out; how many. `claim` does the same on its way."""
+        """Take back the expired leases and return their number. `claim` does the same."""
         return int(self._store.run("sweep", self.politeness.max_retries, 0))
 
-    @property
-    def obeys_robots(self) -> bool:
-        """Whether robots.txt decides in this job."""
-        return (self.job.profile.robots or self._settings.robots) == "obey"
+    def take_back(self, workers: str, *, counts: bool) -> int:
+        """Take back the leases of workers whose names begin with `workers`, and return their number.
+
+        With `counts` this was a try of each URL, as when the worker died. Without `counts` it was none, as when the
+        command ended.
+        """
+        taken = int(self._store.run("takeback", workers, self.politeness.max_retries, int(counts)))
+        if taken:
+            logger.info("job %s: %d leases of workers %s* were taken back", self.job.name, taken, workers)
+        return taken
 
     def robots(self, url: str) -> Robots | None:
-        """The robots.txt that governs a URL; None when it must be fetched first, through the proxy."""
-        return self._shelf.get(url)
+        """Return the robots.txt of a URL; None when it must be fetched first."""
+        return self._robots.get(url)
 
     def set_robots(self, url: str, status: int, body: bytes = b"") -> Robots:
-        """Keep what /robots.txt of this URL's site answered, for all workers; what it means."""
-        return self._shelf.put(url, status, body)
+        """Store the answer to /robots.txt of this URL's site for all workers, and return its rules."""
+        return self._robots.put(url, status, body)
 
     def forget(self) -> None:
-        """Drop everything of the job from Redis, its seen set too. Leases that are out become stale."""
+        """Delete all data of the job from Redis, also its seen set. Leases become stale."""
         while self._store.run("sweep", self.politeness.max_retries, 1):
             pass
         self._store.drop()
@@ -217,42 +326,69 @@ class Frontier(Controls, Reports):
         self._scope_known, self._scope_length = 0, -1
 
     def _resumable(self, stored: bytes) -> Job | None:
-        """The job to go on with; None when it finished and what is asked for differs, so that it starts over."""
+        """Return the job that continues; None when the stored job is finished and differs, so that it starts over."""
         try:
             return resumed(Job.model_validate_json(stored), self.job)
         except JobError:
-            progress = self.progress()
+            progress = self.reports.progress()
             if progress.queued or progress.leased:
                 raise
         self.forget()
         return None
 
     def _learn_scope(self) -> None:
-        """Take in the further seeds that other workers found since the last look."""
+        """Widen the scope by the seeds that other workers found, and narrow it by the patterns of operators."""
         if self._scope_length != self._scope_known:
             with self._store.guarded():
-                further = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
-            self._scope.widen(url.decode() for url in further)
+                found = self._store.client.lrange(self._store.key("scope"), self._scope_known, -1)
+            further = [entry.decode() for entry in found]
+            self._scope.widen(entry for entry in further if not entry.startswith(_REJECT))
+            self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
 
-    def _add_chunk(self, candidates: Sequence[Candidate], lease: Lease | None) -> list[int]:
-        arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", ""]
+    def _is_rejected(self, lease: Lease) -> bool:
+        """Return whether an operator has rejected the URL since it was queued; then its lease is ended."""
+        with suppress(FrontierUnavailable):  # the lease is valid, and the next claim learns the patterns
+            self._learn_scope()
+        if (pattern := self._scope.rejecting(lease.url)) is None:
+            return False
+        logger.info("job %s: %s is not visited, since an operator rejects %s", self.job.name, lease.url, pattern)
+        self._end(lease, Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE))
+        return True
+
+    def _amend(self, change: Callable[[Job], Job], *, with_limits: bool = False) -> None:
+        """Change the stored job."""
+        while True:
+            with self._store.guarded():
+                stored = self._store.client.get(self._store.root)
+            # When the stored job is gone, the script raises FrontierLost.
+            job = change(Job.model_validate_json(stored) if stored else self.job)
+            limits = _limits(job.profile.limits) if with_limits else []
+            if self._store.run("amend", stored or b"", job.model_dump_json(), *limits):
+                self.job = job
+                return
+
+    def _add_chunk(
+        self, candidates: Sequence[Candidate], lease: Lease | None, *, by_operator: bool = False
+    ) -> list[int]:
+        worker = "operator" if by_operator else ""
+        arguments: list[str | int] = [lease.id, lease.token, lease.worker] if lease else ["", "", worker]
         for candidate in candidates:
             mark = fingerprint(candidate.url)
             is_own_seed = candidate.is_seed and not candidate.hop_path
-            arguments += [mark.id, mark.bucket, host_of(candidate.url), place(candidate), pack(candidate)]
+            arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
         return list(self._store.run("add", *arguments))
 
     def _lease(self, answer: Sequence[Any], worker: str, token: str) -> Lease | None:
-        """The lease in an answer; None, with the URL failed, when its record can't be read."""
+        """Return the lease in an answer; None, after the URL failed, when its record is damaged."""
         id, record, tries, failures = answer[1].decode(), answer[2], int(answer[3]), int(answer[4])
         candidate = unpack(record)
         if candidate is None:
-            logger.error("job %s: damaged record %r of URL %s set aside as failed", self.job.name, record[:200], id)
+            logger.error("job %s: the record %r of URL %s is damaged; the URL failed", self.job.name, record[:200], id)
             host = record.partition(b"\n")[0].decode("utf-8", "replace")
-            step = Step(Ending.FAILED)
-            self._store.run("finish", *finish_arguments(id, token, worker, host, step, RUNTIME_FAILURE))
+            step = Step(LeaseEnding.FAILED)
+            self._store.run("finish", *finish_arguments(id, token, worker, host, step, crawl_log.RUNTIME))
             return None
         return leased(
             candidate,
@@ -261,10 +397,11 @@ class Frontier(Controls, Reports):
             worker=worker,
             tries=tries,
             failures=failures,
+            lost=int(answer[5]),
             seconds=self._settings.lease_seconds,
         )
 
-    def _end(self, lease: Lease, step: Step, outcome: Outcome, *, counts: bool = True) -> Ending:
+    def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
         arguments = finish_arguments(
             lease.id,
             lease.token,
@@ -273,11 +410,13 @@ class Frontier(Controls, Reports):
             step,
             outcome.code,
             bytes=outcome.bytes,
+            is_document=outcome.is_document,
+            urls=outcome.urls,
             counts=counts,
             most_failures=self.politeness.host_failures,
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
         )
-        return Ending(self._store.run("finish", *arguments).decode())
+        return LeaseEnding(self._store.run("finish", *arguments).decode())
 
 
 def _limits(limits: Limits) -> list[str | int | float]:

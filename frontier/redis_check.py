@@ -1,4 +1,4 @@
-"""Whether a Redis that is not our own is there, and set up to keep a crawl."""
+"""This module checks whether the Redis of `redis.url` can be reached and is set up to keep a crawl."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
-from archive.cluster_url import is_cluster
-from frontier.embedded import RedisProblem
+from archive.settings.cluster_url import is_cluster
+from archive.settings.redacted import without_secrets
+from frontier.private_redis.server import RedisProblem
 from frontier.store import connect
 
 
 def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
-    """Warnings about a Redis, or the servers of a cluster, that would not keep a crawl; empty when all is well.
+    """Return a warning for each setting with which this Redis, or a server of this cluster, could lose a crawl.
 
-    Raises RedisProblem when it can't be reached, refuses us, or is one of several servers of a cluster and not named
-    as such.
+    Raises RedisProblem when Redis can't be reached, refuses the credentials, or is part of a cluster although the URL
+    names a single server.
     """
-    where = url.rpartition("@")[2]
+    where = without_secrets(url)
     try:
         with closing(connect(url, timeout_seconds)) as client:
             if is_cluster(url):
@@ -31,21 +32,32 @@ def check_redis(url: str, *, timeout_seconds: float = 5) -> list[str]:
             return _warnings(info, where)
     except redis.AuthenticationError as error:
         raise RedisProblem(
-            f"Redis at {where} wants other credentials ({error}); give them in redis.url, as redis://USER:PASSWORD@HOST"
+            f"Redis at {where} refuses the credentials ({error}); write them in redis.url, as redis://USER:PASSWORD@HOST"
         ) from error
-    except (redis.RedisError, RedisClusterException, ValueError) as error:
+    except ValueError as error:
+        # The text of the client's error may hold a part of the password, which the client took for a port.
+        raise RedisProblem(
+            f"Redis at {where} can't be used: redis.url must begin with redis://, "
+            f"rediss://, unix:// or cluster://; correct"
+            " it (in a password, write / as %2F, ? as %3F, # as %23 and @ as %40), or leave it empty"
+        ) from error
+    except (redis.RedisError, RedisClusterException) as error:
         reason = " ".join(str(error).split())
         raise RedisProblem(
-            f"Redis at {where} can't be used: {reason}; start it, correct redis.url, or leave redis.url empty"
+            f"Redis at {where} can't be used: {reason}; start it, correct redis.url, "
+            f"or leave redis.url empty to use the private Redis"
         ) from error
 
 
 def _warnings(info: Any, where: str) -> list[str]:
-    """`info` as INFO says it."""
+    """Return the warnings that follow from the answer to INFO."""
     found = []
     if not info.get("aof_enabled"):
-        found.append(f"Redis at {where} has appendonly no: a restart would lose the frontier; set appendonly yes")
+        found.append(f"Redis at {where} has appendonly = no: a restart would lose the frontier; set appendonly to yes")
     policy = info.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
-        found.append(f"Redis at {where} has maxmemory-policy {policy}: it may drop queued URLs; set noeviction")
+        found.append(
+            f"Redis at {where} has maxmemory-policy = {policy}: Redis may drop "
+            f"queued URLs; set maxmemory-policy to noeviction"
+        )
     return found

@@ -1,4 +1,4 @@
-"""What is done with the decisions on a page's links: a cap on how many are taken, and a note of those that are not."""
+"""This module limits the links of a page and collects the rejected links for Redis."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from archive.jsontext import compact_json
-from frontier.scope import Accepted, Decision, Rejected
+from archive.json_text import compact_json
+from frontier.scope import Accepted, Rejected, ScopeDecision
 
 _NOTED_LINKS: Final = 1000
 _SHOWN_URL: Final = 2000
 
 
-def at_most(decisions: Sequence[Decision], most: int) -> list[Decision]:
-    """The decisions, with what was accepted beyond the first `most` rejected as `too-many-links`."""
-    accepted, kept = 0, list[Decision]()
+def limited(decisions: Sequence[ScopeDecision], most: int) -> list[ScopeDecision]:
+    """Return the decisions. Candidates beyond the first `most` accepted ones are rejected as `too-many-links`."""
+    accepted, kept = 0, list[ScopeDecision]()
     for decision in decisions:
         accepted += isinstance(decision, Accepted)
         too_many = isinstance(decision, Accepted) and accepted > most
@@ -23,16 +23,26 @@ def at_most(decisions: Sequence[Decision], most: int) -> list[Decision]:
     return kept
 
 
-def noted(decisions: Sequence[Decision]) -> list[str | int]:
-    """Arguments of reject.lua: how many were rejected for each reason, and the links; empty when none were.
+def rejection_arguments(decisions: Sequence[ScopeDecision]) -> list[str | int]:
+    """Return the arguments of reject.lua: the count for each reason, and the links. Empty when nothing was rejected.
 
-    Links seen already are counted only: they are most of a site's links and tell nothing.
+    Links that were seen before are only counted, since they are most of a site's links.
     """
     rejected = [decision for decision in decisions if isinstance(decision, Rejected)]
     reasons = Counter(decision.reason for decision in rejected)
     links = [_line(decision) for decision in rejected if decision.reason != "seen"]
     counts = [text for reason, count in reasons.items() for text in (reason, count)]
     return [len(reasons), *counts, *links[:_NOTED_LINKS]] if reasons else []
+
+
+def rejected_seeds(decisions: Sequence[ScopeDecision]) -> dict[str, str]:
+    """Return reason, rule and URL of each seed that was rejected, or whose redirect was rejected."""
+    rejected = [decision for decision in decisions if isinstance(decision, Rejected) and decision.reason != "seen"]
+    return {
+        decision.candidate.source: f"{decision.reason}\n{decision.rule}\n{decision.candidate.url[:_SHOWN_URL]}"
+        for decision in rejected
+        if decision.candidate.is_seed and decision.candidate.source
+    }
 
 
 def _line(decision: Rejected) -> str:

@@ -1,26 +1,31 @@
-"""What a job's frontier tells of itself: progress in constant time, and reports as streams."""
+"""The frontier reports the progress of a job in constant time, and its URLs, seeds and hosts as streams."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import batched
+from heapq import nlargest
+from itertools import batched, chain, islice
 from typing import Any, Final, Literal, get_args
 
-from frontier.lease import Progress
-from frontier.record import unpack
+from frontier.lease import JobProgress, Wait, WaitKind
+from frontier.packing import unpack
 from frontier.scope import Candidate
 from frontier.store import Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
 
 _SCAN: Final = 500
+_NAMED_WAITS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class UrlReport:
-    """A URL that is not done. `code` is 0 while it has not ended; `candidate` is None if its record is damaged."""
+    """The report describes a URL that is not done.
+
+    `code` is 0 until the URL has ended. `candidate` is None when its record is damaged.
+    """
 
     state: UrlState
     candidate: Candidate | None
@@ -29,30 +34,51 @@ class UrlReport:
 
 @dataclass(frozen=True, slots=True)
 class SeedReport:
-    """What became of a seed, as in Heritrix's seeds report."""
+    """The report has the state of a seed, as in Heritrix's seeds report."""
 
     url: str
     state: str
-    """queued, done, failed, excluded or again; queued and again are still to be visited."""
+    """queued, done, failed, excluded or again. A seed that is queued or again will be visited."""
     code: int
     redirect: str | None
 
 
 @dataclass(frozen=True, slots=True)
+class RejectedSeed:
+    """A seed, or the target of its redirect, was rejected by the rule."""
+
+    url: str
+    reason: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class HostReport:
-    """What was visited of a host, and what is left."""
+    """The report counts the visited and the queued URLs of a host."""
 
     host: str
     pages: int
     bytes: int
     queued: int
     aside: str | None
-    """Why the host was set aside; then `queued` URLs count as excluded."""
+    """The reason why the host was set aside. Its queued URLs then count as excluded."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostQueue:
+    """The object says how many URLs of a host are queued, and when the next one may be visited."""
+
+    host: str
+    queued: int
+    due_seconds: float
+    """0 when the host can be visited now, or when only the end of a visit or of a block decides."""
+    aside: str = ""
+    """Why the host was set aside; empty when it was not."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedLink:
-    """A link that was not taken in, and the rule that decided."""
+    """A link was rejected for this reason, by this rule."""
 
     url: str
     via: str | None
@@ -61,16 +87,17 @@ class RejectedLink:
 
 
 class Reports:
-    """Reports of one job."""
+    """The reports of one job."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def progress(self) -> Progress:
-        """Where the job stands, read at one moment; its cost does not depend on the job's size."""
-        flat, leased, hosts, waiting, due_ms, paused, stopped = self._store.run("progress")
+    def progress(self) -> JobProgress:
+        """Return the progress of the job at one moment. The cost does not depend on the size of the job."""
+        answer = self._store.run("progress", _NAMED_WAITS)
+        flat, leased, hosts, waiting, due_ms, paused, stopped, waiting_hosts, resting_urls, paused_ms, added = answer
         counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
-        return Progress(
+        return JobProgress(
             **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "bytes", "retries")},
             swept=counts.get("swept", 0),
             leased=leased,
@@ -81,37 +108,90 @@ class Reports:
             rejected={name[2:]: value for name, value in counts.items() if name.startswith("r:")},
             paused=paused.decode() if paused else None,
             stopped=stopped.decode() if stopped else None,
+            pages=counts.get("pages", 0),
+            fetched_along=counts.get("along", 0),
+            paused_seconds=paused_ms / 1000 if paused else None,
+            added=added,
+            waits=tuple(self._waits(waiting_hosts, resting_urls)),
         )
 
     def urls(self, state: UrlState) -> Iterator[UrlReport]:
-        """URLs in this state, as a stream; while workers are busy, some may be missed or told twice.
+        """Yield the URLs in this state, as a stream. While workers are busy, a URL may be missing or come twice.
 
-        URLs that are done are not kept here: the crawl.log has them, and `seeds` those of the seeds.
+        Redis does not keep URLs that are done. They are in crawl.log, and seeds also in `seeds`.
         """
         if state not in get_args(UrlState.__value__):
-            raise ValueError(f"no report of URLs in state {state!r}; there are queued, leased, failed and excluded")
+            raise ValueError(f"state = {state!r} has no report; choose queued, leased, failed or excluded")
         yield from self._ended(state)
         yield from self._open(state)
 
     def seeds(self) -> Iterator[SeedReport]:
-        """The state of each seed, as a stream."""
+        """Yield the state of each seed, as a stream."""
         for _, line in self._scan("seeds"):
             state, code, redirect, url = line.decode("utf-8", "replace").split("\n", 3)
             yield SeedReport(url, state, int(code), redirect or None)
 
+    def rejected_seeds(self) -> dict[str, RejectedSeed]:
+        """Return the seeds that were rejected, or whose redirects were, by the URL of the seed."""
+        found = {}
+        for seed, line in self._scan("astray"):
+            reason, rule, url = line.decode("utf-8", "replace").split("\n", 2)
+            found[seed.decode("utf-8", "replace")] = RejectedSeed(url, reason, rule)
+        return found
+
     def hosts(self) -> Iterator[HostReport]:
-        """Every host with a visit that ended well, or set aside, as a stream."""
+        """Yield every host that has successful visits or queued URLs, or was set aside, as a stream."""
         store = self._store
         for host, pages in self._scan("pages"):
             yield self._host(host, int(pages))
-        for host, _ in self._scan("aside"):
-            with store.guarded():
-                visited = store.client.hexists(store.key("pages"), host)
-            if not visited:
-                yield self._host(host, 0)
+        reported = set[bytes]()
+        with store.guarded():
+            waiting = chain(store.client.zscan_iter(store.key("ready"), count=_SCAN))
+            beyond = ((host, 0) for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN))
+            for host, _ in chain(waiting, beyond, self._scan("aside")):
+                if host not in reported and not store.client.hexists(store.key("pages"), host):
+                    reported.add(host)
+                    yield self._host(host, 0)
+
+    def waiting_hosts(self) -> Iterator[str]:
+        """Yield the hosts that have queued URLs and are not set aside, as a stream."""
+        store = self._store
+        with store.guarded():
+            for host, _ in store.client.zscan_iter(store.key("ready"), count=_SCAN):
+                yield host.decode("utf-8", "replace")
+            for host in store.client.sscan_iter(store.key("beyond"), count=_SCAN):
+                yield host.decode("utf-8", "replace")
+
+    def longest_queues(self, most: int, *, looked_at: int = 5_000) -> list[HostQueue]:
+        """Return the hosts with the longest queues, longest first; of many hosts, the first `looked_at` are compared.
+
+        The cost does not depend on the size of the job.
+        """
+        store = self._store
+        with store.guarded():
+            seconds, micros = store.client.time()
+            now = seconds * 1000 + micros // 1000
+            ready = [(host, due, "") for host, due in islice(store.client.zscan_iter(store.key("ready")), looked_at)]
+            aside = islice(store.client.hscan_iter(store.key("aside")), looked_at)
+            found = [*ready, *((host, now, why.decode("utf-8", "replace")) for host, why in aside)]
+            queues = []
+            for chunk in batched(found, _SCAN):
+                pipeline = store.client.pipeline(transaction=False)
+                for host, _, _ in chunk:
+                    pipeline.zcard(store.key(f"q:{host.decode('utf-8', 'replace')}"))
+                for (host, due, why), count in zip(chunk, pipeline.execute(), strict=True):
+                    name = host.decode("utf-8", "replace")
+                    queues.append(HostQueue(name, int(count), max(due - now, 0) / 1000, why))
+        return nlargest(most, queues, key=lambda queue: (queue.queued, queue.host))
+
+    def limit_of_seconds(self) -> float | None:
+        """Return the limit of time that is in force now; None when there is none."""
+        with self._store.guarded():
+            found = self._store.client.hget(self._store.key("state"), "seconds")
+        return float(found) if found is not None else None
 
     def rejected(self) -> Iterator[RejectedLink]:
-        """The last rejected links, newest first. Links seen already are counted only."""
+        """Yield the latest rejected links, newest first. Links that were seen before are only counted."""
         with self._store.guarded():
             lines = self._store.client.lrange(self._store.key("rejected"), 0, -1)
         for line in lines:
@@ -146,6 +226,25 @@ class Reports:
             queued = int(store.client.zcard(store.key(f"q:{name}")))
             aside = store.client.hget(store.key("aside"), host)
         return HostReport(name, pages, fetched, queued, aside.decode() if aside else None)
+
+    def _waits(self, hosts: Sequence[Any], urls: Sequence[Any]) -> Iterator[Wait]:
+        """Yield the waiting hosts and the resting URLs in the answer of progress.lua."""
+        for host, due_ms, visits, job, failures, code, block_ms in batched(hosts, 7):
+            name, holder = host.decode("utf-8", "replace"), job.decode("utf-8", "replace")
+            if block_ms > due_ms:
+                yield Wait(name, WaitKind.BLOCKED, block_ms / 1000)
+            elif visits and holder != self._store.job:
+                yield Wait(name, WaitKind.HELD, job=holder)
+            elif visits:
+                yield Wait(name, WaitKind.VISITED)
+            elif failures:
+                yield Wait(name, WaitKind.RETRY, due_ms / 1000, code=code)
+            else:
+                yield Wait(name, WaitKind.DELAY, due_ms / 1000)
+        for record, due_ms, _ in batched(urls, 3):
+            candidate = unpack(record)
+            if candidate is not None:
+                yield Wait(candidate.url, WaitKind.RETRY, due_ms / 1000)
 
     def _aside(self) -> set[bytes]:
         with self._store.guarded():

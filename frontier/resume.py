@@ -1,7 +1,7 @@
-"""What a job asked for again may change while it is unfinished. Pure.
+"""An unfinished job may be started again with a changed definition. This module checks the change. Pure.
 
-Limits may be raised, seeds added, politeness and the visitor changed; what decides which URLs are in scope must stay,
-since what was rejected so far would not come back.
+Limits may be raised, and seeds added. Politeness and the visitor may change. The keys that decide the scope must stay
+the same: URLs that were rejected before are not looked at again.
 """
 
 from __future__ import annotations
@@ -26,17 +26,22 @@ _FIXED: Final = (
 
 
 def resumed(stored: Job, asked: Job) -> Job:
-    """The job to go on with: `asked`, as old as `stored`, with all seeds. Raises JobError naming the difference."""
+    """Return the job that goes on: `asked`, with the seeds of both jobs and the creation time of `stored`.
+
+    Raises JobError, which names the difference that is not allowed.
+    """
     problem = _difference(stored, asked)
     if problem:
-        raise JobError(f"job {asked.name} is unfinished and {problem}; resume it as it was, or take another job name")
+        raise JobError(
+            f"job {asked.name} is unfinished and {problem}; start it with the old value, or choose another job name"
+        )
     seeds = tuple(dict.fromkeys((*stored.seeds, *asked.seeds)))
     return asked.model_copy(update={"seeds": seeds, "created": stored.created})
 
 
 def _difference(stored: Job, asked: Job) -> str | None:
     if stored.collection != asked.collection:
-        return f"goes into collection {stored.collection}, not {asked.collection}"
+        return f"has collection = {stored.collection!r}, not {asked.collection!r}"
     for name in _FIXED:
         old, new = getattr(stored.profile, name), getattr(asked.profile, name)
         if old != new:

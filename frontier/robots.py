@@ -1,4 +1,4 @@
-"""What a site's robots.txt allows us (RFC 9309). Pure: the worker fetches it, through the proxy like all else.
+"""A site's robots.txt says what it allows (RFC 9309). Pure: the worker fetches it, through the proxy like all else.
 
 | answer | RFC 9309 | outcome |
 |---|---|---|
@@ -18,27 +18,32 @@ from urllib.parse import urljoin
 from protego import Protego
 
 MAX_BYTES: Final = 500 * 1024
-"""How much of a robots.txt is read; RFC 9309 section 2.5 asks for no less."""
-UNREACHABLE_SECONDS: Final = 600.0
-"""How long an unreachable robots.txt closes its site before it is asked for again."""
+"""The largest part of a robots.txt that is read. RFC 9309 section 2.5 asks for at least as much."""
+UNREACHABLE_SECONDS: Final = 20.0
+"""Seconds until robots.txt is fetched again after a server error.
+
+This is shorter than the pause before a retry (`frontier.retry_seconds`), so that each retry fetches it again.
+"""
+UNANSWERED_SECONDS: Final = 2.0
+"""The same after no answer. Its retries may come sooner (`frontier.dns_retry_seconds`)."""
 MAX_REDIRECTS: Final = 5
-"""How many redirects to follow from /robots.txt (RFC 9309 section 2.3.1.2); then call it a 404."""
+"""Largest number of redirects from /robots.txt (RFC 9309 section 2.3.1.2). After more, the answer counts as a 404."""
 LONGEST_CRAWL_DELAY: Final = 86_400.0
 _MAX_SITEMAPS: Final = 1000
 
-type Verdict = Literal["rules", "open", "unreachable"]
+type RobotsVerdict = Literal["rules", "open", "unreachable"]
 
 _COMPATIBLE: Final = re.compile(r"compatible;\s*([A-Za-z][A-Za-z_-]*)", re.IGNORECASE)
 _PRODUCT: Final = re.compile(r"[A-Za-z][A-Za-z_-]*")
 
 
 def robots_url(url: str) -> str:
-    """Where the robots.txt that governs a canonical URL lies: each scheme, host and port has its own."""
+    """Return the URL of the robots.txt of a canonical URL. Each scheme, host and port has its own."""
     return urljoin(url, "/robots.txt")
 
 
 def product_token(user_agent: str) -> str:
-    """The name by which robots.txt knows a User-Agent: the one after `compatible;`, else the first."""
+    """Return the name of a User-Agent in robots.txt: the product after `compatible;`, else the first product."""
     named = _COMPATIBLE.search(user_agent)
     first = _PRODUCT.search(user_agent)
     return named[1] if named else first[0] if first else "*"
@@ -46,37 +51,41 @@ def product_token(user_agent: str) -> str:
 
 @dataclass(frozen=True)
 class Robots:
-    """A robots.txt as it was answered: the HTTP status (or a negative code), and the body's first 500 KiB."""
+    """The object has an answer to /robots.txt: the status (or a negative code) and the first 500 KiB of the body."""
 
     status: int
     body: bytes = b""
 
     @property
-    def verdict(self) -> Verdict:
-        """`rules`: its text decides; `open`: everything goes; `unreachable`: nothing goes for a while."""
+    def verdict(self) -> RobotsVerdict:
+        """Return `rules` when the text decides, `open` when all is allowed, `unreachable` when nothing is allowed for a
+        while.
+        """
         if 200 <= self.status < 300:
             return "rules"
         return "open" if 300 <= self.status < 500 and self.status != 429 else "unreachable"
 
     def allows(self, url: str, agent: str) -> bool:
-        """Whether this agent (a User-Agent or its product token) may fetch a URL of the site."""
+        """Return whether this agent (a User-Agent or its product token) may fetch a URL of the site."""
         if self.verdict != "rules":
             return self.verdict == "open"
         return self._rules.can_fetch(url, product_token(agent))
 
     def crawl_delay(self, agent: str) -> float | None:
-        """Seconds between visits that the site asks of this agent, at most a day; None when it does not say."""
+        """Return the seconds between visits that the site asks of this agent, at most a day, or None."""
         asked = self._rules.crawl_delay(product_token(agent)) if self.verdict == "rules" else None
         return None if asked is None else min(asked, LONGEST_CRAWL_DELAY)
 
     def sitemaps(self, url: str) -> tuple[str, ...]:
-        """Absolute URLs of the sitemaps it lists, the first thousand; `url` is where the robots.txt was."""
+        """Return the absolute URLs of the first thousand sitemaps. `url` is the URL of the robots.txt."""
         found = list(self._rules.sitemaps)[:_MAX_SITEMAPS] if self.verdict == "rules" else []
         return tuple(dict.fromkeys(urljoin(url, link) for link in found))
 
     def believed_seconds(self, robots_seconds: float) -> float:
-        """How long this answer holds; `robots_seconds` is the setting for answers that say something."""
-        return min(UNREACHABLE_SECONDS, robots_seconds) if self.verdict == "unreachable" else robots_seconds
+        """Return the seconds for which this answer is valid. `robots_seconds` is the setting for usual answers."""
+        if self.verdict != "unreachable":
+            return robots_seconds
+        return min(UNREACHABLE_SECONDS if self.status > 0 else UNANSWERED_SECONDS, robots_seconds)
 
     @cached_property
     def _rules(self) -> Protego:
@@ -84,7 +93,7 @@ class Robots:
 
 
 def _text(body: bytes) -> str:
-    """The lines that are whole within the limit, as UTF-8 without byte order mark or NULs."""
+    """Return the whole lines within the size limit as UTF-8, without byte order mark and NULs."""
     if len(body) > MAX_BYTES:
         kept = body[:MAX_BYTES]
         body = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]

@@ -1,4 +1,4 @@
-"""Robots.txt files of a job: in Redis for all workers, and the latest ones parsed at hand."""
+"""Redis stores the robots.txt files of a job for all workers. This module keeps the latest ones parsed."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Final
 from frontier.robots import MAX_BYTES, Robots, robots_url
 from frontier.store import Store
 
-_AT_HAND: Final = 1000
+_MOST_PARSED: Final = 1000
 
 
-class RobotsShelf:
-    """Where robots.txt files are kept as long as they are believed. Safe to share between threads."""
+class RobotsStore:
+    """The store has the valid robots.txt files of a job. It is safe to share between threads."""
 
     def __init__(self, store: Store, robots_seconds: float) -> None:
         self._store = store
         self._robots_seconds = robots_seconds
-        self._at_hand: OrderedDict[str, tuple[float, Robots]] = OrderedDict()
+        self._parsed: OrderedDict[str, tuple[float, Robots]] = OrderedDict()
         self._lock = Lock()
 
     def get(self, url: str) -> Robots | None:
-        """What governs a canonical URL; None when its robots.txt must be fetched first."""
+        """Return the robots.txt of a canonical URL; None when it must be fetched."""
         name = robots_url(url)
         with self._lock:
-            until, robots = self._at_hand.get(name, (0.0, None))
+            until, robots = self._parsed.get(name, (0.0, None))
         if robots is not None and time.monotonic() < until:
             return robots
         found = self._store.run("robots", name)
@@ -37,7 +37,7 @@ class RobotsShelf:
         return self._keep(name, Robots(status, zlib.decompress(packed)), left_ms / 1000)
 
     def put(self, url: str, status: int, body: bytes = b"") -> Robots:
-        """Keep the robots.txt that governs `url`, as it was answered; returns what it means."""
+        """Store the answer to the robots.txt of `url`, and return its rules."""
         name = robots_url(url)
         robots = Robots(status, body[: MAX_BYTES + 1])
         seconds = robots.believed_seconds(self._robots_seconds)
@@ -46,8 +46,8 @@ class RobotsShelf:
 
     def _keep(self, name: str, robots: Robots, seconds: float) -> Robots:
         with self._lock:
-            self._at_hand[name] = (time.monotonic() + seconds, robots)
-            self._at_hand.move_to_end(name)
-            if len(self._at_hand) > _AT_HAND:
-                self._at_hand.popitem(last=False)
+            self._parsed[name] = (time.monotonic() + seconds, robots)
+            self._parsed.move_to_end(name)
+            if len(self._parsed) > _MOST_PARSED:
+                self._parsed.popitem(last=False)
         return robots

@@ -1,19 +1,20 @@
-"""In or out, and the reason as a word. Pure.
+"""The scope decides whether a URL is in or out, and names the reason in one word. Pure.
 
-The scope of a job is a set of SURT prefixes made from its seeds (`archive.url.key`, which has no scheme, so http and
-https are one), in which a leading `www.` counts for nothing:
+The scope of a job is a set of SURT prefixes of its seeds (`archive.url.key`, which has no scheme, so that http and
+https are the same). A leading `www.` is ignored:
 
-| scope | prefix of the seed http://www.example.org/a/b.html | takes in |
+| scope | prefix of the seed http://www.example.org/a/b.html | URLs in scope |
 |---|---|---|
-| page | `org,example)/a/b.html` | the very URL |
-| prefix | `org,example)/a/` | everything below the seed's folder |
+| page | `org,example)/a/b.html` | the seed |
+| prefix | `org,example)/a/` | all URLs below the seed's folder |
 | host | `org,example)` | the host on its port |
 | domain | `org,example` | all hosts of the registered domain (public suffix list), on any port |
-| any | | everything |
+| any | | all URLs |
 """
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -21,20 +22,26 @@ from enum import IntEnum
 from functools import cache
 from typing import Final
 
+import regex
 from publicsuffixlist import PublicSuffixList
 
 from archive.url import UrlError, canonical, key
 from frontier.job import Job, Profile, ScopeKind
 
+logger = logging.getLogger(__name__)
+
 LINK_HOPS: Final = "LMS"
-"""Hops that lead to another page (link, sitemap entry, form); only these count as depth."""
+"""Hops to another page (link, sitemap entry, form). Only these count as depth."""
 _WWW: Final = re.compile(r"^([^,:)]+(?:,[^,:)]+)+),www\d*(?=[:)])")
 _SCHEME: Final = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _LONGEST_CYCLE: Final = 6
+_SEARCH_SECONDS: Final = 0.1
+"""An operator's pattern that takes longer on one URL counts as not found in that URL."""
+_PARTS: Final = "EXP"
 
 
 class Priority(IntEnum):
-    """Bands of a host's queue, first to last. One claim in five skips to a lower band."""
+    """The queue of a host has these priorities, first to last. Every fifth claim takes a URL of the next priority."""
 
     SYSTEM = 0
     HIGH = 1
@@ -43,9 +50,9 @@ class Priority(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A URL that might be visited, and how it was found.
+    """A candidate is a URL that may be visited, with its origin.
 
-    `hop_path` has one of Heritrix's letters for each step from the seed, this one included; `source` is the seed.
+    `hop_path` has one of Heritrix's letters for each step from the seed to this URL. `source` is the seed.
     """
 
     url: str
@@ -53,17 +60,17 @@ class Candidate:
     via: str | None = None
     source: str | None = None
     depth: int = 0
-    """Links followed from the seed; embeds and redirects do not count."""
+    """Number of links from the seed, without embeds and redirects."""
     is_seed: bool = False
-    """A seed, or where a seed redirects to: in scope whatever the rules say, and it widens the scope."""
+    """Whether the URL is a seed or the redirect of a seed. It is in scope in any case, and widens the scope."""
     priority: Priority = Priority.STANDARD
     force: bool = False
-    """Visit it though it was seen already; it must still be in scope."""
+    """Whether the URL is visited again after it was seen. It must still be in scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A candidate that is in scope, its URL in canonical form, and the rule that took it in."""
+    """A candidate is in scope. Its URL is canonical, and `rule` accepted it."""
 
     candidate: Candidate
     rule: str
@@ -71,41 +78,50 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A candidate that is not visited: the reason in a word, and the rule that decided."""
+    """A candidate is rejected for a reason of one word. `rule` rejected it."""
 
     candidate: Candidate
     reason: str
     rule: str = ""
 
 
-type Decision = Accepted | Rejected
+type ScopeDecision = Accepted | Rejected
 
 
 class Scope:
-    """What one job takes in. Seeds that turn up later, where seeds redirect to, widen it."""
+    """The scope decides about the candidates of one job. Redirects of seeds widen the scope."""
 
     def __init__(self, job: Job) -> None:
         self._profile = job.profile
         self._prefixes: dict[str, frozenset[str]] = {}
         self._include = [re.compile(pattern) for pattern in job.profile.include]
         self._exclude = [re.compile(pattern) for pattern in job.profile.exclude]
+        self._rejects: tuple[regex.Pattern[str], ...] = ()
         self.widen(seed.url for seed in job.seeds)
 
     def widen(self, seeds: Iterable[str]) -> None:
-        """Take in what these further seeds span."""
+        """Widen the scope by these seeds."""
         further: dict[str, set[str]] = {}
         for url in seeds:
             prefix = surt_prefix(url, self._profile.scope)
             further.setdefault(_authority(prefix), set()).add(prefix)
-        # Replaced and not changed, as other threads may be reading.
+        # The dict is replaced and not changed, since other threads may read it.
         self._prefixes = self._prefixes | {
             name: self._prefixes.get(name, frozenset()) | more for name, more in further.items()
         }
 
-    def decide(self, candidate: Candidate) -> Decision:
-        """In or out. The first of these cases that applies decides:
+    def narrow(self, patterns: Iterable[str]) -> None:
+        """Take out the URLs in which one of these further patterns is found, seeds among them."""
+        self._rejects += tuple(regex.compile(pattern) for pattern in patterns)
 
-        no URL (`scheme`, `no-url`), `too-long`, a pattern that excludes (`excluded`), a trap (`deep-path`,
+    def rejecting(self, url: str) -> str | None:
+        """Return the pattern of an operator that is found in a canonical URL; None when there is none."""
+        return next((pattern.pattern for pattern in self._rejects if _is_found(pattern, url)), None)
+
+    def decide(self, candidate: Candidate) -> ScopeDecision:
+        """Decide whether a candidate is in or out. The first of these cases that applies decides.
+
+        No URL (`scheme`, `no-url`), `too-long`, a pattern that excludes (`excluded`), a trap (`deep-path`,
         `repeating-path`); then a seed is in; too many links from the seed (`hops`) is out; within the seeds'
         prefixes or matched by a pattern that includes is in; an embed or redirect of something in scope is in;
         all else is out (`scope`).
@@ -118,7 +134,7 @@ class Scope:
         return self._trapped(candidate) or self._placed(candidate)
 
     def covers(self, url: str) -> str | None:
-        """The SURT prefix of a seed, or the pattern, that takes in a canonical URL; None when nothing does."""
+        """Return the SURT prefix or the pattern that has a canonical URL in scope; None when there is none."""
         if self._profile.scope == "any":
             return "any"
         prefix = self._prefix_of(url)
@@ -133,6 +149,8 @@ class Scope:
         for pattern in self._exclude:
             if pattern.search(url):
                 return Rejected(candidate, "excluded", f"exclude {pattern.pattern}")
+        if (found := self.rejecting(url)) is not None:
+            return Rejected(candidate, "excluded", f"reject {found}")
         segments = path_segments(url)
         if len(segments) > profile.max_path_segments:
             return Rejected(candidate, "deep-path", f"max_path_segments {profile.max_path_segments}")
@@ -140,7 +158,7 @@ class Scope:
             return Rejected(candidate, "repeating-path", f"max_path_repeats {profile.max_path_repeats}")
         return None
 
-    def _placed(self, candidate: Candidate) -> Decision:
+    def _placed(self, candidate: Candidate) -> ScopeDecision:
         profile = self._profile
         if candidate.is_seed:
             return Accepted(candidate, "seed")
@@ -167,8 +185,16 @@ class Scope:
                 return next((prefix for prefix in below if surt.startswith(prefix)), None)
 
 
+def _is_found(pattern: regex.Pattern[str], url: str) -> bool:
+    try:
+        return pattern.search(url, timeout=_SEARCH_SECONDS) is not None
+    except TimeoutError:
+        logger.warning("the pattern %s takes too long on %s; it counts as not found there", pattern.pattern, url)
+        return False
+
+
 def surt_prefix(url: str, kind: ScopeKind) -> str:
-    """The SURT prefix that a seed spans in a scope of this kind."""
+    """Return the SURT prefix of a seed in a scope of this kind."""
     surt = coerced(url)
     authority = _authority(surt)
     match kind:
@@ -183,14 +209,15 @@ def surt_prefix(url: str, kind: ScopeKind) -> str:
 
 
 def coerced(url: str) -> str:
-    """The key of a canonical URL without a leading `www.`: http and https, www and bare are one."""
+    """Return the key of a canonical URL without a leading `www.`."""
     return _WWW.sub(r"\1", key(url))
 
 
 def is_transclusion(hop_path: str, profile: Profile) -> bool:
-    """Whether the steps since the last link are embeds, guesses and redirects only, at least one and not too many.
+    """Return whether the URL is embedded in a page within the limits of the profile.
 
-    Without this, a page would be kept without its style sheets and images from elsewhere (Heritrix's rule).
+    The steps since the last link must be embeds, guesses and redirects, at least one and not too many. Without this
+    rule, which is Heritrix's, a page would lack style sheets and images of other hosts.
     """
     tail = re.split(f"[{LINK_HOPS}]", hop_path)[-1]
     counts = {hop: tail.count(hop) for hop in "EXR"}
@@ -202,14 +229,24 @@ def is_transclusion(hop_path: str, profile: Profile) -> bool:
     )
 
 
+def is_embedded(hop_path: str) -> bool:
+    """Return whether the URL is a part of a page: an embed or a guess follows the last link."""
+    for hop in reversed(hop_path):
+        if hop in LINK_HOPS:
+            return False
+        if hop in _PARTS:
+            return True
+    return False
+
+
 def path_segments(url: str) -> list[str]:
-    """The path's segments, the empty one after a last slash left out."""
+    """Return the segments of the path, without the empty one after a last slash."""
     path = url.partition("?")[0].partition("://")[2].partition("/")[2]
     return path.removesuffix("/").split("/") if path else []
 
 
 def repeats(segments: list[str]) -> int:
-    """How many times in a row the same run of up to six segments occurs: 3 for /a/b/a/b/a/b/c."""
+    """Return how often the same run of up to six segments is repeated: 3 for /a/b/a/b/a/b/c."""
     most = 1
     for cycle in range(1, min(_LONGEST_CYCLE, len(segments) // 2) + 1):
         same = 0
@@ -229,7 +266,7 @@ def _no_url(text: str) -> str:
 
 
 def _authority(surt: str) -> str:
-    """`org,example:8080)` of a SURT; a bare domain prefix is its own."""
+    """Return the authority of a SURT, such as `org,example:8080)`, or the SURT of a domain unchanged."""
     end = surt.find(")")
     return surt[: end + 1] if end >= 0 else surt
 
@@ -241,7 +278,7 @@ def _without_port(authority: str) -> str:
 
 
 def _parents(authority: str) -> list[str]:
-    """`org,example,a` and everything above it: `org,example`, `org`."""
+    """Return `org,example,a` and everything above it: `org,example`, `org`."""
     labels = _without_port(authority).split(",")
     return [",".join(labels[:count]) for count in range(len(labels), 0, -1)]
 
@@ -252,7 +289,9 @@ def _suffixes() -> PublicSuffixList:
 
 
 def _registered(name: str) -> str:
-    """The registered domain, labels turned round; an address, or a name without one, stands for itself."""
+    """Return the registered domain with reversed labels. An address, or a name without a registered domain, is
+    unchanged.
+    """
     if "," not in name:
         return name
     found: str | None = _suffixes().privatesuffix(".".join(reversed(name.split(","))))

@@ -1,36 +1,43 @@
-"""A job's keys in Redis, and how its scripts are run.
+"""The store names a job's keys in Redis, and runs its scripts.
 
 All keys of one shard (setting `frontier.shard`) share a hash tag, so that every script keeps to one slot of a
 cluster. Politeness is by host, for all jobs of the shard together; everything else is by job.
 
-| key | type | what |
+| key | type | content |
 |---|---|---|
-| `gf:{SHARD}:@HOST` | hash | `d` due ms, `b` end of block ms, `n` visits going on, `f` failures in a row, `k` claims |
-| `gf:{SHARD}:JOB` | string | the job as JSON; while it exists, the job does |
-| `…:JOB:state` | hash | opened, opening, paused, stopped, the limits, time at work, length of `scope` |
+| `gf:{SHARD}:@HOST` | hash | `d` due ms, `b` end of the block ms, `n` current visits, `f` failures in a row, \
+`e` code of the last failure, `k` claims, `j` job with the last lease, `l` end of that lease, `s` time of the note |
+| `gf:{SHARD}:JOB` | string | the job as JSON; the job exists as long as this key |
+| `gf:{SHARD}:=jobs` | set | names of all jobs |
+| `…:JOB:state` | hash | opened, opening, finished, paused, held, stopped, limits, time worked, `scope` length, clock |
 | `…:JOB:count` | hash | queued, done, failed, excluded, bytes, …; `c:CODE` by status, `r:REASON` rejected |
-| `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by when to look at them next |
+| `…:JOB:ready` | zset | hosts that have queued URLs and are not set aside, by the time of the next check |
 | `…:JOB:q:HOST` | zset | URL ids by (priority, depth, sequence) |
-| `…:JOB:retry` | zset | ids that wait before they go back to their queue, by due ms |
-| `…:JOB:leases` | zset | ids that are leased, by expiry ms |
+| `…:JOB:retry` | zset | ids that rest before a retry, by due ms |
+| `…:JOB:leases` | zset | leased ids, by expiry ms |
 | `…:JOB:lease` | hash | id to token and worker; `c:WORKER`, `f:WORKER` its last claim and finish, for lost answers |
-| `…:JOB:u` | hash | of what is queued or leased: id to record (host, place, JSON), `t:ID` visits that did not end it |
-| `…:JOB:ended` | hash | id to ending, code, record: of what failed or was excluded |
-| `…:JOB:aside` | hash | hosts set aside, to the reason |
-| `…:JOB:pages` `…:hostbytes` | hash | visits that ended well, and bytes, by host |
-| `…:JOB:seen:NNNN` | sets | fingerprints of eight bytes, packed by Redis as integer sets |
-| `…:JOB:seeds` `…:scope` | hash, list | report of each seed; further seeds that redirects led to |
-| `…:JOB:robots` | hash | robots.txt URL to when, status and text |
+| `…:JOB:u` | hash | id to record (host, score, JSON), `t:ID` earlier visits, `l:ID` workers lost with the URL |
+| `…:JOB:ended` | hash | id of a failed or excluded URL to ending, code, record |
+| `…:JOB:aside` | hash | host that was set aside to the reason |
+| `…:JOB:beyond` | set | hosts with only documents in their queues, once the limit of pages is reached |
+| `…:JOB:astray` | hash | seed that was rejected, or whose redirect was, to reason, rule, URL |
+| `…:JOB:pages` `…:hostbytes` | hash | number of documents, and bytes, by host |
+| `…:JOB:seen:NNNN` | set | fingerprints of eight bytes, which Redis packs as integer sets |
+| `…:JOB:seeds` `…:scope` | hash, list | report of each seed; URLs to which seeds redirect, and \
+patterns that operators reject, each behind a `!` |
+| `…:JOB:added` | list | seeds that were added to the running job |
+| `…:JOB:view` | string | the progress view of the running command, as JSON |
+| `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 
-Times are milliseconds of Redis's own clock: those of the workers may differ.
+Times are milliseconds of the clock of Redis, since the clocks of the workers may differ.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from importlib.resources import files
 from itertools import batched
@@ -41,14 +48,15 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
-from archive.cluster_url import is_cluster, named_server
+from archive.settings.cluster_url import is_cluster, named_server
+from archive.settings.redacted import without_secrets
 from frontier.seen import BUCKETS
 
-type Argument = bytes | str | int | float
+type ScriptArgument = bytes | str | int | float
 
 _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
-    *("pages", "hostbytes", "seeds", "scope", "robots", "rejected"),
+    *("pages", "hostbytes", "seeds", "scope", "robots", "rejected", "beyond", "astray", "added", "view"),
 )
 _CHUNK: Final = 1000
 _TRIES: Final = 3
@@ -57,50 +65,46 @@ _LONGEST_PAUSE: Final = 0.5
 
 
 class FrontierUnavailable(Exception):
-    """Redis can't be reached, did not answer in time or refused; the message says which, in one line."""
+    """Redis can't be reached, did not answer in time or refused a command. The message gives the reason in one line."""
 
 
 class FrontierLost(Exception):
-    """Redis answers but knows nothing of the job: its data was lost or dropped. Never taken for a finished job."""
+    """Redis answers but has no such job: the job's data was lost or dropped. This is never taken for a finished job."""
 
 
-class Script(NamedTuple):
-    """A Lua script of this folder, the shared helpers in front of it."""
+class FrontierScript(NamedTuple):
+    """The script is a Lua script of the folder `lua`, with the shared helpers in front of it."""
 
     text: str
     sha1: str
 
 
 @cache
-def script(name: str) -> Script:
-    """The script in `name`.lua."""
-    folder = files("frontier")
+def script(name: str) -> FrontierScript:
+    """Return the script in `name`.lua."""
+    folder = files("frontier").joinpath("lua")
     text = "".join(folder.joinpath(f"{part}.lua").read_text("utf-8") for part in ("common", name))
-    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+    return FrontierScript(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
 class Store:
-    """The keys of one job, over a pool of connections. Safe to share between threads."""
+    """The store runs scripts on the keys of one job, over a pool of connections. Safe to share between threads."""
 
     def __init__(self, url: str, shard: str, job: str, *, timeout_seconds: float) -> None:
-        """Asks a cluster at once where its servers are, and nobody else anything. Raises FrontierUnavailable."""
+        """Connect to a cluster at once, and to another Redis at the first command. Raises FrontierUnavailable."""
         self.job = job
         self.root = f"gf:{{{shard}}}:{job}"
-        self._hosts = f"gf:{{{shard}}}:@"
-        self._address = url.rpartition("@")[2]
+        self._jobs = _jobs_key(shard)
+        self._address = without_secrets(url)
         with self.guarded():
             self.client = connect(url, timeout_seconds)
 
     def key(self, name: str) -> str:
-        """A key of the job."""
+        """Return a key of the job."""
         return f"{self.root}:{name}"
 
-    def host_key(self, host: str) -> str:
-        """The key of a host, shared by all jobs of the shard."""
-        return self._hosts + host
-
-    def run(self, name: str, *arguments: Argument) -> Any:
-        """The answer of one script: atomic, in one round trip. Raises FrontierUnavailable, and FrontierLost."""
+    def run(self, name: str, *arguments: ScriptArgument) -> Any:
+        """Return the answer of one script: atomic, in one round trip. Raises FrontierUnavailable, and FrontierLost."""
         lua = script(name)
         with self.guarded():
             try:
@@ -110,14 +114,14 @@ class Store:
                 answer = self._evalsha(lua, arguments)
         if answer == b"gone":
             raise FrontierLost(
-                f"job {self.job} is unknown to Redis at {self._address}: its frontier was lost or dropped; "
-                "open the job again to start it over"
+                f"Redis at {self._address} has no job {self.job}: the frontier was lost or dropped; "
+                "start the job again, and it begins anew"
             )
         return answer
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Turns errors of Redis into FrontierUnavailable."""
+        """Turn errors of Redis into FrontierUnavailable."""
         try:
             yield
         except (redis.RedisError, RedisClusterException) as error:
@@ -127,20 +131,37 @@ class Store:
     def drop(self) -> None:
         """Unlink all keys of the job."""
         with self.guarded():
-            hosts = [*self.client.zrange(self.key("ready"), 0, -1), *self.client.hkeys(self.key("aside"))]
+            hosts = {
+                *self.client.zrange(self.key("ready"), 0, -1),
+                *self.client.hkeys(self.key("aside")),
+                *self.client.smembers(self.key("beyond")),
+            }
             queues = (self.key(f"q:{host.decode()}") for host in hosts)
             seen = (self.key(f"seen:{bucket}") for bucket in range(BUCKETS))
             for chunk in batched((self.root, *map(self.key, _NAMES), *queues, *seen), _CHUNK):
                 self.client.unlink(*chunk)
+            self.client.srem(self._jobs, self.job)
 
-    def _evalsha(self, lua: Script, arguments: tuple[Argument, ...]) -> Any:
+    def _evalsha(self, lua: FrontierScript, arguments: tuple[ScriptArgument, ...]) -> Any:
         return self.client.execute_command("EVALSHA", lua.sha1, 1, self.root, *arguments)
 
 
-def connect(url: str, timeout_seconds: float) -> Any:
-    """A client of the Redis at `url`, which connects at the first command, or of a Redis Cluster, which does at once.
+def job_names(url: str, shard: str, *, timeout_seconds: float) -> list[str]:
+    """Return the jobs in the frontier, in order. Raises FrontierUnavailable."""
+    store = Store(url, shard, "", timeout_seconds=timeout_seconds)
+    with store.guarded(), closing(store.client):
+        return sorted(name.decode("utf-8", "replace") for name in store.client.smembers(_jobs_key(shard)))
 
-    Commands are sent again after a connection broke: every script that matters knows a repeated call.
+
+def _jobs_key(shard: str) -> str:
+    return f"gf:{{{shard}}}:=jobs"
+
+
+def connect(url: str, timeout_seconds: float) -> Any:
+    """Return a client of the Redis or Redis Cluster at `url`.
+
+    The client of a cluster connects at once, the other one at its first command. A command is sent again after a
+    connection broke: scripts for which this matters recognise a repeated call.
     """
     options: dict[str, Any] = {
         "protocol": 2,

@@ -1,8 +1,8 @@
-"""The interface for users' own addons: decide before a fetch, be told after a record is durable.
+"""Users' own addons implement this interface: they decide before a fetch, and are told after a record is durable.
 
 An addon is an object with `before_connect`, `after_keep` or both, usually of a class derived from `Addon`. The setting
 `proxy.addons` names it: a `.py` file whose `addon` it is, or an entry point of the group `ghostfleet.addons`.
-`docs/extending.md` has an example; `proxy.extensions` loads and runs them.
+`docs/how-to/extending.md` has an example; `proxy.scripting.user_addons` loads and runs them.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from archive.capture import Capture
-from proxy.spec import SessionSpec
+from proxy.sessions.spec import SessionSpec
 
 __all__ = ["Addon", "Asked", "Block", "Capture", "Decision", "Rewrite", "SessionSpec"]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that is about to be fetched, as its client sent it; what it said to the proxy itself is left out."""
+    """A request is about to be fetched, as its client sent it; what it said to the proxy itself is left out."""
 
     session_id: str
     """Of the control port; `default` for traffic without a session."""
@@ -30,7 +30,7 @@ class Asked:
     """Names in lower case, values as Latin-1 text, in the order they came."""
 
     def header(self, name: str) -> str | None:
-        """Value of the first header of that name, in any case."""
+        """Return value of the first header of that name, in any case."""
         wanted = name.lower()
         return next((value for found, value in self.headers if found == wanted), None)
 
@@ -62,7 +62,7 @@ type Decision = Block | Rewrite | None
 
 
 class Addon:
-    """What an addon may do; override what is needed. One object serves a whole process."""
+    """An addon may do this; override what is needed. One object serves a whole process."""
 
     name: str = ""
     """What logs, `/status` and refusals call it; empty is how it was named in `proxy.addons`."""
@@ -77,11 +77,12 @@ class Addon:
         return None
 
     def after_keep(self, capture: Capture) -> None:
-        """A record is durable, with its place. Called on a thread of the addons' own, one call at a time.
+        """Take notice that a record is durable, with its place. Called on a thread of the addons' own, one call at a
+        time.
 
         Every indexed record is told of: responses, revisits, resources, metadata. While more than 10,000 wait
         because addons are slow, further ones are not told of (counted as `addon_missed`); records never wait.
         """
 
     def close(self) -> None:
-        """The process ends; called on the same thread as `after_keep`, behind the last of them."""
+        """Close: the process ends. Called on the same thread as `after_keep`, behind the last of them."""

@@ -1,12 +1,12 @@
-"""Tables from hosts to something: `name`, `name:port`, `*.name` (all names below it) or `*` (every host). Pure."""
+"""A table maps hosts to values: `name`, `name:port`, `*.name` (all names below it) or `*` (every host). Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 
-class ByHost[T]:
-    """A table of the settings, asked by host and port; the most exact entry wins, with a port before without."""
+class HostTable[T]:
+    """A table of the settings is asked by host and port; the most exact entry wins, with a port before without."""
 
     def __init__(self, table: Mapping[str, T]) -> None:
         self._table = {name.lower(): value for name, value in table.items()}
@@ -15,7 +15,7 @@ class ByHost[T]:
         return bool(self._table)
 
     def find(self, host: str, port: int) -> T | None:
-        """The entry for a host (lower case, IPv6 in brackets); None when there is none."""
+        """Return the entry for a host (lower case, IPv6 in brackets); None when there is none."""
         if not self._table:
             return None
         labels = host.split(".")

@@ -1,8 +1,8 @@
-"""What log lines about one exchange have in common: its id (`admin.logformat` shows it). Pure."""
+"""Log lines about one exchange have its id in common (`admin.fleet.log_format` shows it). Pure."""
 
 from __future__ import annotations
 
 
 def about(exchange: str) -> dict[str, str]:
-    """The `extra` of a line about the exchange with that id; nothing for no id."""
+    """Return the `extra` of a line about the exchange with that id; nothing for no id."""
     return {"exchange": exchange} if exchange else {}

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from archive.dates import parse_date
-from archive.sections import NAME_PATTERN
+from archive.name_rules import NAME_PATTERN
 
 _NAME: Final = re.compile(NAME_PATTERN)
+LONGEST_PATH: Final = 1024
+LONGEST_PART: Final = 255
+"""Bytes of one name within a path, on the file systems of today."""
 
 
 class Refused(ValueError):
@@ -31,31 +34,47 @@ class Refused(ValueError):
 
     @property
     def extra(self) -> str:
-        """The `Warcprox-Meta` header line, if there is one."""
+        """Return the `Warcprox-Meta` header line, if there is one."""
         return meta_line(self.meta) if self.meta is not None else ""
 
 
 def meta_line(meta: Mapping[str, Any]) -> str:
-    """A `Warcprox-Meta` response header. JSON in ASCII: no value can break the line."""
+    """Return a `Warcprox-Meta` response header. JSON in ASCII: no value can break the line."""
     return f"Warcprox-Meta: {json.dumps(meta, separators=(',', ':'))}\r\n"
 
 
 def check_name(what: str, value: object) -> None:
-    """Raises Refused (400) unless the value may be part of a file name."""
+    """Raise Refused (400) unless the value may be part of a file name."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise Refused(400, f"{what} = {value!r} must be 1 to 64 of A-Z a-z 0-9 . _ - and begin with a letter or digit")
 
 
 def check_text(what: str, value: object) -> None:
-    """Raises Refused (400) unless the value is text that may stand in a record's header or a line of the log."""
+    """Raise Refused (400) unless the value is text that may stand in a record's header or a line of the log."""
     if not isinstance(value, str):
         raise Refused(400, f"{what} = {str(value)[:100]!r} must be a string")
     if not value.isprintable():
         raise Refused(400, f"{what} = {value[:100]!r} holds control characters")
 
 
+def check_length(what: str, value: str, longest: int) -> None:
+    """Raise Refused (400) for text of more than `longest` characters."""
+    if len(value) > longest:
+        raise Refused(400, f"{what} = {value[:100]!r} has {len(value)} characters; at most {longest} are taken")
+
+
+def check_folder(what: str, value: str) -> None:
+    """Raise Refused (400) unless the text is the full path of a folder, which leads nowhere else."""
+    check_length(what, value, LONGEST_PATH)
+    parts = value.split("/")
+    if not value.startswith("/") or ".." in parts or "." in parts:
+        raise Refused(400, f"{what} = {value[:100]!r} must be the full path of a folder, from / on and without . or ..")
+    if any(len(part.encode()) > LONGEST_PART for part in parts):
+        raise Refused(400, f"{what} = {value[:100]!r} has a name of more than {LONGEST_PART} bytes in it")
+
+
 def check_digits(what: str, value: str) -> None:
-    """Raises Refused (400) unless the value is a CDX date, cut short anywhere behind its year."""
+    """Raise Refused (400) unless the value is a CDX date, cut short anywhere behind its year."""
     try:
         parse_date(value if value.isascii() and value.isdigit() else "")
     except ValueError:
@@ -63,7 +82,7 @@ def check_digits(what: str, value: str) -> None:
 
 
 def check_seconds(what: str, value: object, *, longest: float) -> None:
-    """Raises Refused (400) unless the value is null or a number of seconds, at most `longest`."""
+    """Raise Refused (400) unless the value is null or a number of seconds, at most `longest`."""
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= longest:
@@ -71,7 +90,7 @@ def check_seconds(what: str, value: object, *, longest: float) -> None:
 
 
 def check_object(what: str, value: object) -> dict[str, Any]:
-    """The value as a JSON object, empty for null. Raises Refused (400)."""
+    """Return the value as a JSON object, empty for null. Raises Refused (400)."""
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -80,7 +99,7 @@ def check_object(what: str, value: object) -> dict[str, Any]:
 
 
 def check_list(what: str, value: object) -> list[Any]:
-    """The value as a JSON array, empty for null. Raises Refused (400)."""
+    """Return the value as a JSON array, empty for null. Raises Refused (400)."""
     if value is None:
         return []
     if not isinstance(value, list):

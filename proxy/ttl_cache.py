@@ -1,4 +1,4 @@
-"""Facts that are believed for a while: a table bounded in time and in size."""
+"""The cache keeps facts for a while. It is bounded in time and in size."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import time
 from collections.abc import Callable, Hashable
 
 
-class Remembered[K: Hashable, V]:
-    """At most `entries` facts, each for `seconds` after it was noted; when full, the one noted first goes."""
+class TtlCache[K: Hashable, V]:
+    """The cache keeps at most `entries` facts, each for `seconds` after it was noted; when full, the one noted first
+    goes.
+    """
 
     def __init__(self, seconds: float, entries: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = seconds
@@ -18,8 +20,12 @@ class Remembered[K: Hashable, V]:
     def __len__(self) -> int:
         return len(self._table)
 
+    def count(self, counts: Callable[[V], bool]) -> int:
+        """Return how many facts count, whether they are too old or not."""
+        return sum(counts(value) for _, value in self._table.values())
+
     def get(self, key: K) -> V | None:
-        """The fact, or None when it is unknown or too old."""
+        """Return the fact, or None when it is unknown or too old."""
         found = self._table.get(key)
         if found is None:
             return None
@@ -36,11 +42,11 @@ class Remembered[K: Hashable, V]:
         self._table[key] = (self._clock() + self._seconds, value)
 
     def change(self, key: K, value: V) -> None:
-        """Another value for a fact that is remembered, for as long as before."""
+        """Change the value of a fact that is remembered, for as long as before."""
         found = self._table.get(key)
         if found is not None:
             self._table[key] = (found[0], value)
 
     def forget(self, key: K) -> None:
-        """Believe it no more."""
+        """Forget the fact."""
         self._table.pop(key, None)

@@ -11,8 +11,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from admin.child import Standing
-from admin.interrupts import Interrupts
+from admin.fleet.child import ParentLink
+from admin.jobs.interrupts import Interrupts
 
 
 def main() -> int:
@@ -25,16 +25,16 @@ def main() -> int:
     parser.add_argument("--lifeline-fd", type=int, default=-1)
     parser.add_argument("--held-fd", type=int, action="append", default=[])
     given = parser.parse_args()
-    standing = Standing.attach(given.title, given.ready_fd, given.lifeline_fd, given.held_fd)
+    parent = ParentLink.attach(given.title, given.ready_fd, given.lifeline_fd, given.held_fd)
     (given.folder / f"{given.title}.pid").write_text(str(os.getpid()))
     with Interrupts() as interrupts:
         if given.mode == "refuse":
-            standing.report_unfit("the disk is full; make room")
+            parent.report_unfit("the disk is full; make room")
             return 1
         if given.mode == "crash":
             print("out of luck", flush=True)
             return 3
-        standing.report_ready(number=42)
+        parent.report_ready(url="redis://a-child")
         if given.mode == "work":
             return 0
         if given.mode == "parent":

@@ -34,6 +34,8 @@ class Command:
             env={**os.environ, **environment},
         )
         self.stderr = ""
+        self.errors = ""
+        """What it has written to its standard error so far; `stderr` has all of it once it has ended."""
         self._readers = [threading.Thread(target=self._read_lines), threading.Thread(target=self._read_errors)]
 
     @property
@@ -97,7 +99,9 @@ class Command:
     def _read_errors(self) -> None:
         assert self._process.stderr is not None
         with self._process.stderr as stream:
-            self.stderr = stream.read()
+            for line in stream:
+                self.errors += line
+        self.stderr = self.errors
 
 
 def processes_of(home: Path) -> dict[int, str]:

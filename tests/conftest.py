@@ -10,11 +10,19 @@ from garden import GardenSite
 from needs import chromium, free_port
 from redis_server import RedisServer
 
-from archive.settings import Settings, load
+from archive.settings.load import Settings, load
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="run the fault and load tests in their long form too")
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Return the argument's name for binary values.
+
+    A gzip member holds the time at which it was made. The processes of pytest-xdist must agree on each test's name.
+    """
+    return argname if isinstance(val, bytes) and not val.isascii() else None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from demo_looks import CHANNEL_TOLERANCE, SHARE_TOLERANCE, Likeness, compare, read_views
-from demo_replay import browsing, look_at, replaying, tripwire
+from demo_replay import browsing, replaying, tripwire, visit_page
 from garden import GardenSite
 from garden_pages import REACHED_BY
 from PIL import Image
@@ -105,9 +105,9 @@ def look_again(home: Path, site: GardenSite, views: Mapping[str, bytes]) -> list
     folder.mkdir()
     command = [*GHOSTFLEET, "replay", COLLECTION, "--home", str(home), "--port", "0"]
     size = _size_of(next(iter(views.values()), b""))
-    with replaying(command, TOP, site.resolve) as proxy, browsing(proxy, home / "ca" / "ca.pem", size) as new_context:
+    with replaying(command, TOP, site.resolve) as proxy, browsing(proxy, home, size) as new_context:
         return [
-            _look(folder / f"{number:02}", url, views.get(url, b""), look_at(new_context, url))
+            _look(folder / f"{number:02}", url, views.get(url, b""), visit_page(new_context, url))
             for number, url in enumerate(pages)
         ]
 

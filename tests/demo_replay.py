@@ -16,9 +16,9 @@ from typing import Final
 from playwright.sync_api import BrowserContext, ViewportSize, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
-from browsers.executable import find_chromium
-from browsers.flags import NOWHERE, launch_flags
-from browsers.trust import spki_hash
+from browsers.chromium.executable import find_chromium
+from browsers.chromium.flags import NOWHERE, launch_flags
+from browsers.chromium.trust import trusted_keys
 
 QUIET_SECONDS: Final = 10
 """How long to wait for a page to stop asking for things."""
@@ -74,13 +74,13 @@ def replaying(command: Sequence[str], folder: Path, resolve: Mapping[str, str]) 
 
 
 @contextmanager
-def browsing(proxy: str, ca_pem: Path, size: tuple[int, int]) -> Iterator[Callable[[], BrowserContext]]:
+def browsing(proxy: str, home: Path, size: tuple[int, int]) -> Iterator[Callable[[], BrowserContext]]:
     """A Chromium that reaches nothing but the proxy and trusts only its certificates; gives what opens a new context.
 
     A context for each page, as in the crawl: for a picture with several sizes, Chromium takes a larger one than it
     needs when an earlier page left that in its memory.
     """
-    flags = launch_flags(spki_hash(ca_pem.read_bytes()), ["127.0.0.1"], "en", sandbox=os.geteuid() != 0)
+    flags = launch_flags(trusted_keys(home, proxy), ["127.0.0.1"], "en", sandbox=os.geteuid() != 0)
     chosen = os.environ.get("GHOSTFLEET_BROWSERS__EXECUTABLE", "")
     with ExitStack() as stack:
         profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
@@ -95,7 +95,7 @@ def browsing(proxy: str, ca_pem: Path, size: tuple[int, int]) -> Iterator[Callab
         yield lambda: browser.new_context(proxy={"server": f"http://{proxy}"}, viewport=viewport)
 
 
-def look_at(new_context: Callable[[], BrowserContext], url: str) -> bytes:
+def visit_page(new_context: Callable[[], BrowserContext], url: str) -> bytes:
     """A screenshot of the page once it is quiet; empty when it can't be opened."""
     with new_context() as context:
         page = context.new_page()

@@ -7,10 +7,11 @@ import hashlib
 from typing import Any
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Origin, Original
+from archive.chunked import dechunk
 from archive.digest import Algorithm
-from archive.message import Fields, dechunk, parse_head
-from archive.record import Record, exchange_records
-from archive.warcfile import WarcWriter
+from archive.http_message import Fields, parse_head
+from archive.warc.record import Record, exchange_records
+from archive.warc.writer import WarcWriter
 
 DATE = 1_795_248_900_000_123
 """2026-11-21T08:15:00.000123Z"""

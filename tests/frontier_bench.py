@@ -7,7 +7,7 @@ from typing import Any
 import redis
 from waiting import until
 
-from archive.sections import FrontierSettings
+from archive.settings import FrontierSettings
 from frontier.job import Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier
@@ -52,8 +52,9 @@ class Bench:
         return int(seconds) * 1000 + int(micros) // 1000
 
     def host(self, name: str) -> dict[str, int]:
-        """What is stored of a host: d, b, n, f."""
-        return {field.decode(): int(value) for field, value in self.client.hgetall(f"gf:{{main}}:@{name}").items()}
+        """What is stored of a host in numbers: d, b, n, f and others."""
+        stored = self.client.hgetall(f"gf:{{main}}:@{name}")
+        return {field.decode(): int(value) for field, value in stored.items() if field != b"j"}
 
     def key(self, name: str, job: str = "spring") -> str:
         """A key of the job."""
@@ -73,6 +74,24 @@ class Bench:
     def expire(self, lease: Lease, job: str = "spring") -> None:
         """Let a lease run out."""
         self.client.zadd(self.key("leases", job), {lease.id: 1}, xx=True)
+
+    def set_clock_back(self, ms: int, *jobs: str) -> None:
+        """Let every stored time lie further ahead, as it does when Redis's clock is set back by so much."""
+        for job in jobs or ("spring",):
+            for name in ("ready", "retry", "leases"):
+                for member in self.client.zrange(self.key(name, job), 0, -1):
+                    self.client.zincrby(self.key(name, job), ms, member)
+            for name in ("clock", "last"):
+                if self.client.hexists(self.key("state", job), name):
+                    self.client.hincrby(self.key("state", job), name, ms)
+            for url, kept in self.client.hgetall(self.key("robots", job)).items():
+                times, rest = kept.split(b"\n", 1)
+                later = ":".join(str(int(part) + ms) for part in times.split(b":"))
+                self.client.hset(self.key("robots", job), url, later.encode() + b"\n" + rest)
+        for host in self.client.scan_iter("gf:{main}:@*"):
+            for name in ("d", "s", "l"):
+                if self.client.hexists(host, name):
+                    self.client.hincrby(host, name, ms)
 
     def wait_until_written(self) -> None:
         """Return when Redis has handed all it acknowledged to the system: it may postpone that while it syncs."""

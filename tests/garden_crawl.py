@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from garden import GardenSite
 
-from admin.bench.process import our_command, source_environment
-from archive import cdxj
 from archive.capture import Capture
+from archive.warc import cdxj
+from bench.process import our_command, source_environment, tree
 
 SEED = "http://www.garden.test/"
 COLLECTION = "garden"
 END_SECONDS = 200.0
+QUICK = {"GHOSTFLEET_FRONTIER__LEASE_SECONDS": "3", "GHOSTFLEET_FRONTIER__RETRY_SECONDS": "0.2"}
+"""What a killed worker held is handed out again soon, so that the test need not wait for it."""
 
 
 def arguments(site: GardenSite, home: Path, *extra: str) -> list[str]:
@@ -81,3 +85,12 @@ def fetched(home: Path) -> list[Capture]:
 def without_fragment(url: str) -> str:
     """The URL as it is fetched."""
     return urlsplit(url)._replace(fragment="").geturl()
+
+
+def kill9(crawl: int, home: Path, roles: Sequence[str]) -> None:
+    """Kills every child of the crawl that plays one of the roles."""
+    for pid in tree(crawl, str(home)):
+        with suppress(OSError):
+            title = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            if any(f"ghostfleet: {role}" in title for role in roles):
+                os.kill(pid, signal.SIGKILL)

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 
 from archive.capture import Capture, Exchange
-from archive.settings import Settings
-from dedupdb.claims import Want
-from proxy.keep import Kept, Outcome
+from archive.settings.load import Settings
+from dedupdb.claims.claims import PayloadKey
+from proxy.recording.keep import KeepOutcome, Kept
 
 
 def impatient(position: int) -> bool:
@@ -25,13 +25,13 @@ def url(name: str) -> str:
     return f"http://example.org/{name}"
 
 
-def want(item: Exchange) -> Want:
+def want(item: Exchange) -> PayloadKey:
     assert item.digests
     taken = item.digests
-    return Want(item.context.collection, taken.payload_sha256, taken.payload_length, algorithm=taken.algorithm)
+    return PayloadKey(item.context.collection, taken.payload_sha256, taken.payload_length, algorithm=taken.algorithm)
 
 
-def captures(outcomes: Sequence[Outcome]) -> list[Capture]:
+def captures(outcomes: Sequence[KeepOutcome]) -> list[Capture]:
     """The captures of outcomes that are all kept."""
     found = [outcome.capture for outcome in outcomes if isinstance(outcome, Kept)]
     assert len(found) == len(outcomes), outcomes

@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from browsers.executable import BrowserMissing, find_chromium
+from browsers.chromium.executable import BrowserMissing, find_chromium
 
 
 def in_ci() -> bool:

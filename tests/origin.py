@@ -66,7 +66,14 @@ class Drip:
     seconds: float
 
 
-type Step = Send | Wait | Close | HalfClose | Reset | Drip
+@dataclass(frozen=True)
+class Repeat:
+    """Send the bytes again and again, as fast as they go, until the peer breaks the connection."""
+
+    data: bytes
+
+
+type Step = Send | Wait | Close | HalfClose | Reset | Drip | Repeat
 type Answer = Callable[[bytes], Sequence[Step]]
 """From a request as received to the steps of its answer."""
 
@@ -214,6 +221,9 @@ class RawOrigin:
                     for at in range(len(data)):
                         _send(stream, data[at : at + 1], visit)
                         threading.Event().wait(seconds)
+                case Repeat(data):
+                    while True:
+                        stream.sendall(data)
                 case Wait(event):
                     event.wait(PATIENCE_SECONDS)
                 case HalfClose():

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from origin import RawOrigin
 
-from proxy.upstream import Destination, Pool, Upstream
+from proxy.origins.upstream import Destination, Pool, Upstream
 
 
 class User:
     """Whoever has a connection; collects what comes."""
 
     def __init__(self) -> None:
-        self.data = b""
+        self.data = bytearray()
         self.has_answer = asyncio.Event()
         self.closed: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
 
@@ -41,4 +41,4 @@ async def ask(upstream: Upstream) -> bytes:
     upstream.user = user = User()
     upstream.write(b"GET / HTTP/1.1\r\n\r\n")
     await user.has_answer.wait()
-    return user.data
+    return bytes(user.data)

@@ -23,9 +23,9 @@ from typing import Any, Self
 from proxying import RunningProxy
 from warcs import Stored
 
-from archive.settings import Settings, load
-from dedupdb.captures import Captures
-from dedupdb.indexer import Indexer
+from archive.settings.load import Settings, load
+from dedupdb.captures.capture_index import Captures
+from dedupdb.index.indexer import Indexer
 
 ADDRESS = "127.0.1.61"
 """Of the origins of the room's tests."""
@@ -86,12 +86,12 @@ class ProxyProcess(RunningProxy):
 
 
 def _serve(listen_fd: int, control_fd: int, redis_url: str) -> None:
-    from proxy.serve import Place, serve_process
+    from proxy.process.serve import ProcessContext, serve_process
 
     logging.basicConfig(level=logging.INFO)
     serve_process(
         load(),
-        Place(listen_fd, control_fd, 0, redis_url),
+        ProcessContext(listen_fd, control_fd, 0, redis_url),
         ready=lambda: print(json.dumps({"ready": True, "pids": [os.getpid()]}), flush=True),
     )
     assert [thread for thread in threading.enumerate() if thread.name == "writer"] == []

@@ -20,7 +20,7 @@ from rawclient import Client, Reply
 from waiting import until
 from warcs import Archive, Stored
 
-from admin.bench.process import our_command, source_environment, tree
+from bench.process import our_command, source_environment, tree
 
 type Route = Literal["plain", "connect", "absolute"]
 ROUTES: tuple[Route, ...] = ("plain", "connect", "absolute")
@@ -186,7 +186,7 @@ class RunningProxy:
     def status(self) -> dict[str, Any]:
         """What /status on the main port says."""
         with self.connect() as client:
-            reply = client.ask(b"GET /status HTTP/1.1\r\nHost: proxy\r\n\r\n")
+            reply = client.ask(f"GET /status HTTP/1.1\r\nHost: {self.ready['proxy']}\r\n\r\n".encode())
         found = json.loads(reply.body)
         assert isinstance(found, dict)
         return found
@@ -194,7 +194,7 @@ class RunningProxy:
     def metrics(self) -> str:
         """What /metrics on the main port says."""
         with self.connect() as client:
-            return client.ask(b"GET /metrics HTTP/1.1\r\nHost: proxy\r\n\r\n").body.decode()
+            return client.ask(f"GET /metrics HTTP/1.1\r\nHost: {self.ready['proxy']}\r\n\r\n".encode()).body.decode()
 
     def control(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """A call to the first control port; what it answers. Raises AssertionError for a refusal."""

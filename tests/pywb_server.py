@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from rawclient import Client, Reply
 
-from admin.bench.peers import KINDS
-from admin.bench.peers.peer import wait_for_port
-from admin.bench.process import free_port, stop
+from bench.peers import KINDS
+from bench.peers.peer import wait_for_port
+from bench.process import free_port, stop
 
 COLLECTION = "garden"
 

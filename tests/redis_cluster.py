@@ -6,29 +6,44 @@ with RedisCluster(tmp_path) as cluster:
 
 from __future__ import annotations
 
+import random
 import signal
+import socket
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
 import redis
-from needs import free_port, redis_server
-from redis.crc import key_slot
+from needs import redis_server
 from waiting import until
 
 _SLOTS: Final = 16_384
 _BUS: Final = 10_000
 """The port on which servers speak to each other is that much above the one for clients."""
+_PORTS: Final = range(10_240, 22_000)
+"""These ports and their bus ports lie below those that the system gives to clients and to `free_port`."""
+_TRIES: Final = 10
+_SECONDS: Final = 90.0
+"""A busy machine may need this long for elections and copies."""
 
 
 class _Server:
     def __init__(self, folder: Path) -> None:
-        self.port = next(port for port in iter(free_port, 0) if port < 65_536 - _BUS)
         self._folder = folder
         folder.mkdir(parents=True)
-        self.client = redis.Redis(port=self.port, protocol=2, socket_timeout=10)
-        self.start()
+        for last_try in [False] * _TRIES + [True]:
+            self.port = _free_port()
+            self.client = redis.Redis(port=self.port, protocol=2, socket_timeout=10)
+            try:
+                self.start()
+                return
+            except AssertionError:
+                # Another test may have taken the port since it was found free.
+                self.client.close()
+                if last_try or self._process.poll() is None:
+                    raise
 
     def start(self) -> None:
         command = [
@@ -37,7 +52,7 @@ class _Server:
             *("--save", "", "--appendonly", "yes", "--logfile", str(self._folder / "log")),
         ]
         self._process = subprocess.Popen(command)
-        until(self._answers, what="redis-server to answer")
+        until(self._answers, what="redis-server to answer", within=_SECONDS)
 
     def kill(self) -> None:
         self._process.send_signal(signal.SIGKILL)
@@ -55,11 +70,24 @@ class _Server:
         return dict(self.client.cluster("info"))
 
     def _answers(self) -> bool:
-        assert self._process.poll() is None, "redis-server ended"
+        assert self._process.poll() is None, f"redis-server ended: {(self._folder / 'log').read_text()[-500:]}"
         try:
             return bool(self.client.ping())
         except redis.ConnectionError:
             return False
+
+
+def _free_port() -> int:
+    """A port for clients that is free, and whose bus port is free too."""
+    while True:
+        port = random.SystemRandom().choice(_PORTS)
+        try:
+            with ExitStack() as probes:
+                for number in (port, port + _BUS):
+                    probes.enter_context(socket.socket()).bind(("127.0.0.1", number))
+        except OSError:
+            continue
+        return port
 
 
 class RedisCluster:
@@ -76,9 +104,13 @@ class RedisCluster:
         """As our settings name it, after its first server."""
         return f"cluster://127.0.0.1:{self.servers[0].port}"
 
+    def slot(self, key: str) -> int:
+        """The key's hash slot, as the servers count it."""
+        return int(self.servers[-1].told("KEYSLOT", key))
+
     def owner(self, key: str) -> int:
         """The index of the server that has the key's slot."""
-        slot = key_slot(key.encode())
+        slot = self.slot(key)
         for first, last, (_, port, *_), *_ in self.servers[-1].told("SLOTS"):
             if first <= slot <= last:
                 return [server.port for server in self.servers].index(port)
@@ -86,7 +118,7 @@ class RedisCluster:
 
     def begin_move(self, key: str, to: int) -> None:
         """Let the key's slot be on its way, and what is in it be there already."""
-        slot, source, target = key_slot(key.encode()), self.servers[self.owner(key)], self.servers[to]
+        slot, source, target = self.slot(key), self.servers[self.owner(key)], self.servers[to]
         target.told("SETSLOT", slot, "IMPORTING", source.id)
         source.told("SETSLOT", slot, "MIGRATING", target.id)
         while keys := source.told("GETKEYSINSLOT", slot, 100):
@@ -95,7 +127,7 @@ class RedisCluster:
     def end_move(self, key: str, to: int) -> None:
         """Give the slot to its new owner for good."""
         for server in (self.servers[to], *self.servers):
-            server.told("SETSLOT", key_slot(key.encode()), "NODE", self.servers[to].id)
+            server.told("SETSLOT", self.slot(key), "NODE", self.servers[to].id)
 
     def __enter__(self) -> RedisCluster:
         try:
@@ -120,12 +152,18 @@ class RedisCluster:
                 server.told("ADDSLOTS", *range(bounds[number], bounds[number + 1]))
             server.told("MEET", "127.0.0.1", self.servers[0].port)
         until(
-            lambda: all(server.info()["cluster_known_nodes"] == str(total) for server in self.servers), what="to meet"
+            lambda: all(server.info()["cluster_known_nodes"] == str(total) for server in self.servers),
+            what="the servers to meet",
+            within=_SECONDS,
         )
         for replica in self.servers[self._count :]:
             replica.told("REPLICATE", self.servers[0].id)
-            until(lambda follower=replica: follower.client.info()["master_link_status"] == "up", what="a copy")  # type: ignore[misc]
-        until(self._is_complete, what="the cluster to be complete")
+            until(
+                lambda follower=replica: follower.client.info()["master_link_status"] == "up",
+                what="a copy",
+                within=_SECONDS,
+            )  # type: ignore[misc]
+        until(self._is_complete, what="the cluster to be complete", within=_SECONDS)
 
     def _is_complete(self) -> bool:
         infos = [server.info() for server in self.servers]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from exchanges import exchange, keep, message, sha1
 from oracles import fastwarc_check, warcio_kinds, write_with_warcio
 from warcio.exceptions import ArchiveLoadFailed
+
+from archive.settings.load import Settings
+from archive.warc.writer import WarcWriter
 
 
 @pytest.fixture
@@ -40,3 +46,27 @@ def test_they_find_a_file_that_ends_too_early(warc: Path) -> None:
 
     with pytest.raises((AssertionError, ArchiveLoadFailed)):
         fastwarc_check(warc)
+
+
+def test_the_payload_digest_of_a_chunked_response_is_the_one_that_docs_validation_tells_of(settings: Settings) -> None:
+    """T41: `warcio check` hashes the chunks; the standard and FastWARC, when it decodes them, agree with us."""
+    writer = WarcWriter(settings, "news")
+    answer = message("HTTP/1.1 200 OK", "Transfer-Encoding: chunked", body=b"4\r\nmoss\r\n0\r\n\r\n")
+    capture = keep(writer, exchange("/chunked", answer))
+    writer.close()
+    warc = settings.archive_dir("news") / capture.filename
+
+    said = subprocess.run(
+        [sys.executable, "-m", "warcio.cli", "check", str(warc)], capture_output=True, text=True, check=False
+    ).stdout
+    assert said.count("failed") == said.count("payload digest failed") == 1
+
+    script = (
+        "import base64, hashlib, sys; from fastwarc.warc import ArchiveIterator\n"
+        "for record in ArchiveIterator(open(sys.argv[1], 'rb'), parse_http=False):\n"
+        "    if record.headers['WARC-Type'] == 'response':\n"
+        "        record.parse_http(auto_decode='transfer')\n"
+        "        print(base64.b32encode(hashlib.sha1(record.reader.read()).digest()).decode())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(warc)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{capture.digest}\n" == f"{sha1(b'moss').removeprefix('sha1:')}\n"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -62,6 +64,13 @@ def test_a_set_up_that_was_cut_short_is_begun_anew(clone: Path) -> None:
 
     assert "making .venv" in again.stderr
     assert (clone / ".venv" / "bin" / "pip").exists()
+
+
+def test_each_name_that_run_imports_from_the_product_exists() -> None:
+    imports = re.findall(r"^from ([\w.]+) import (\w+)$", (TOP / "run").read_text("utf-8"), re.MULTILINE)
+
+    assert imports
+    assert [pair for pair in imports if not hasattr(importlib.import_module(pair[0]), pair[1])] == []
 
 
 def test_shellcheck_finds_nothing() -> None:

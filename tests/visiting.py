@@ -11,8 +11,9 @@ from typing import Any, Self
 from origin import Close, Send
 from proxying import RunningProxy
 
-from archive.settings import Settings, load
-from browsers.proxyclient import Control, read_token
+from archive.settings.load import Settings, load
+from browsers.chromium.trust import trusted_keys
+from browsers.proxy_client import Control, read_token
 from browsers.visit import VisitOrder
 
 _numbers = count(1)
@@ -38,9 +39,9 @@ class Fleet:
         return load({"home": str(self.home), **names}, environment={})
 
     @property
-    def authority_pem(self) -> bytes:
-        """The proxy's CA certificate."""
-        return (self.home / "ca" / "ca.pem").read_bytes()
+    def trusted(self) -> tuple[str, ...]:
+        """The hashes of the keys that a browser has to trust."""
+        return trusted_keys(self.home, self.proxy.ready["proxy"])
 
     def order(self, url: str, **changes: Any) -> VisitOrder:
         """An order to visit a URL, in a new collection, with a crawl.log."""

@@ -1,1 +1,1 @@
-"""One file per group of subcommands; `admin.cli` imports one only when it is asked for."""
+"""Each module here defines a few subcommands. `admin.cli` imports a module only when one of its commands runs."""

@@ -1,4 +1,4 @@
-"""`ghostfleet crawl`: flags to settings and definition; the work itself is `admin.crawl`."""
+"""The command `crawl` turns its options into settings and a definition; `admin.jobs.crawl` does the work."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from admin.collections.names import CollectionName
 from admin.options import (
     INTERRUPTED,
-    JOB_FAILED,
     Duration,
     InputError,
     Size,
@@ -22,69 +22,137 @@ from admin.options import (
 )
 
 if TYPE_CHECKING:
-    from admin.definition import Definition
-    from admin.summary import Summary
-    from archive.settings import Settings
+    from admin.jobs.definition import Definition
+    from admin.jobs.summary import Summary
+    from archive.settings.load import Settings
 
-_DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots")
-"""Flags that are profile keys of the same name."""
+_DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots", "user_agent")
+"""These options are profile keys of the same name."""
 
 
 @click.command("crawl")
 @click.argument("seeds", nargs=-1, metavar="SEED…")
 @common
-@click.option("--collection", default=None, metavar="NAME", help="Collection to add to.  [default]")
-@click.option("--job", metavar="NAME", help="Name of the job.  [the collection's, and a hash of seeds and scope]")
-@click.option("--seeds-file", type=click.Path(path_type=Path), metavar="FILE", help="More seeds, one per line.")
-@click.option("--profile", type=click.Path(path_type=Path), metavar="FILE", help="Profile, TOML or JSON; flags win.")
-@click.option("--visitor", type=click.Choice(["plain", "chromium", "mixed"]), help="Who visits pages.  [plain]")
+@click.option("--collection", type=CollectionName(), metavar="NAME", help="Collection to record into.  [default]")
 @click.option(
-    "--rendered-fraction", type=click.FloatRange(0, 1), metavar="F", help="Share that `mixed` renders.  [0.1]"
+    "--job", metavar="NAME", help="Name of the job.  [the collection's name and a hash of the seeds and the scope]"
 )
 @click.option(
-    "--scope", type=click.Choice(["page", "prefix", "host", "domain", "any"]), help="What the seeds span.  [host]"
+    "--seeds-file", type=click.Path(path_type=Path), metavar="FILE", help="File with further seeds, one URL per line."
 )
-@click.option("--hops", type=click.IntRange(0), metavar="N", help="Links followed away from a seed.  [no limit]")
-@click.option("--limit-pages", type=click.IntRange(1), metavar="N", help="Stop after so many visits.")
-@click.option("--limit-bytes", type=Size(), metavar="SIZE", help="Stop after so many bytes, such as 500MB.")
-@click.option("--limit-time", type=Duration(), metavar="T", help="Stop after so long, such as 90s, 15m or 2h.")
-@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Visits that go on at once.  [2]")
-@click.option("--proxies", type=click.IntRange(1, 64), metavar="N", help="Recording processes.  [1]")
-@click.option("--delay", type=click.FloatRange(0), metavar="SECONDS", help="Pause on one host.  [5 visits, 3 to 30]")
-@click.option("--robots", type=click.Choice(["obey", "ignore"]), help="Whether robots.txt decides.  [obey]")
+@click.option(
+    "--profile",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Profile (YAML, TOML or JSON); options win over it.",
+)
+@click.option(
+    "--visitor",
+    type=click.Choice(["plain", "chromium", "mixed"]),
+    help="How pages are visited: plain HTTP, a headless browser, or both.  [plain]",
+)
+@click.option(
+    "--rendered-fraction",
+    type=click.FloatRange(0, 1),
+    metavar="F",
+    help="Fraction of the pages that `mixed` visits in the browser.  [0.1]",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(["page", "prefix", "host", "domain", "any"]),
+    help="Which URLs belong to a seed: the same page, path prefix, host or domain, or any URL.  [host]",
+)
+@click.option(
+    "--include", multiple=True, metavar="REGEX", help="Add URLs that match this pattern to the scope. Repeatable."
+)
+@click.option(
+    "--exclude", multiple=True, metavar="REGEX", help="Remove URLs that match this pattern from the scope. Repeatable."
+)
+@click.option(
+    "--hops", type=click.IntRange(0), metavar="N", help="Largest number of links between a seed and a page.  [no limit]"
+)
+@click.option(
+    "--limit-pages",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Stop after this number of pages; what these pages embed is still fetched.",
+)
+@click.option(
+    "--limit-urls", type=click.IntRange(1), metavar="N", help="Stop after this number of URLs, embedded ones included."
+)
+@click.option("--limit-bytes", type=Size(), metavar="SIZE", help="Stop after this number of bytes, such as 500MB.")
+@click.option("--limit-time", type=Duration(), metavar="T", help="Stop after this time, such as 90s, 15m or 2h.")
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Number of pages visited at once.  [2]")
+@click.option("--proxies", type=click.IntRange(1, 64), metavar="N", help="Number of recording processes.  [1]")
+@click.option(
+    "--delay",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    help="Pause between two visits to one host.  [5 times the last visit's duration, from 3 to 30]",
+)
+@click.option("--robots", type=click.Choice(["obey", "ignore"]), help="Whether robots.txt is obeyed.  [obey]")
+@click.option("--user-agent", metavar="TEXT", help="User-Agent of all requests.  [setting archive.user_agent]")
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME: VALUE",
+    help="Header field to send with every request, to every site. Repeatable.",
+)
 @fetching
-@click.option("--json", "as_json", is_flag=True, help="Progress and summary as JSON lines.")
+@click.option(
+    "--on-end", metavar="COMMAND", help="Shell command to run at the end; standard input is the summary as JSON."
+)
+@click.option(
+    "--on-end-url",
+    envvar="GHOSTFLEET_ON_END_URL",
+    metavar="URL",
+    help="URL to POST the summary to at the end. Put a URL with a secret into the environment variable instead, where "
+    "other users can't see it.  [$GHOSTFLEET_ON_END_URL]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print progress and summary as JSON lines.")
 def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None, as_json: bool, **flags: Any) -> int:
-    """Run one job to its end on this machine, and show how it goes.
+    """Crawl web sites into a collection on this machine, and show the progress.
 
-    SEED is a URL. The same command again goes on where an unfinished job was; after a finished one it harvests anew,
-    and what did not change is kept as revisits. The first Ctrl-C finishes what is in flight, the second ends it now.
+    SEED is a URL. Run the same command again to resume an unfinished job. After a finished job it crawls the sites
+    again, and unchanged responses are stored as revisit records. The first Ctrl-C finishes the visits in progress, the
+    second stops at once.
+
+    \b
+    Exit codes:
+      0    finished: all URLs in scope were visited, and every seed answered
+      1    failed: no seed answered, or a process died again and again
+      2    bad input: no crawl was begun
+      3    gaps: seeds, hosts that were set aside, or single URLs are missing
+      4    limit: a limit ended the crawl, and URLs are left
+      5    stopped: an operator stopped the crawl, and URLs are left
+      130  interrupted: a signal such as Ctrl-C ended the crawl, and URLs are left
     """
     settings = load_settings(home, settings_file, _as_settings(flags))
     definition = _definition(seeds, flags, settings)
+    _check_hook(flags["on_end_url"])
     summary, hurried = _run(settings, definition, as_json)
     if summary is None:
-        click.echo("ghostfleet: stopped before it had begun", err=True)
+        click.echo("ghostfleet: interrupted before the crawl began", err=True)
         return INTERRUPTED
     for line in [json.dumps(summary.as_json(), ensure_ascii=False)] if as_json else summary.lines():
         click.echo(line)
-    if hurried:
-        return INTERRUPTED
-    return JOB_FAILED if summary.status == "failed" else 0
+    _run_end_hooks(summary, settings, flags["on_end"], flags["on_end_url"])
+    return INTERRUPTED if hurried else summary.exit_code
 
 
 def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Summary | None, bool]:
-    """The job's summary, and whether a second signal cut it short; None when a signal came before it had begun.
+    """Return the job's summary, or None when a signal came before the crawl began; and whether a second signal came.
 
-    Expected faults become one line.
+    Raises InputError for faults that are expected.
     """
-    from admin.crawl import Crawl
-    from admin.homefolder import HomeError
-    from admin.interrupts import Interrupts
-    from admin.process import Abandoned, StartError
-    from admin.progress import display_for
-    from admin.runs import RunError
-    from admin.sockets import PortError
+    from admin.fleet.home_folder import HomeError
+    from admin.fleet.process import StartError, StartInterrupted
+    from admin.fleet.sockets import PortError
+    from admin.jobs.crawl import Crawl
+    from admin.jobs.interrupts import Interrupts
+    from admin.jobs.progress import display_for
+    from admin.jobs.runs import RunError
     from frontier.job import JobError
     from frontier.store import FrontierUnavailable
 
@@ -92,13 +160,36 @@ def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Sum
         display = display_for(sys.stdout, as_json=as_json)
         try:
             summary = Crawl(settings, definition, display, interrupts).run()
-        except Abandoned:
+        except StartInterrupted:
             return None, True
         except (PortError, HomeError, StartError, RunError, JobError, FrontierUnavailable) as error:
             raise InputError(str(error)) from error
         finally:
             display.close()
-        return summary, interrupts.in_haste()
+        return summary, interrupts.asked_to_hurry()
+
+
+def _check_hook(url: str | None) -> None:
+    from admin.jobs.end_hooks import HookError, check_url
+
+    try:
+        if url:
+            check_url(url)
+    except HookError as error:
+        raise InputError(str(error)) from error
+
+
+def _run_end_hooks(summary: Summary, settings: Settings, command: str | None, url: str | None) -> None:
+    """Run the command and POST the summary. Errors are printed and change neither state nor exit code."""
+    if not (command or url):
+        return
+    from admin.jobs.end_hooks import post, run_command
+
+    facts = summary.as_json()
+    errors = [run_command(command, facts, str(settings.home), seconds=settings.admin.on_end_seconds)] if command else []
+    errors += [post(url, facts)] if url else []
+    for error in filter(None, errors):
+        click.echo(f"ghostfleet: {error}", err=True)
 
 
 def _as_settings(flags: dict[str, Any]) -> dict[str, Any]:
@@ -113,18 +204,29 @@ def _as_settings(flags: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fixed_delay(seconds: float | None) -> dict[str, Any]:
-    """`--delay`: this pause whatever a visit took; a longer Crawl-Delay is still obeyed."""
+    """Return the profile keys of `--delay`: a pause that does not depend on a visit's duration.
+
+    A longer Crawl-Delay of robots.txt is still obeyed.
+    """
     factor = None if seconds is None else 0.0
     names = ("politeness.min_delay_seconds", "politeness.max_delay_seconds")
     return dict.fromkeys(names, seconds) | {"politeness.delay_factor": factor}
 
 
 def _definition(seeds: tuple[str, ...], flags: dict[str, Any], settings: Settings) -> Definition:
-    from admin.definition import define
+    from admin.jobs.definition import define, headers_of
     from frontier.job import JobError
 
+    try:
+        headers = headers_of(flags["headers"])
+    except JobError as error:
+        raise InputError(str(error)) from error
     profile = {name: flags[name] for name in _DEFINITION} | {
+        "include": flags["include"] or None,
+        "exclude": flags["exclude"] or None,
+        "headers": headers,
         "limits.pages": flags["limit_pages"],
+        "limits.urls": flags["limit_urls"],
         "limits.bytes": flags["limit_bytes"],
         "limits.seconds": flags["limit_time"],
         **_fixed_delay(flags["delay"]),

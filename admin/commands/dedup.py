@@ -1,4 +1,4 @@
-"""Commands about deduplication: `dedup` and `deduplicator`."""
+"""The command `dedup` measures the dedup store; `deduplicator` converts settings of Heritrix's DeDuplicator."""
 
 from __future__ import annotations
 
@@ -8,53 +8,63 @@ from pathlib import Path
 
 import click
 
-from admin.commands.upkeep import chosen_collections, private_or_shared_redis
+from admin.collections.names import CollectionName, chosen_collections
+from admin.commands.upkeep import private_or_shared_redis
 from admin.options import InputError, common, load_settings
+from admin.units import counted
+from archive.program_name import command
 
 
 @click.command("dedup")
 @common
-@click.argument("collections", nargs=-1, metavar="[COLLECTION]…")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per bucket.")
+@click.argument("collections", nargs=-1, type=CollectionName(), metavar="[COLLECTION]…")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per bucket.")
 def dedup(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> None:
-    """Tell how many originals the dedup store knows, and what memory each costs."""
-    from dedupdb.measure import measure
-    from dedupdb.redis_link import DedupUnavailable, RedisLink
+    """Show how many originals the dedup store has, and how much Redis memory they take.
+
+    Without COLLECTION all collections of the home are shown.
+    """
+    from dedupdb.claims.usage import measure
+    from dedupdb.redis_io.link import DedupUnavailable, RedisLink
 
     settings = load_settings(home, settings_file)
     names = chosen_collections(settings, collections)
     with private_or_shared_redis(settings) as redis_url:
         link = RedisLink(redis_url, timeout_seconds=60)
         try:
-            shelves = measure(link, names)
+            buckets = measure(link, names)
         except DedupUnavailable as error:
             raise InputError(str(error)) from error
         finally:
             link.close()
-    for shelf in shelves:
+    for each in buckets:
         if as_json:
-            click.echo(json.dumps({**asdict(shelf), "bytes_each": round(shelf.bytes_each, 1)}))
+            click.echo(json.dumps({**asdict(each), "bytes_each": round(each.bytes_each, 1)}))
             continue
-        bucket = f"bucket {shelf.bucket}" if shelf.bucket else "its own bucket"
+        bucket = f"bucket {each.bucket}" if each.bucket else "the collection's own bucket"
         click.echo(
-            f"{shelf.collection}: {bucket}, {shelf.algorithm}: {shelf.originals:,} originals in {shelf.bytes:,} bytes"
-            f" of Redis, {shelf.bytes_each:.0f} each"
+            f"{each.collection}: {bucket}, {each.algorithm}: {counted(each.originals, 'original')}, "
+            f"{each.bytes:,} bytes of Redis memory, {each.bytes_each:.0f} bytes each"
         )
-    if not shelves and not as_json:
-        click.echo("the dedup store knows nothing of these collections; `ghostfleet reindex` fills it from disk")
+    if not buckets and not as_json:
+        click.echo(f"the dedup store has no originals of these collections; `{command('reindex')}` rebuilds it")
 
 
 @click.command("deduplicator")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def deduplicator(file: Path, as_json: bool) -> None:
-    """Print as settings what a Heritrix template (crawler-beans.cxml, order.xml) says of the DeDuplicator."""
-    from dedupdb.deduplicator import Unmapped, parameters_in, settings_of
+    """Convert the DeDuplicator parameters of a Heritrix template to Ghostfleet settings.
+
+    FILE is a crawler-beans.cxml or an order.xml. The output is the [dedup] table for ghostfleet.toml; parameters
+    without a counterpart follow as comments with a reason. Exit code 2 when a parameter can't be converted.
+    """
+    from admin.deduplicator import Unmapped, parameters_in, settings_of
 
     try:
         mapped = settings_of(parameters_in(file))
     except OSError as error:
-        raise InputError(f"{file} can't be read: {error.strerror}") from error
+        raise InputError(f"FILE {file} can't be read: {error.strerror}; name an existing file") from error
     except Unmapped as error:
         raise InputError(str(error)) from error
     if as_json:

@@ -1,4 +1,4 @@
-"""`ghostfleet proxy`: the recording proxies alone, for any client; and what `replay` shares with it."""
+"""The command `proxy` runs a fleet and `restart` replaces its processes. `replay` and `open` also use `serve`."""
 
 from __future__ import annotations
 
@@ -9,36 +9,42 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from admin.collections.names import CollectionName
 from admin.options import INTERRUPTED, JOB_FAILED, InputError, JobFailed, common, fetching, load_settings, resolve_table
 
 if TYPE_CHECKING:
-    from admin.fleet import Fleet
-    from admin.interrupts import Interrupts
-    from archive.settings import Settings
+    from admin.fleet.fleet import Fleet
+    from admin.jobs.interrupts import Interrupts
+    from archive.settings.load import Settings
 
 _TICK_SECONDS = 0.2
 
 
 @click.command("proxy")
 @common
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 picks a free one.  [8000]")
-@click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Recording processes that share it.  [1]")
-@click.option("--collection", metavar="NAME", help="Collection of traffic without a session.  [default]")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 picks a free port.  [8000]")
+@click.option("--processes", type=click.IntRange(1, 64), metavar="N", help="Number of recording processes.  [1]")
 @click.option(
-    "--mode", type=click.Choice(["record", "replay", "patch", "live"]), help="Of traffic without a session.  [record]"
+    "--collection", type=CollectionName(), metavar="NAME", help="Collection for requests without a session.  [default]"
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["record", "replay", "patch", "live"]),
+    help="Mode for requests without a session.  [record]",
 )
 @click.option(
     "--deliver",
     type=click.Choice(["durable", "written", "at_once"]),
-    help="When a client sees a response's end.  [durable]",
+    help="When a client gets the end of a response: after its records are on disk, after they are written, or at "
+    "once.  [durable]",
 )
 @fetching
 def proxy(home: Path | None, settings_file: Path | None, resolve: tuple[str, ...], **flags: Any) -> int:
-    """Run the recording proxies alone, and print one JSON line once they serve.
+    """Run the recording proxies for any HTTP client, crawler or browser.
 
-    Any HTTP client, crawler or browser may fetch through the printed port. SIGTERM or Ctrl-C drains what is in
-    flight, closes the WARC files and ends; a second one ends it now. SIGHUP, or `ghostfleet restart`, reads the
-    settings again and replaces the processes one after the other, without a request lost or refused.
+    One JSON line with the port is printed when the proxies are ready. SIGTERM or Ctrl-C finishes the requests in
+    progress and closes the WARC files; a second signal stops at once. SIGHUP, or `ghostfleet restart`, reads the
+    settings again and replaces the processes one after the other. No request is lost or refused.
     """
     chosen = {f"proxy.{name}": value for name, value in flags.items()} | {"proxy.resolve": resolve_table(resolve)}
     return serve(
@@ -51,11 +57,12 @@ def proxy(home: Path | None, settings_file: Path | None, resolve: tuple[str, ...
 @click.command("restart")
 @common
 def restart(home: Path | None, settings_file: Path | None) -> None:
-    """Replace the processes of the home's `ghostfleet proxy` by new ones, with the settings as they are now.
+    """Restart the recording processes of `ghostfleet proxy` with the present settings.
 
-    One after the other, without a request lost or refused. Returns when the last new one serves.
+    The processes are replaced one after the other, and no request is lost or refused. The command returns when the
+    last new process is ready.
     """
-    from admin.callsign import NoFleet, Refusal, ask_to_restart
+    from admin.fleet.control_file import NoFleet, RestartRefused, ask_to_restart
 
     settings = load_settings(home, settings_file)
     try:
@@ -63,7 +70,7 @@ def restart(home: Path | None, settings_file: Path | None) -> None:
             click.echo(json.dumps({"restarted": True, "pids": pids}))
     except NoFleet as error:
         raise InputError(str(error)) from error
-    except Refusal as error:
+    except RestartRefused as error:
         raise JobFailed(str(error)) from error
 
 
@@ -73,20 +80,21 @@ def serve(
     until: Callable[[], bool] = lambda: False,
     reload: Callable[[], Settings] | None = None,
 ) -> int:
-    """Run a fleet until a signal ends it, or `until` says so; `announce` is called once it serves. The exit code.
+    """Run a fleet until a signal comes or `until` returns True; return the exit code.
 
-    With `reload` it can be asked to restart, and uses the settings that this returns then.
+    `announce` is called when the fleet is ready. With `reload` the fleet can be restarted, with the settings that
+    `reload` returns.
     """
-    from admin import logs
-    from admin.fleet import Fleet
-    from admin.homefolder import HomeError, prepare
-    from admin.interrupts import Interrupts
-    from admin.process import Abandoned, StartError
-    from admin.sockets import PortError
-    from admin.supervise import GaveUp
+    from admin.fleet import logs
+    from admin.fleet.fleet import Fleet
+    from admin.fleet.home_folder import HomeError, prepare
+    from admin.fleet.process import StartError, StartInterrupted
+    from admin.fleet.sockets import PortError
+    from admin.fleet.supervisor import RestartLimitReached
+    from admin.jobs.interrupts import Interrupts
 
     with Interrupts(restarts=reload is not None) as interrupts:
-        fleet = Fleet(settings, _tell, lambda: interrupts.asked_to_stop)
+        fleet = Fleet(settings, _print, lambda: interrupts.asked_to_stop)
         try:
             prepare(settings.home)
             logs.to_file(settings.home / "logs" / "fleet.log", settings.logs.format)
@@ -97,60 +105,60 @@ def serve(
                     fleet.tick()
             else:
                 _serve_and_restart(fleet, interrupts, announce, reload)
-        except Abandoned:
+        except StartInterrupted:
             return INTERRUPTED
         except (PortError, HomeError, StartError) as error:
             raise InputError(str(error)) from error
-        except GaveUp as error:
+        except RestartLimitReached as error:
             raise JobFailed(str(error)) from error
         finally:
-            fleet.stop(interrupts.in_haste)
-        return INTERRUPTED if interrupts.in_haste() else _told(fleet.failures)
+            fleet.stop(interrupts.asked_to_hurry)
+        return INTERRUPTED if interrupts.asked_to_hurry() else _print_failures(fleet.failures)
 
 
-def _told(failures: Sequence[str]) -> int:
-    """Say what did not end well; the exit code."""
+def _print_failures(failures: Sequence[str]) -> int:
+    """Print one line for each child that failed while it ended; return the exit code."""
     for line in failures:
-        _tell(line)
+        _print(line)
     return JOB_FAILED if failures else 0
 
 
 def _serve_and_restart(
     fleet: Fleet, interrupts: Interrupts, announce: Callable[[Fleet], None], reload: Callable[[], Settings]
 ) -> None:
-    """Look after the fleet until a signal ends it, and restart it when one asks for that."""
-    from admin.callsign import Callsign
+    """Watch the fleet until a signal asks it to end, and restart it when a signal asks for a restart."""
+    from admin.fleet.control_file import ControlFile
 
-    with Callsign(fleet.settings.home) as callsign:
+    with ControlFile(fleet.settings.home) as control_file:
         announce(fleet)
         while not interrupts.wait(_TICK_SECONDS):
             fleet.tick()
             if interrupts.asked_to_restart:
                 interrupts.asked_to_restart = False
-                callsign.answer(_restart(fleet, reload, lambda: interrupts.asked_to_stop), fleet.pids)
+                control_file.answer(_restart(fleet, reload, lambda: interrupts.asked_to_stop), fleet.pids)
 
 
 def _restart(fleet: Fleet, reload: Callable[[], Settings], abandon: Callable[[], bool]) -> str:
-    """Why there was no restart; empty when there was one."""
-    from admin.process import Abandoned, StartError
+    """Restart the fleet; return the reason when that failed, else an empty text."""
+    from admin.fleet.process import StartError, StartInterrupted
 
     try:
         fleet.restart(reload(), abandon)
-    except Abandoned:
-        return "it was asked to end meanwhile"
+    except StartInterrupted:
+        return "a signal asked the fleet to end"
     except (InputError, StartError) as error:
-        _tell(f"not restarted, the fleet goes on as it was: {error}")
+        _print(f"not restarted, the fleet continues unchanged: {error}")
         return str(error)
-    _tell("restarted")
+    _print("restarted")
     return ""
 
 
-def _tell(line: str) -> None:
+def _print(line: str) -> None:
     click.echo(f"ghostfleet: {line}", err=True)
 
 
 def ready_facts(fleet: Fleet) -> dict[str, Any]:
-    """What a program needs to use the fleet: the line that `ghostfleet proxy` prints."""
+    """Return the fields of the JSON line that `ghostfleet proxy` prints when it is ready."""
     assert fleet.addresses is not None
     return {
         "ready": True,

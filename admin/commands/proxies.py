@@ -1,4 +1,4 @@
-"""`ghostfleet proxies`: the recording processes that are listed in Redis."""
+"""The command `proxies` lists the recording processes that are registered in Redis."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ import click
 from admin.options import InputError, common, load_settings
 
 if TYPE_CHECKING:
-    from archive.settings import Settings
-    from dedupdb.registry import Member
+    from archive.settings.load import Settings
+    from dedupdb.fleet.registry import Member
 
 _LINE: Final = "{:<22} {:<22} {:<22} {:>8} {:>5}  {}"
 
 
 @click.command("proxies")
 @common
-@click.option("--redis-url", metavar="URL", help="The fleet's Redis.  [setting redis.url, or the home's own]")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line.")
+@click.option("--redis-url", metavar="URL", help="Redis of the fleet.  [setting redis.url, or the home's own]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per process.")
 def proxies(home: Path | None, settings_file: Path | None, redis_url: str | None, as_json: bool) -> None:
-    """List the recording processes that said within the last heartbeats that they serve.
+    """List the running recording processes with their addresses and load.
 
-    A load of 1 is as much as a process can take. The fleet that is asked for is that of the Redis.
+    Each process registers in Redis by a heartbeat; a process without a recent heartbeat is not listed. Where several
+    machines share one Redis, the processes of all are listed. A load of 1 means that a process can't take more.
     """
-    from dedupdb.redis_link import DedupUnavailable
-    from dedupdb.registry import Registry
+    from dedupdb.fleet.registry import Registry
+    from dedupdb.redis_io.link import DedupUnavailable
 
     settings = load_settings(home, settings_file)
     url = redis_url or settings.redis.url or _own_redis(settings)
@@ -37,7 +38,7 @@ def proxies(home: Path | None, settings_file: Path | None, redis_url: str | None
         with Registry(url, timeout_seconds=settings.redis.timeout_seconds) as registry:
             members = registry.members()
     except DedupUnavailable as error:
-        raise InputError(f"the proxies can't be listed: {error}") from error
+        raise InputError(f"the recording processes can't be listed: {error}") from error
     if not as_json:
         click.echo(_LINE.format("MACHINE", "PROXY", "CONTROL", "PID", "LOAD", "SINCE"))
     for member in members:
@@ -50,11 +51,13 @@ def _row(member: Member) -> str:
 
 
 def _own_redis(settings: Settings) -> str:
-    """Where the home's private Redis is, while it runs."""
-    from frontier.guard import is_up
-    from frontier.socketplace import socket_path
+    """Return the URL of the home's private Redis. Raises InputError when it is not running."""
+    from frontier.private_redis.guard import is_up
+    from frontier.private_redis.socket_path import socket_path
 
     folder = settings.home / "redis"
     if not folder.is_dir() or not is_up(address := socket_path(folder)):
-        raise InputError(f"no fleet is running in {settings.home}; choose another with --home, or give --redis-url")
+        raise InputError(
+            f"no fleet is running in {settings.home}; choose another home with --home, or give --redis-url"
+        )
     return f"unix://{address}"

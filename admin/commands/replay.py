@@ -1,4 +1,4 @@
-"""`ghostfleet replay` and `ghostfleet open`: a collection as the web it was, through a proxy, or in a window."""
+"""The command `replay` serves a collection through a proxy; `open` shows it in a browser window."""
 
 from __future__ import annotations
 
@@ -14,24 +14,30 @@ from typing import TYPE_CHECKING
 
 import click
 
+from admin.collections.names import CollectionName, chosen_collection
 from admin.commands.fleet import ready_facts, serve
 from admin.options import InputError, common, load_settings
+from archive.program_name import command
 
 if TYPE_CHECKING:
-    from admin.fleet import Fleet
+    from admin.fleet.fleet import Fleet
     from admin.replay import Window
-    from archive.settings import Settings
+    from archive.settings.load import Settings
 
-_PORT = click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 picks a free one.  [8000]")
-_DATETIME = click.option("--datetime", metavar="DIGITS", help="As it was then: 4 to 14 digits, such as 20261121.")
+_PORT = click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 picks a free port.  [8000]")
+_DATETIME = click.option(
+    "--datetime",
+    metavar="DIGITS",
+    help="Replay the captures nearest to this time: 4 to 14 digits, such as 2026 or 20261121.  [the latest captures]",
+)
 
 
 @click.command("replay")
 @common
-@click.argument("collection")
+@click.argument("collection", type=CollectionName())
 @_PORT
 @_DATETIME
-@click.option("--json", "as_json", is_flag=True, help="A JSON line even on a terminal.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON line, even on a terminal.")
 def replay(
     home: Path | None,
     settings_file: Path | None,
@@ -40,9 +46,10 @@ def replay(
     datetime: str | None,
     as_json: bool,
 ) -> int:
-    """Serve a collection as the web it was, through a proxy on this machine; nothing is fetched from the live web.
+    """Replay a collection through an HTTP proxy on this machine.
 
-    Prints one JSON line when it serves, or, on a terminal, how to point a browser at it. Ctrl-C ends it.
+    Nothing is fetched from the live web: a request for a URL that the collection lacks is answered with 404. When the
+    proxy is ready, the command prints how to use it with a browser (on a terminal), or one JSON line. Ctrl-C ends it.
     """
     settings = _settings(home, settings_file, collection, port)
 
@@ -58,16 +65,17 @@ def replay(
 
 @click.command("open")
 @common
-@click.argument("collection")
+@click.argument("collection", type=CollectionName())
 @click.argument("url", required=False)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [a free one]")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [a free port]")
 @_DATETIME
 def open_collection(
     home: Path | None, settings_file: Path | None, collection: str, url: str | None, port: int, datetime: str | None
 ) -> int:
-    """Look at a collection in a browser window: replays it, and starts Chromium or Chrome through the replay.
+    """Replay a collection in a browser window.
 
-    URL is the page to begin with; without it, the first seed of the collection's latest job. Ends with the window.
+    The command starts a replay proxy, and Chromium or Chrome that uses this proxy. URL is the first page; the default
+    is the first seed of the collection's latest job. The command ends when the window is closed.
     """
     settings = _settings(home, settings_file, collection, port)
     executable = _browser(settings)
@@ -77,7 +85,7 @@ def open_collection(
 
         def announce(fleet: Fleet) -> None:
             window = _window(fleet, collection, datetime)
-            click.echo(f"{collection} is shown in a window of {executable.name}; close it, or press Ctrl-C, to end")
+            click.echo(f"{collection} is open in {executable.name}; close the window or press Ctrl-C to end")
             flags = [*window.chromium_flags(profile), *(["--no-sandbox"] if os.geteuid() == 0 else [])]
             browser.append(subprocess.Popen([executable, *flags, page], stderr=subprocess.DEVNULL))
 
@@ -90,14 +98,9 @@ def open_collection(
 
 
 def _settings(home: Path | None, settings_file: Path | None, collection: str, port: int | None) -> Settings:
-    from admin import homefolder
-
     flags = {"proxy.port": port, "proxy.collection": collection, "proxy.mode": "replay"}
     settings = load_settings(home, settings_file, flags)
-    known = homefolder.collections(settings)
-    if collection not in known:
-        there = ", ".join(known) or "none"
-        raise InputError(f"there is no collection {collection} in {settings.home}; there are: {there}")
+    chosen_collection(settings, collection)
     return settings
 
 
@@ -109,10 +112,13 @@ def _window(fleet: Fleet, collection: str, datetime: str | None) -> Window:
 
 
 def _browser(settings: Settings) -> Path:
-    from browsers.executable import BrowserMissing, find_chromium
+    from browsers.chromium.executable import BrowserMissing, find_chromium
 
     if sys.platform != "darwin" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        raise InputError("there is no screen here to open a window on; use `ghostfleet replay`, which needs none")
+        raise InputError(
+            f"no window can be opened: DISPLAY and WAYLAND_DISPLAY are not set; use `{command('replay')}`, "
+            "which needs no display"
+        )
     try:
         return find_chromium(settings.browsers.executable)
     except BrowserMissing as error:
@@ -120,20 +126,23 @@ def _browser(settings: Settings) -> Path:
 
 
 def _first_page(settings: Settings, collection: str) -> str:
+    from admin.jobs.runs import RunError
     from admin.replay import first_page
-    from admin.runs import RunError
 
     try:
         found = first_page(settings, collection)
     except RunError as error:
         raise InputError(str(error)) from error
     if found is None:
-        raise InputError(f"no job of collection {collection} tells where it begins; name the URL to open")
+        raise InputError(f"collection {collection} has no job with seeds; name the URL to open")
     return found
 
 
 @contextmanager
 def _profile() -> Iterator[Path]:
-    """A browser profile that is gone afterwards; what the browser still writes as it ends is no reason to fail."""
+    """Yield a temporary folder for the browser's profile; errors of its removal are ignored.
+
+    The browser may still write files while it ends.
+    """
     with tempfile.TemporaryDirectory(prefix="ghostfleet-open-", ignore_cleanup_errors=True) as folder:
         yield Path(folder)

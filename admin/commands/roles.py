@@ -1,4 +1,4 @@
-"""The roles of a cluster, and the hidden ones that a supervisor starts: each is one process."""
+"""The commands `worker` and `indexer`, and two hidden ones for a supervisor, run one process each."""
 
 from __future__ import annotations
 
@@ -16,31 +16,43 @@ import click
 from admin.options import InputError, JobFailed, child_options, common, load_settings
 
 if TYPE_CHECKING:
-    from admin.child import Standing
-    from archive.settings import Settings
-    from archive.upload import Uploader
+    from admin.fleet.child import ParentLink
+    from archive.settings.load import Settings
+    from archive.storage.upload import Uploader
 
 _REVIVE_SECONDS: Final = 1.0
 _CDX_THREADS: Final = 8
+_CDX_BODY_BYTES: Final = 65_536
+"""CDX requests have no body; waitress would accept a gigabyte and write it to a temporary file."""
 
 
 @click.command("worker")
 @common
-@click.option("--job", required=True, metavar="NAME", help="The job's name in the frontier.")
+@click.option("--job", required=True, metavar="NAME", help="Name of the job in the frontier.")
 @click.option("--proxy", required=True, metavar="HOST:PORT", help="Main port of the recording proxies.")
-@click.option("--control", "controls", multiple=True, required=True, metavar="HOST:PORT", help="Of each process.")
-@click.option("--redis-url", metavar="URL", help="The frontier's Redis.  [setting redis.url]")
-@click.option("--name", default="", metavar="NAME", help="This worker's own.  [host and process id]")
-@click.option("--at-once", type=click.IntRange(1), metavar="N", help="Visits at once.  [setting browsers.workers]")
-@click.option("--log-dir", metavar="DIR", help="Folder of the job's crawl.log, as the proxies see it.")
+@click.option(
+    "--control",
+    "controls",
+    multiple=True,
+    required=True,
+    metavar="HOST:PORT",
+    help="Control port of a recording process. Repeat for each process.",
+)
+@click.option("--redis-url", metavar="URL", help="Redis of the frontier.  [setting redis.url]")
+@click.option("--name", default="", metavar="NAME", help="Name of this worker.  [host name and process id]")
+@click.option(
+    "--at-once", type=click.IntRange(1), metavar="N", help="Number of visits at once.  [setting browsers.workers]"
+)
+@click.option("--log-dir", metavar="DIR", help="Folder of the job's crawl.log; the proxies must see the same path.")
 @child_options
 def worker(home: Path | None, settings_file: Path | None, at_once: int | None, **given: Any) -> None:
-    """Visit what the frontier hands out for a job, until it is finished or stopped.
+    """Visit the URLs of a job that the frontier hands out.
 
-    SIGTERM finishes the visits that are going on, gives back the rest and ends.
+    The worker ends when the job is finished or stopped. SIGTERM finishes the visits in progress and gives all other
+    URLs back to the frontier.
     """
-    standing, settings = _begin(home, settings_file, given, "worker")
-    from browsers.executable import BrowserMissing
+    parent, settings = _begin(home, settings_file, given, "worker")
+    from browsers.chromium.executable import BrowserMissing
     from browsers.visit import FleetUnavailable
     from browsers.worker import run_worker
     from frontier.store import FrontierLost
@@ -56,13 +68,13 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
                 proxy=given["proxy"],
                 controls=given["controls"],
                 redis_url=redis_url,
-                name=given["name"] or f"{socket.gethostname()}-{standing.pid}",
+                name=given["name"] or f"{socket.gethostname()}-{parent.pid}",
                 concurrency=at_once or settings.browsers.workers,
                 stop=stop,
                 log_dir=given["log_dir"],
             )
         except (BrowserMissing, FleetUnavailable, FrontierLost) as error:
-            _refuse(standing, str(error))
+            _refuse(parent, str(error))
 
     _until_signal(work, stop)
 
@@ -70,117 +82,154 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
 @click.command("indexer")
 @common
 @click.option("--cdx-fd", type=int, default=-1, hidden=True)
-@click.option("--redis-url", metavar="URL", help="Where captures are announced.  [setting redis.url]")
+@click.option("--redis-url", metavar="URL", help="Redis where captures are announced.  [setting redis.url]")
+@click.option("--await-redis", is_flag=True, hidden=True)
 @child_options
-def indexer(home: Path | None, settings_file: Path | None, cdx_fd: int, redis_url: str | None, **given: Any) -> None:
-    """Keep the capture index in step with what is recorded, and serve it as a CDX server."""
-    standing, settings = _begin(home, settings_file, given, "indexer")
+def indexer(
+    home: Path | None,
+    settings_file: Path | None,
+    cdx_fd: int,
+    redis_url: str | None,
+    await_redis: bool,
+    **given: Any,
+) -> None:
+    """Index new captures, and serve the capture index as a CDX server.
+
+    With the setting storage.url the indexer also uploads finished WARC files. SIGTERM ends the indexer.
+    """
+    parent, settings = _begin(home, settings_file, given, "indexer")
     from waitress.server import create_server
 
-    from admin import sockets
-    from admin.uploads import serve_metrics
-    from archive.storage import StorageError
-    from archive.upload import Uploader
-    from dedupdb.captures import Captures
-    from dedupdb.cdx_api import create_app
-    from dedupdb.indexer import Indexer
-    from dedupdb.schema import CapturesError
+    from admin.fleet import sockets
+    from admin.fleet.uploads import serve_metrics
+    from archive.listener_access import Clients, HostNames, exposure
+    from archive.local_endpoints import Listeners
+    from archive.storage.presence import WarcFiles, home_name, is_alone
+    from archive.storage.storage import StorageError
+    from archive.storage.upload import Uploader
+    from dedupdb.captures.capture_index import Captures
+    from dedupdb.captures.schema import CapturesError
+    from dedupdb.cdx.server import create_app
+    from dedupdb.index.indexer import Indexer
 
+    if problem := exposure(settings):
+        _refuse(parent, problem)
     try:
         uploader = Uploader(settings) if settings.storage.url else None
         captures = Captures(settings.database_url)
-        listener = _cdx_socket(settings, cdx_fd)
+        listener = sockets.restricted(_cdx_socket(settings, cdx_fd), Clients(settings.admin.allow_clients))
     except (CapturesError, sockets.PortError, StorageError) as error:
-        _refuse(standing, str(error))
+        _refuse(parent, str(error))
     stop = threading.Event()
-    with captures, Indexer(redis_url or settings.redis.url, captures, settings.home) as index:
+    own_home = "" if is_alone(settings) and not parent.is_absent else home_name(settings)
+    files = WarcFiles(settings)
+    _await_redis(redis_url if await_redis else None)
+    index = Indexer(redis_url or settings.redis.url, captures, settings.home, files=files, own_home=own_home)
+    with captures, index:
         index.reconcile()
-        app = create_app(captures)
+        app = create_app(captures, HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names"))
         serve_metrics(app, uploader)
-        server = create_server(app, sockets=[listener], threads=_CDX_THREADS)
+        listeners = Listeners(settings.home)
+        listeners.add(listener)
+        server = create_server(app, sockets=[listener], threads=_CDX_THREADS, max_request_body_size=_CDX_BODY_BYTES)
         threading.Thread(target=server.run, name="cdx", daemon=True).start()
-        standing.report_ready(cdx=sockets.address(listener))
-        if standing.is_alone:
+        parent.report_ready()
+        if parent.is_absent:
             click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))
         try:
             with _uploading(uploader, stop):
                 _until_signal(lambda: index.run(stop), stop)
         finally:
             server.close()
+            listeners.clear()
 
 
 @click.command("_proxy-process", hidden=True)
 @click.option("--index", type=int, required=True)
 @click.option("--listen-fd", type=int, required=True)
 @click.option("--control-fd", type=int, required=True)
-@click.option("--redis-url", required=True)
+@click.option("--redis-url", default="")
 @click.option("--predecessor-fd", type=int, default=-1)
 @click.option("--successor-fd", type=int, default=-1)
+@click.option("--await-redis", is_flag=True)
 @child_options
-def proxy_process(**given: Any) -> None:
-    """One recording process, until SIGTERM, or until another one has taken its place and nothing is left to do."""
+def proxy_process(await_redis: bool, **given: Any) -> None:
+    """Run one recording process until SIGTERM, or until a new process has replaced it and all its requests are done."""
     name = f"proxy-{given['index']}"
-    standing, settings = _begin(None, None, given, name)
-    from archive.settings import SettingsError
-    from archive.warcfile import KeepError
-    from proxy.serve import Place, serve_process
+    parent, settings = _begin(None, None, given, name)
+    given["redis_url"] = _redis_url(given["redis_url"], settings)
+    from archive.settings.load import SettingsError
+    from archive.warc.writer import KeepError
+    from proxy.process.serve import ProcessContext, serve_process
 
+    _await_redis(given["redis_url"] if await_redis else None)
     try:
-        serve_process(settings, Place(**given), ready=standing.report_ready, retired=standing.report_retired)
-    except SettingsError as error:  # what only the proxy can judge, such as a certificate file
-        _refuse(standing, str(error))
+        serve_process(settings, ProcessContext(**given), ready=parent.report_ready, retired=parent.report_retired)
+    except SettingsError as error:  # settings that only the proxy can check, such as a certificate file
+        _refuse(parent, str(error))
     except KeepError as error:
-        standing.report_unfinished(f"{name}: {error}")
+        parent.report_unfinished(f"{name}: {error}")
         raise JobFailed(str(error)) from error
 
 
 @click.command("_redis", hidden=True)
 @child_options
-def redis_keeper(**given: Any) -> None:
-    """Uses the home's private Redis until SIGTERM, and starts it again when it died."""
-    standing, settings = _begin(None, None, given, "redis-keeper")
-    from admin.interrupts import Interrupts
-    from frontier.embedded import EmbeddedRedis, RedisProblem
+def private_redis(**given: Any) -> None:
+    """Run the home's private Redis until SIGTERM, and restart it when it dies."""
+    parent, settings = _begin(None, None, given, "redis-keeper")
+    from admin.jobs.interrupts import Interrupts
+    from frontier.private_redis.server import EmbeddedRedis, RedisProblem
 
     server = EmbeddedRedis(settings.home)
     with Interrupts() as interrupts:
         try:
-            standing.report_ready(url=server.start().url)
+            parent.report_ready(url=server.start().url)
             while not interrupts.wait(_REVIVE_SECONDS):
                 server.revive()
         except RedisProblem as error:
-            _refuse(standing, str(error))
+            _refuse(parent, str(error))
         finally:
             server.stop()
 
 
 def _begin(
     home: Path | None, settings_file: Path | None, given: dict[str, Any], title: str
-) -> tuple[Standing, Settings]:
-    from admin import homefolder, logs
-    from admin.child import Standing
+) -> tuple[ParentLink, Settings]:
+    from admin.fleet import home_folder, logs
+    from admin.fleet.child import ParentLink
 
-    standing = Standing.attach(
+    parent = ParentLink.attach(
         given.pop("title") or title, given.pop("ready_fd"), given.pop("lifeline_fd"), given.pop("held_fds")
     )
     settings = load_settings(home, settings_file)
     logs.to_stderr(settings.logs.format)
     try:
-        homefolder.prepare(settings.home)
-    except homefolder.HomeError as error:
-        _refuse(standing, str(error))
-    return standing, settings
+        home_folder.prepare(settings.home)
+    except home_folder.HomeError as error:
+        _refuse(parent, str(error))
+    return parent, settings
 
 
-def _refuse(standing: Standing, message: str) -> NoReturn:
-    """Say why this process can't serve, to the parent and in the log, and end."""
-    standing.report_unfit(message)
+def _refuse(parent: ParentLink, message: str) -> NoReturn:
+    """End this process because it can't serve; tell the parent and the log why."""
+    parent.report_unfit(message)
     raise InputError(message)
+
+
+def _await_redis(url: str | None) -> None:
+    """Wait for the home's Redis, which starts at the same time as this process. None does not wait."""
+    if url is not None:
+        from frontier.private_redis.server import await_redis
+
+        await_redis(url)
 
 
 @contextmanager
 def _uploading(uploader: Uploader | None, stop: threading.Event) -> Iterator[None]:
-    """Hand over finished files in a thread, if that is wanted, until `stop` is set and what was finished is gone."""
+    """Upload finished files in a thread until `stop` is set and the last finished file is uploaded.
+
+    Does nothing when there is no uploader.
+    """
     if uploader is None:
         yield
         return
@@ -194,8 +243,8 @@ def _uploading(uploader: Uploader | None, stop: threading.Event) -> Iterator[Non
 
 
 def _until_signal(work: Callable[[], None], stop: threading.Event) -> None:
-    """Do the work in a thread; `stop` is set when a signal asks this process to end."""
-    from admin.interrupts import Interrupts
+    """Run `work` in a thread and return when it returns. Set `stop` when a signal asks this process to end."""
+    from admin.jobs.interrupts import Interrupts
 
     with Interrupts() as interrupts, ThreadPoolExecutor(1, thread_name_prefix="work") as thread:
         done = thread.submit(work)
@@ -210,11 +259,11 @@ def _until_signal(work: Callable[[], None], stop: threading.Event) -> None:
 def _redis_url(chosen: str | None, settings: Settings) -> str:
     if url := chosen or settings.redis.url:
         return url
-    raise InputError("no Redis to work with; give --redis-url, or the setting redis.url")
+    raise InputError("no Redis is configured; give --redis-url, or set redis.url")
 
 
 def _cdx_socket(settings: Settings, fd: int) -> socket.socket:
-    from admin import sockets
+    from admin.fleet import sockets
 
     if fd >= 0:
         return socket.socket(fileno=fd)

@@ -1,4 +1,4 @@
-"""Commands that look after what is kept: `check`, `repair`, `upload`, `dictionary`, `reindex`; and `config`."""
+"""The command `config` prints the settings; `repair`, `upload`, `dictionary` and `reindex` maintain collections."""
 
 from __future__ import annotations
 
@@ -12,20 +12,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from admin.collections.names import CollectionName
+from admin.collections.names import chosen_collections as chosen_collections
 from admin.options import JOB_FAILED, InputError, common, load_settings
+from admin.units import counted
+from archive.program_name import command
 
 if TYPE_CHECKING:
-    from archive.settings import Settings
-    from archive.upload import Uploader
+    from archive.settings.load import Settings
+    from archive.storage.upload import Uploader
 
 
 @click.command("config")
 @common
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def config(home: Path | None, settings_file: Path | None, as_json: bool) -> None:
-    """Print every setting in force, and where its value comes from; secrets are left out."""
-    from archive.settings import names, sources
-    from archive.shown import shown
+    """Print every setting, its value and where the value comes from. Secrets are not shown."""
+    from archive.settings.load import names, sources
+    from archive.settings.redacted import shown
 
     settings = load_settings(home, settings_file)
     known = sources({"home": str(home) if home else None}, file=settings_file)
@@ -43,99 +47,101 @@ def config(home: Path | None, settings_file: Path | None, as_json: bool) -> None
         click.echo(f"{row['name']} = {json.dumps(row['value'], ensure_ascii=False)}{source}  # {row['meaning']}")
 
 
-@click.command("check")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH…")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per problem.")
-def check(paths: tuple[Path, ...], as_json: bool) -> int:
-    """Prove WARC files right, or say where they are not: single files, or all below a folder.
-
-    Exit code 0 when all is well, 1 when there are problems.
-    """
-    from archive.check import check as problems_of
-
-    count = 0
-    for path in paths:
-        try:
-            for problem in problems_of(path):
-                count += 1
-                facts = {"file": str(problem.file), "offset": problem.offset, "record_id": problem.record_id}
-                click.echo(json.dumps({**facts, "message": problem.message}) if as_json else str(problem))
-        except OSError as error:
-            raise InputError(f"{path} can't be read: {error.strerror}") from error
-    if not as_json:
-        click.echo(f"{count} problems" if count else "no problems")
-    return JOB_FAILED if count else 0
-
-
 @click.command("repair")
 @common
-@click.argument("collections", nargs=-1, metavar="[COLLECTION]…")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per file.")
+@click.argument("collections", nargs=-1, type=CollectionName(), metavar="[COLLECTION]…")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file.")
 def repair(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> int:
-    """Finish WARC files that a killed writer left open, of these collections or of all.
+    """Repair WARC files that a killed process left open.
 
-    Files that are being written at this moment are left alone. Exit code 1 when a file could not be repaired.
+    An incomplete record at the end is removed, the sidecar is completed, and the file gets its final name. Without
+    COLLECTION all collections of the home are repaired. A file that is being written is not changed. Exit code 1 when
+    a file could not be repaired.
     """
-    from archive.repair import Outcome
-    from archive.repair import repair as repair_collection
+    from archive.warc.repair import RepairOutcome, being_written
+    from archive.warc.repair import repair as repair_collection
 
     settings = load_settings(home, settings_file)
     failed = False
     for name in chosen_collections(settings, collections):
         for each in repair_collection(settings, name):
-            failed = failed or each.outcome is Outcome.FAILED
+            failed = failed or each.outcome is RepairOutcome.FAILED
             facts = {"collection": name, "file": each.filename, "outcome": each.outcome, "records": each.records}
             facts |= {"cut_bytes": each.cut_bytes, "reason": each.reason}
             click.echo(json.dumps(facts) if as_json else f"{name}: {each}")
+        for paths in being_written(settings, name):
+            facts = {"collection": name, "file": paths.name, "outcome": "left alone", "reason": "it is being written"}
+            click.echo(json.dumps(facts) if as_json else f"{name}: {paths.name} not changed: it is being written")
     return JOB_FAILED if failed else 0
 
 
 @click.command("upload")
 @common
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def upload(home: Path | None, settings_file: Path | None, as_json: bool) -> int:
-    """Hand finished WARC files to the storage (setting storage.url) now, as a running archive does by itself.
+    """Upload finished WARC files to the storage now.
 
-    Exit code 1 when a file was not handed over.
+    The setting storage.url names the storage. A running fleet uploads by itself. Files that are still open are not
+    uploaded; the output counts them. Exit code 1 when a file could not be uploaded, or a killed process left one open.
     """
-    from archive.storage import StorageError
-    from archive.upload import Uploader
+    from archive.storage.storage import StorageError
+    from archive.storage.upload import Uploader
 
     settings = load_settings(home, settings_file)
     if not settings.storage.url:
-        raise InputError("no storage to hand files to; set storage.url")
+        raise InputError("there is no storage; set storage.url to a folder or an S3 URL")
     try:
         uploader = Uploader(settings)
     except StorageError as error:
         raise InputError(str(error)) from error
-    is_well = uploader.look() if as_json or not sys.stderr.isatty() else _look_live(uploader)
+    is_complete = uploader.look() if as_json or not sys.stderr.isatty() else _upload_live(uploader)
     status = uploader.status
+    written, left = _open_files(settings)
     if as_json:
-        click.echo(json.dumps(asdict(status)))
+        click.echo(json.dumps({**asdict(status), "being_written": written, "left_open": left}))
     else:
-        click.echo(f"{status.storage}: {status.handed_over} files handed over, {status.waiting} waiting")
+        click.echo(f"{status.storage}: {counted(status.handed_over, 'file')} uploaded, {status.waiting} waiting")
         for name, why in status.failing.items():
             click.echo(f"{name}: {why}")
-    return 0 if is_well and not status.waiting else JOB_FAILED
+        if written:
+            click.echo(f"{counted(written, 'file')} being written; the upload follows when they are closed")
+        if left:
+            click.echo(f"{counted(left, 'file')} left open by a killed process; run `{command('repair')}`")
+    return 0 if is_complete and not status.waiting and not left else JOB_FAILED
 
 
-def _look_live(uploader: Uploader) -> bool:
-    """With a line at the bottom of the terminal that tells how far it is."""
+def _open_files(settings: Settings) -> tuple[int, int]:
+    """Return how many WARC files of the home are being written, and how many a killed process left open."""
+    from admin.fleet import home_folder
+    from archive.warc.repair import being_written
+    from archive.warc_paths import growing
+
+    names = home_folder.collections(settings)
+    written = sum(len(being_written(settings, name)) for name in names)
+    return written, sum(sum(1 for _ in growing(settings.collection(name))) for name in names) - written
+
+
+def _upload_live(uploader: Uploader) -> bool:
+    """Upload, with a progress line at the bottom of the terminal."""
     from rich.console import Console
 
-    from admin.uploads import look_watched
+    from admin.fleet.uploads import upload_with_progress
 
     with Console(stderr=True).status("") as live:
-        return look_watched(uploader, live.update)
+        return upload_with_progress(uploader, live.update)
 
 
 @click.command("dictionary")
 @common
-@click.argument("collection", metavar="COLLECTION")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [in the collection]")
-@click.option("--size", type=click.IntRange(1_000, 8_388_608), help="Of the dictionary, in bytes.  [112640]")
-@click.option("--samples", type=click.IntRange(20), metavar="N", help="Most records to learn from.  [4000]")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.argument("collection", type=CollectionName(), metavar="COLLECTION")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write.  [records.zdict in the collection]",
+)
+@click.option("--size", type=click.IntRange(1_000, 8_388_608), help="Size of the dictionary in bytes.  [112640]")
+@click.option("--samples", type=click.IntRange(20), metavar="N", help="Largest number of records to use.  [4000]")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def dictionary(
     home: Path | None,
     settings_file: Path | None,
@@ -145,13 +151,14 @@ def dictionary(
     samples: int | None,
     as_json: bool,
 ) -> None:
-    """Make a zstd dictionary from the WARC files of a collection, for the ones that will be written.
+    """Train a zstd dictionary with records of a collection.
 
-    Use it with the settings archive.compression = "zstd" and archive.zstd_dictionary = FILE. Every file written with it
-    has it inside, so the dictionary itself may go at any time.
+    The settings archive.compression = "zstd" and archive.zstd_dictionary = FILE make new WARC files use the
+    dictionary. Each such file contains the dictionary, so FILE may be deleted when the setting is removed.
     """
-    from archive import dictionary as dictionaries
-    from archive.source import WarcError, warc_files
+    from archive.warc import dictionary as dictionaries
+    from archive.warc.member_reader import WarcError
+    from archive.warc_paths import growing, warc_files
 
     settings = load_settings(home, settings_file)
     (name,) = chosen_collections(settings, (collection,))
@@ -165,49 +172,76 @@ def dictionary(
         )
         dictionaries.save(trained.data, path)
     except (ValueError, WarcError, OSError) as error:
-        raise InputError(f"no dictionary for {name}: {error}") from error
+        count = sum(1 for _ in growing(settings.collection(name)))
+        skipped = f"; {counted(count, 'file')} skipped, because they are still open" if count else ""
+        raise InputError(f"no dictionary for collection {name}: {error}{skipped}") from error
     facts = {"file": str(path), "bytes": len(trained.data), "number": trained.number, "samples": trained.samples}
     if as_json:
         click.echo(json.dumps({**facts, "gain": round(trained.gain, 4)}))
         return
-    click.echo(f"{path}: {len(trained.data)} bytes, number {trained.number}, learned from {trained.samples} records")
+    click.echo(f"{path}: {len(trained.data)} bytes, id {trained.number}, trained with {trained.samples} records")
     click.echo(
-        f"records it has not seen: {trained.packed_bytes} bytes in zstd, {trained.packed_bytes_with} with it "
+        f"other records: {trained.packed_bytes} bytes in plain zstd, {trained.packed_bytes_with} with the dictionary "
         f"({trained.gain:.0%} less)"
     )
 
 
 @click.command("reindex")
 @common
-@click.argument("collections", nargs=-1, required=True, metavar="COLLECTION…")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per collection.")
-def reindex(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> None:
-    """Rebuild the capture index and the dedup store of collections from their WARC files and sidecars."""
-    from dedupdb.captures import Captures
-    from dedupdb.claims import Claims
-    from dedupdb.eligible import Eligible
-    from dedupdb.indexer import Indexer
+@click.argument("collections", nargs=-1, required=True, type=CollectionName(), metavar="COLLECTION…")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per collection.")
+def reindex(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> int:
+    """Rebuild the capture index and the dedup store of collections from their WARC files and sidecars.
 
+    A sidecar that is missing, damaged or shorter than its WARC file is rewritten from the WARC file, and the output
+    names the file. Exit code 1 when captures are missing from the result.
+    """
+    from archive.storage.presence import WarcFiles, home_name, is_alone
+    from dedupdb.captures.capture_index import Captures
+    from dedupdb.claims.claims import Claims
+    from dedupdb.claims.dedup_rules import DedupRules
+    from dedupdb.claims.existing_originals import ExistingOriginals
+    from dedupdb.index.indexer import Indexer
+    from dedupdb.index.sidecar_repair import RepairedSidecar, SidecarOutcome
+
+    is_whole = True
     settings = load_settings(home, settings_file)
-    names, eligible = chosen_collections(settings, collections), Eligible(settings.dedup)
+    names, eligible = chosen_collections(settings, collections), DedupRules(settings.dedup)
+    files, own_home = WarcFiles(settings), "" if is_alone(settings) else home_name(settings)
     with (
         private_or_shared_redis(settings) as redis_url,
         Captures(settings.database_url) as captures,
-        Indexer(redis_url, captures, settings.home) as indexer,
+        Indexer(redis_url, captures, settings.home, files=files, own_home=own_home) as indexer,
         Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=60) as claims,
     ):
+        is_there = ExistingOriginals(claims, captures, files, own_home).is_there
         for name in names:
-            indexed, payloads = indexer.reindex(name), indexer.rebuild_dedup(name, claims, eligible)
+            repaired: list[RepairedSidecar] = []
+            indexed = indexer.reindex(name, report=repaired.append)
+            indexer.sweep(name)  # also tells other homes which files are here
+            payloads = indexer.rebuild_dedup(name, claims, eligible, is_there)
+            is_whole = is_whole and not any(file.outcome is SidecarOutcome.INCOMPLETE for file in repaired)
             facts = {"collection": name, "captures": indexed, "payloads": payloads}
-            text = f"{name}: {indexed} captures in the index, {payloads} payloads known to dedup"
-            click.echo(json.dumps(facts) if as_json else text)
+            if as_json:
+                click.echo(json.dumps({**facts, "files": [asdict(file) for file in repaired if file.reason]}))
+                continue
+            for file in repaired:
+                if file.reason:
+                    click.echo(f"{name}: {file}")
+            click.echo(
+                f"{name}: {counted(indexed, 'capture')} in the index, {counted(payloads, 'payload')} in the dedup store"
+            )
+    return 0 if is_whole else JOB_FAILED
 
 
 @contextmanager
 def private_or_shared_redis(settings: Settings) -> Iterator[str]:
-    """URL of the Redis of the settings, else of the home's own, started if need be."""
-    from frontier.embedded import RedisProblem, start_redis
-    from frontier.fitness import check_redis
+    """Yield the URL of Redis: that of the setting redis.url, else the home's private one, which is started if needed.
+
+    Raises InputError.
+    """
+    from frontier.private_redis.server import RedisProblem, start_redis
+    from frontier.redis_check import check_redis
 
     try:
         if settings.redis.url:
@@ -218,15 +252,3 @@ def private_or_shared_redis(settings: Settings) -> Iterator[str]:
                 yield server.url
     except RedisProblem as error:
         raise InputError(str(error)) from error
-
-
-def chosen_collections(settings: Settings, chosen: tuple[str, ...]) -> tuple[str, ...]:
-    """Those chosen, else all there are. Raises InputError for one that is not there."""
-    from admin import homefolder
-
-    known = homefolder.collections(settings)
-    for name in chosen:
-        if name not in known:
-            there = ", ".join(known) or "none"
-            raise InputError(f"there is no collection {name} in {settings.home}; there are: {there}")
-    return chosen or tuple(known)

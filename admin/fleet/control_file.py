@@ -1,7 +1,7 @@
-"""How a running `ghostfleet proxy` is found and asked to restart: a file in the home that it holds locked.
+"""A running `ghostfleet proxy` has a locked control file in its home, by which `ghostfleet restart` finds it.
 
-`run/PID.json` says how many times the fleet was asked, and what came of the last time. The lock tells a fleet that
-lives from a file that a killed one left; whoever finds such a file removes it.
+`run/PID.json` has the number of restarts that were requested, and the result of the last one. A file without a lock
+was left by a killed fleet; the next `restart` removes it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Final, Self
 
+from archive.program_name import command
+
 _SECONDS: Final = 900.0
 _PAUSE: Final = 0.05
 
 
 class NoFleet(Exception):
-    """No fleet runs in the home; the message says what to do."""
+    """No fleet runs in the home. The message names the home and the remedy."""
 
 
-class Refusal(Exception):
-    """The fleet did not restart, and goes on as it was; the message says why."""
+class RestartRefused(Exception):
+    """The fleet did not restart and continues unchanged. The message names the reason."""
 
 
-class Callsign:
-    """While entered, this process can be found by `ask_to_restart`."""
+class ControlFile:
+    """The control file of this process exists, and is locked, while the object is entered."""
 
     def __init__(self, home: Path) -> None:
         self._path = home / "run" / f"{os.getpid()}.json"
@@ -50,7 +52,7 @@ class Callsign:
         os.close(self._fd)
 
     def answer(self, refusal: str, pids: list[int]) -> None:
-        """Tell who asked what came of it; no refusal is a success."""
+        """Publish the result of a restart; an empty `refusal` means success."""
         self._answers += 1
         self._write(refusal, pids)
 
@@ -61,34 +63,34 @@ class Callsign:
 
 
 def ask_to_restart(home: Path) -> Iterator[list[int]]:
-    """Ask every fleet of the home; for each, once it has restarted, the process ids of its children.
+    """Restart the fleets of the home, one after the other; yield the process ids of each fleet's children.
 
-    Raises NoFleet, and Refusal for the first that did not.
+    Raises NoFleet, and RestartRefused for the first fleet that did not restart.
     """
-    found = [path for path in sorted((home / "run").glob("*.json")) if _is_held(path)]
+    found = [path for path in sorted((home / "run").glob("*.json")) if _is_locked(path)]
     if not found:
-        raise NoFleet(f"no `ghostfleet proxy` runs in {home}; choose another home with --home")
+        raise NoFleet(f"no `{command('proxy')}` runs in {home}; choose another home with --home")
     for path in found:
-        while not (said := _read(path)) and _is_held(path):
+        while not (content := _read(path)) and _is_locked(path):
             Event().wait(_PAUSE)
-        before = said.get("answers", 0)
+        before = content.get("answers", 0)
         os.kill(int(path.stem), signal.SIGHUP)
-        yield _answer(path, before)
+        yield _wait_for_answer(path, before)
 
 
-def _answer(path: Path, before: int) -> list[int]:
+def _wait_for_answer(path: Path, before: int) -> list[int]:
     deadline = time.monotonic() + _SECONDS
-    while time.monotonic() < deadline and _is_held(path):
-        if (said := _read(path)).get("answers", 0) > before:
-            if said["refusal"]:
-                raise Refusal(f"not restarted, the fleet goes on as it was: {said['refusal']}")
-            return list(said["pids"])
+    while time.monotonic() < deadline and _is_locked(path):
+        if (content := _read(path)).get("answers", 0) > before:
+            if content["refusal"]:
+                raise RestartRefused(f"not restarted, the fleet continues unchanged: {content['refusal']}")
+            return list(content["pids"])
         Event().wait(_PAUSE)
-    raise Refusal("the fleet ended before it had restarted; see logs/fleet.log in the home")
+    raise RestartRefused("the fleet ended before it had restarted; see logs/fleet.log in the home")
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What it says; empty while it is being written, or gone."""
+    """Return the content of the file; empty while it is being written or after it was removed."""
     with suppress(OSError, ValueError):
         found = json.loads(path.read_bytes())
         if isinstance(found, dict):
@@ -96,8 +98,8 @@ def _read(path: Path) -> dict[str, Any]:
     return {}
 
 
-def _is_held(path: Path) -> bool:
-    """Whether the process that made it lives. A file that nobody holds is removed."""
+def _is_locked(path: Path) -> bool:
+    """Return whether the process that made the file still runs. Remove the file when its process is gone."""
     try:
         fd = os.open(path, os.O_RDWR)
     except OSError:

@@ -1,7 +1,7 @@
-"""Log lines as text for people, or as JSON for programs; in neither do secrets appear.
+"""Format log lines as text or as JSON, with secrets replaced by asterisks.
 
-A record may carry facts of its own (`extra={"exchange": ID}`): JSON lines have them all, text lines the exchange's id.
-That is the same in all lines about one exchange, and in no WARC.
+A record may have fields of its own (`extra={"exchange": ID}`). JSON lines have all of them, text lines only the id of
+the exchange. All lines about one exchange have the same id; WARC files do not have it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _SECRETS: Final = (
         r"\1***",
     ),
 )
-"""Credentials in URLs (RFC 3986 section 3.2.1) and in headers, and parameters whose name says that they are secret."""
+"""Credentials in URLs (RFC 3986 section 3.2.1) and in headers, and parameters with a name such as `token`."""
 
 
 def redacted(text: str) -> str:
-    """The text with three asterisks in place of each secret that can be told as one."""
+    """Return the text with three asterisks in place of each secret that `_SECRETS` recognises."""
     for pattern, replacement in _SECRETS:
         text = pattern.sub(replacement, text)
     return text
 
 
 class TextFormatter(logging.Formatter):
-    """One line for each record, and its traceback below."""
+    """Format a record as one line, followed by its traceback."""
 
     def __init__(self) -> None:
         super().__init__(_TEXT)
@@ -46,21 +46,21 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object on one line for each record: time (UTC), level, logger, message, pid, the record's own facts."""
+    """Format a record as one line of JSON: time (UTC), level, logger, message, pid, and the record's own fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """See logging.Formatter."""
-        facts: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
             "message": redacted(record.getMessage()),
             "pid": record.process,
         }
-        facts |= {name: _clean(value) for name, value in vars(record).items() if name not in _STANDARD}
+        fields |= {name: _clean(value) for name, value in vars(record).items() if name not in _STANDARD}
         if record.exc_info:
-            facts["traceback"] = redacted(self.formatException(record.exc_info))
-        return json.dumps(facts, ensure_ascii=False, default=lambda value: redacted(str(value)))
+            fields["traceback"] = redacted(self.formatException(record.exc_info))
+        return json.dumps(fields, ensure_ascii=False, default=lambda value: redacted(str(value)))
 
 
 def _clean(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where log lines go: of a child to its standard error, which is its log file; of a command to a file in the home."""
+"""Configure logging: a child logs to standard error, which is its log file; a command logs to a file in the home."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from admin.logformat import JsonFormatter, TextFormatter
-from archive.sections import LogFormat
+from admin.fleet.log_format import JsonFormatter, TextFormatter
+from archive.settings import LogFormat
 
 _NOISY: Final = ("httpx", "httpcore", "waitress.queue")
 
 
 def to_stderr(form: LogFormat) -> None:
-    """For children: their standard error is appended to `<home>/logs/<role>-<n>.log`."""
+    """Log to standard error. The parent appends that of a child to `<home>/logs/<role>-<n>.log`."""
     _configure(logging.StreamHandler(), form)
 
 
 def to_file(path: Path, form: LogFormat) -> None:
-    """For commands whose terminal is for people. `path`'s folder exists."""
+    """Log to a file, so that the terminal has only messages for people. The folder of `path` must exist."""
     _configure(logging.FileHandler(path, encoding="utf-8"), form)
 
 

@@ -1,4 +1,4 @@
-"""How a process of ours uses memory, so that it neither grows by and by nor spends its time on looking for garbage."""
+"""Limit the memory of a process, and the time that it spends on garbage collection."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ _ARENA_MAX: Final = -8
 """M_ARENA_MAX of glibc's <malloc.h>."""
 _MMAP_THRESHOLD: Final = -3
 """M_MMAP_THRESHOLD of the same."""
-_APART_BYTES: Final = 1 << 18
+_MMAP_BYTES: Final = 1 << 18
 _TRIM_SECONDS: Final = 30.0
 
 
-def keep_small() -> None:
-    """Of glibc's allocator one heap for all threads, and what is free of it given back to the system now and then.
+def limit_arenas() -> None:
+    """Limit glibc to one arena for all threads, and return free memory to the system every 30 seconds.
 
-    Each thread would get a heap of its own; those fill with holes, and grow for hours. With one interpreter lock
-    threads hardly ever wait for each other there. Large blocks, such as each TLS connection has, are kept out of
-    it: glibc would take them in by and by, and where they had been, small ones would settle. Other allocators are left
-    as they are.
+    By default each thread gets an arena of its own. Arenas fragment and grow for hours. Because of the interpreter
+    lock, threads hardly ever wait for a shared arena. Large blocks, such as those of TLS connections, are allocated
+    by mmap: in the arena, small blocks would be allocated where a large one was freed, so that the space could not be
+    used for a large one again. Other allocators than glibc's are not changed.
     """
     libc: Any = ctypes.CDLL(None) if sys.platform == "linux" else None
     if hasattr(libc, "mallopt") and hasattr(libc, "malloc_trim"):
         libc.mallopt(_ARENA_MAX, 1)
-        libc.mallopt(_MMAP_THRESHOLD, _APART_BYTES)
+        libc.mallopt(_MMAP_THRESHOLD, _MMAP_BYTES)
         threading.Thread(target=_trim, args=(libc,), name="trim", daemon=True).start()
 
 
-def collect_seldom() -> None:
-    """Python's collector looks for cycles, of which our work makes next to none: not after every few objects.
+def reduce_collections() -> None:
+    """Make garbage collections rare, because the processes create hardly any reference cycles.
 
-    What has been made so far, all modules among it, stays for good and need not be looked at again.
+    Objects that exist now, such as modules, stay until the end, so the collector skips them.
     """
     gc.collect()
     gc.freeze()

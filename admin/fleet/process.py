@@ -1,4 +1,4 @@
-"""One child process as its parent sees it: how it is started, what it said when it was ready, how it ended."""
+"""A child process as its parent sees it: its start, its reports and its end."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 LOG_BYTES: Final = 20_000_000
-"""A child's log larger than this is put aside as `.log.1` before the next start."""
-_SOURCE: Final = str(Path(__file__).resolve().parent.parent)
+"""A child's log that is larger is renamed to `.log.1` before the next start."""
+_SOURCE: Final = str(Path(__file__).resolve().parents[2])
 
 
-class Stage(IntEnum):
-    """Who ends before whom: a lower stage has ended before the next one is asked to."""
+class ShutdownStage(IntEnum):
+    """The stages end one after the other, the lowest number first."""
 
     WORKERS = 0
     PROXIES = 1
@@ -32,52 +32,83 @@ class Stage(IntEnum):
 
 
 class StartError(Exception):
-    """A child can't do its work here; the message is one line, with the remedy."""
+    """A child can't do its work here. The message is one line with the remedy."""
 
 
-class Abandoned(Exception):
-    """A signal came before everybody was ready."""
+class StartInterrupted(Exception):
+    """A signal came before all children were ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What a child is for. `name` ("proxy-0") is its title and the name of its log."""
+    """The role describes how a child is started and ended. `name` ("proxy-0") is its title and names its log."""
 
     name: str
-    stage: Stage
+    stage: ShutdownStage
     arguments: tuple[str, ...]
-    """Of `python -m <module>`; --title, --ready-fd, --lifeline-fd and --held-fd are added."""
+    """The arguments of `python -m <module>`; --title, --ready-fd, --lifeline-fd and --held-fd are added."""
+    does: str = "start"
+    """The child's work before it is ready, such as `load its code`; a notice shows it to users who wait."""
     module: str = "admin.cli"
     fds: tuple[int, ...] = ()
-    """Descriptors it inherits besides, such as listening sockets. The parent keeps them open."""
+    """Further descriptors that the child inherits, such as listening sockets. The parent keeps them open."""
     stop_seconds: float = 30.0
-    """From SIGTERM to SIGKILL."""
+    """The time from SIGTERM to SIGKILL."""
     ends_by_itself: bool = False
-    """True for workers: exit code 0 is the end of their work, not a death."""
+    """True for workers: after exit code 0 the child is not restarted."""
     before_restart: Callable[[], None] | None = None
-    """Run in the parent between a death and the next start, for instance to repair files that were left open."""
+    """The parent calls this function before it restarts a dead child, for instance to repair open files."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """What it gets besides the supervisor's."""
+    """Variables that are added to the supervisor's environment."""
     hands_over: bool = False
-    """Whether the child hands over to the one that replaces it: then --successor-fd and --predecessor-fd are added,
-    the two ends of their link."""
+    """Whether the child hands its connections over to the child that replaces it. Then --successor-fd and
+    --predecessor-fd are added, the two ends of the link between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildReport:
+    """The report is the last message of a child to its parent (see `admin.fleet.child.ParentLink`)."""
+
+    ready: bool = True
+    url: str = ""
+    """The URL of the private Redis; empty for other roles."""
+    run: str = ""
+    """The folder of the run of a harvester's crawl; empty for other roles."""
+    retired: bool = False
+    """True when another child has taken this one's place."""
+    unfinished: str = ""
+    """One line about work that the child could not finish."""
+    error: str = ""
+    """One line that says why the child can't serve here."""
+
+    @classmethod
+    def parse(cls, line: bytes) -> Self:
+        """Return the report that a line of JSON has. Any other line means only that the child is ready."""
+        try:
+            found = json.loads(line)
+        except ValueError:
+            return cls()
+        if not isinstance(found, dict):
+            return cls()
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in found.items() if name in known})
 
 
 @dataclass(frozen=True, slots=True)
 class Lifeline:
-    """`fd` ends when this child shall; `held` are what later stages wait for (see `admin.child`)."""
+    """The child ends when `fd` does. `held` are the write ends of later stages (see `admin.fleet.child`)."""
 
     fd: int
     held: tuple[int, ...]
 
     @property
     def arguments(self) -> list[str]:
-        """As the child's command line has them."""
+        """Return the options for the child's command line."""
         return ["--lifeline-fd", str(self.fd), *(part for fd in self.held for part in ("--held-fd", str(fd)))]
 
 
 class Child:
-    """One running process of a role, the leader of its own process group."""
+    """The child is one running process of a role, the leader of its own process group."""
 
     def __init__(
         self,
@@ -87,16 +118,17 @@ class Child:
         logs: Path,
         predecessor: Child | None = None,
     ) -> None:
-        """Starts it. With a `predecessor` it takes that one's place. Raises StartError."""
+        """Start the process. A new child takes the place of its `predecessor`. Raises StartError."""
         self.role = role
         self.log_file = logs / f"{role.name}.log"
         self.started = time.monotonic()
-        self.facts: dict[str, Any] | None = None
-        self._told = b""
+        self._report: ChildReport | None = None
+        self._received = b""
         self._pipe, ready_fd = os.pipe()
         os.set_blocking(self._pipe, False)
-        self._link, its_end = socket.socketpair()
-        links = {"--successor-fd": its_end, "--predecessor-fd": predecessor._link if predecessor else None}
+        self._link, child_end = socket.socketpair()
+        predecessor_link = predecessor._link if predecessor else None  # noqa: SLF001 (this class's own)
+        links = {"--successor-fd": child_end, "--predecessor-fd": predecessor_link}
         fds = {flag: end.fileno() for flag, end in links.items() if end and role.hands_over}
         arguments = [*role.arguments, *lifeline.arguments, *(part for flag in fds for part in (flag, str(fds[flag])))]
         try:
@@ -107,81 +139,77 @@ class Child:
             raise StartError(f"{role.name} can't be started: {error}") from error
         finally:
             os.close(ready_fd)
-            its_end.close()
+            child_end.close()
 
     @property
     def pid(self) -> int:
-        """Its process id, which is its process group's too."""
+        """Return the process id, which is also the id of the process group."""
         return self._process.pid
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; negative when a signal ended it."""
+        """Return None while the process runs; a negative number when a signal ended it."""
         return self._process.poll()
 
     @property
+    def report(self) -> ChildReport:
+        """Return the last report of the child. A child that has sent none yet is not ready."""
+        self._read_reports()
+        return self._report or ChildReport(ready=False)
+
+    @property
     def is_ready(self) -> bool:
-        """Whether it said that it serves."""
-        self._hear()
-        return bool(self.facts and self.facts.get("ready"))
+        """Return whether the child reported that it serves."""
+        return self.report.ready
 
     @property
     def has_retired(self) -> bool:
-        """Whether it said that another child has taken its place."""
-        self._hear()
-        return bool(self.facts and self.facts.get("retired"))
+        """Return whether the child reported that another child has taken its place."""
+        return self.report.retired
 
     @property
-    def complaint(self) -> str | None:
-        """Why it can't serve, in its own words when it gave any; None as long as it may become ready."""
-        if self.is_ready or (self.exit_code is None and self.facts is None):
+    def start_failure(self) -> str | None:
+        """Return why the child can't become ready; None while it may, and when it is ready."""
+        if self.is_ready or (self.exit_code is None and self._report is None):
             return None
-        return self.last_words()
+        return self.failure_message()
 
-    @property
-    def refusal(self) -> str | None:
-        """What it said when it found that it can't serve here; None when it did not say so."""
-        self._hear()
-        return str(self.facts["error"]) if self.facts and "error" in self.facts else None
-
-    def await_word(self, seconds: float) -> None:
-        """Return when it says something or ends, or when the time has passed."""
+    def wait_for_report(self, seconds: float) -> None:
+        """Return when the child sends a report or ends, or when the time has passed."""
         if self._pipe >= 0:
             select.select([self._pipe], [], [], seconds)
         else:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(seconds)
 
-    def last_words(self) -> str:
-        """What it said was wrong; else how it ended and the last line of its log."""
-        refusal = self.refusal
-        unfinished = self.facts.get("unfinished") if self.facts else None
+    def failure_message(self) -> str:
+        """Return the error that the child reported; else its exit and the last line of its log."""
         return (
-            refusal
-            or unfinished
-            or f"{self.role.name} {how_it_ended(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
+            self.report.error
+            or self.report.unfinished
+            or f"{self.role.name} {exit_text(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
         )
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Ask the process to end."""
         if self.exit_code is None:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End it now, and whatever of its process group is left, such as a worker's browsers."""
+        """Kill the process and its process group, such as the browsers of a worker."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
-    def bury(self) -> None:
-        """Reap it after its end; end what it left behind; let go of its pipe."""
+    def reap(self) -> None:
+        """Wait for the process, kill the rest of its process group, and close its pipe and link."""
         self.kill()
         self._process.wait()
-        self._hear()
+        self._read_reports()
         self._close_pipe()
         self._link.close()
 
-    def unlink(self) -> None:
-        """Let go of the link to its successor: the two hear it when the other ends."""
+    def close_link(self) -> None:
+        """Close the parent's copy of the link to the successor, so that each of the two sees when the other ends."""
         self._link.close()
 
     def _start(
@@ -216,18 +244,18 @@ class Child:
             self.log_file.replace(self.log_file.with_suffix(".log.1"))
         return self.log_file.open("ab")
 
-    def _hear(self) -> None:
+    def _read_reports(self) -> None:
         while self._pipe >= 0:
             try:
                 piece = os.read(self._pipe, 65536)
             except BlockingIOError:
                 break
-            self._told += piece
+            self._received += piece
             if not piece:
                 self._close_pipe()
-        *lines, self._told = self._told.split(b"\n")
+        *lines, self._received = self._received.split(b"\n")
         for line in lines:
-            self.facts = _facts(line)
+            self._report = ChildReport.parse(line)
 
     def _close_pipe(self) -> None:
         if self._pipe >= 0:
@@ -235,22 +263,13 @@ class Child:
             self._pipe = -1
 
 
-def how_it_ended(exit_code: int | None) -> str:
-    """In words: `was killed by SIGKILL`, `ended with code 1`."""
+def exit_text(exit_code: int | None) -> str:
+    """Return an exit code in words: `was killed by SIGKILL`, `ended with code 1`."""
     if exit_code is None:
         return "is running"
     if exit_code >= 0:
         return f"ended with code {exit_code}"
     return f"was killed by {signal.Signals(-exit_code).name}"
-
-
-def _facts(line: bytes) -> dict[str, Any]:
-    """The JSON object a child sent; any other line means no more than that it is ready."""
-    try:
-        found = json.loads(line)
-    except ValueError:
-        return {"ready": True}
-    return {"ready": True, **found} if isinstance(found, dict) else {"ready": True}
 
 
 def _last_line(path: Path) -> str:

@@ -1,29 +1,31 @@
-"""From what a person asked for to what is run: seeds, profile and names, checked before anything starts."""
+"""Make the definition of a job from options and files: seeds, profile and names, checked before anything starts."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from archive.jsontext import compact_json
-from archive.sections import NAME_PATTERN
+from admin.units import counted
+from archive.json_text import compact_json
+from archive.name_rules import checked_name
 from frontier.job import JobError, Profile, Seed, read_seeds
 from frontier.profile import load_profile, make_profile
 
 _TIMESTAMP_LENGTH: Final = len("-20261121081500")
 MAX_JOB_LENGTH: Final = 64 - _TIMESTAMP_LENGTH
-"""A run is called `<job>-<timestamp14>`, and that too must fit NAME_PATTERN."""
+"""The name of a run is `<job>-<timestamp14>` and must match NAME_PATTERN, which allows 64 characters."""
 _IDENTITY: Final = ("visitor", "rendered_fraction", "scope", "hops", "include", "exclude")
-"""What makes it another job when it changes. Limits and politeness do not: with others a job goes on."""
+"""A change of these keys makes another job. With other limits or politeness the same job is resumed."""
+_ADDED: Final = ("include", "exclude")
+"""These options add to the profile's values; all others replace them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What is to be harvested, and how."""
+    """The definition of a job names its collection, seeds and profile."""
 
     collection: str
     job: str
@@ -45,13 +47,14 @@ def define(
     collection: str,
     job: str | None,
 ) -> Definition:
-    """The definition these flags describe. `flags` are profile keys (dotted for those in groups); None is not given.
+    """Return the definition that these options describe.
 
-    Raises JobError in one line for whatever can't be used.
+    `flags` has profile keys, dotted for those in groups; a flag that is None was not given. Flags win over the
+    profile; `include`, `exclude` and `headers` are added to it. Raises JobError.
     """
     found = _all_seeds(seeds, seeds_file)
     if not found:
-        raise JobError("there is nothing to crawl; name at least one seed such as https://example.org/")
+        raise JobError("there are no seeds; name at least one URL such as https://example.org/")
     _check_name("collection", collection, 64)
     profile = _with_flags(load_profile(profile_file) if profile_file else Profile(), flags)
     name = job or f"{collection[: MAX_JOB_LENGTH - 9]}-{_identity(found, profile)}"
@@ -71,11 +74,13 @@ def _seeds_of(file: Path) -> list[Seed]:
         with file.open(encoding="utf-8-sig") as lines:
             numbered = list(read_seeds(lines))
     except (OSError, UnicodeDecodeError) as error:
-        raise JobError(f"seeds file {file} can't be read: {error}; it is UTF-8 text, a URL per line") from error
+        raise JobError(
+            f"--seeds-file {file} can't be read: {error}; it must be UTF-8 text with a URL per line"
+        ) from error
     wrong = [(number, each) for number, each in numbered if isinstance(each, JobError)]
     if wrong:
         number, first = wrong[0]
-        more = f" (and {len(wrong) - 1} more lines like it)" if len(wrong) > 1 else ""
+        more = f" (and {counted(len(wrong) - 1, 'more line')})" if len(wrong) > 1 else ""
         raise JobError(f"{file} line {number}: {first}{more}")
     return [each for _, each in numbered if isinstance(each, Seed)]
 
@@ -83,22 +88,41 @@ def _seeds_of(file: Path) -> list[Seed]:
 def _with_flags(profile: Profile, flags: Mapping[str, Any]) -> Profile:
     values = profile.model_dump()
     for name, value in flags.items():
-        if value is not None:
+        if value is None:
+            continue
+        if name in _ADDED:
+            values[name] = (*values[name], *value)
+        elif name == "headers":
+            replaced = {other.lower() for other in value}
+            values[name] = {key: old for key, old in values[name].items() if key.lower() not in replaced} | value
+        else:
             group, _, key = name.rpartition(".")
             (values[group] if group else values)[key] = value
     return make_profile(values, "the command line")
 
 
+def headers_of(texts: Sequence[str]) -> dict[str, str] | None:
+    """Return `--header` flags as the profile key `headers`; None when there are none. Raises JobError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, colon, value = text.partition(":")
+        if not colon or not name.strip():
+            raise JobError("--header: write NAME: VALUE, for instance --header 'Accept-Language: de'")
+        if name.strip().lower() in (other.lower() for other in found):
+            raise JobError(f"--header {name.strip()} is given twice; give it once, with its values joined by a comma")
+        found[name.strip()] = value.strip()
+    return found or None
+
+
 def _identity(seeds: Iterable[Seed], profile: Profile) -> str:
-    """Eight hex digits, the same for the same seeds and the same idea of what belongs to them."""
+    """Return eight hex digits that are the same for the same seeds and the same scope."""
     chosen = profile.model_dump(mode="json", include=set(_IDENTITY))
     text = compact_json([sorted(seed.url for seed in seeds), dict(sorted(chosen.items()))])
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _check_name(what: str, name: str, longest: int) -> None:
-    if not re.fullmatch(NAME_PATTERN, name) or len(name) > longest:
-        raise JobError(
-            f"{what} {name!r} can't be used; it becomes part of file names: letters, digits, dot, dash and "
-            f"underscore, at most {longest}, and a letter or digit first"
-        )
+    try:
+        checked_name(what, name, longest)
+    except ValueError as error:
+        raise JobError(str(error)) from error

@@ -1,7 +1,7 @@
-"""Signals that ask a process to end, counted: the first asks it to finish, the second to stop now.
+"""Count the signals that ask a process to end: the first asks it to finish its work, the second to end at once.
 
-SIGHUP is one of them, except for a fleet that can restart: there it asks for that, as usual for services, unless it
-came because the terminal is gone.
+SIGHUP is one of these signals. In a fleet that can restart, SIGHUP asks for a restart instead, as usual for services,
+unless it came because the terminal was closed.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ ASKING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupts:
-    """While entered, SIGINT, SIGTERM and SIGHUP are counted and wake `wait`; afterwards they are as before.
+    """The object counts SIGINT, SIGTERM and SIGHUP while it is entered. Each signal ends a `wait`.
 
-    With `restarts`, SIGHUP sets `asked_to_restart` instead, which its reader takes back. A pipe and not a
-    threading.Event, since a handler that runs within `Event.wait` could wait for itself.
+    With `restarts`, SIGHUP sets `asked_to_restart` instead; the reader sets that to False again. Signals are passed on
+    by a pipe: a handler that runs within `threading.Event.wait` could deadlock.
     """
 
     def __init__(self, *, restarts: bool = False) -> None:
@@ -46,20 +46,20 @@ class Interrupts:
 
     @property
     def asked_to_stop(self) -> bool:
-        """Whether there was a signal."""
+        """Return whether a signal came."""
         return self.count > 0
 
-    def in_haste(self) -> bool:
-        """Whether there was a second one."""
+    def asked_to_hurry(self) -> bool:
+        """Return whether a second signal came."""
         return self.count > 1
 
     def wake(self) -> None:
-        """End a `wait` without a signal; for other threads."""
+        """End a `wait` from another thread, without a signal."""
         with suppress(BlockingIOError):
             os.write(self._write_fd, b".")
 
     def wait(self, seconds: float | None) -> bool:
-        """Wait for so long (None: for ever), or until the next signal or `wake`; whether there was a signal ever."""
+        """Wait `seconds` (None: without limit), or until the next signal or `wake`. Return `asked_to_stop`."""
         if select.select([self._read_fd], [], [], seconds)[0]:
             with suppress(BlockingIOError):
                 os.read(self._read_fd, 4096)
@@ -74,7 +74,7 @@ class Interrupts:
 
 
 def _has_terminal() -> bool:
-    """Whether this process has a terminal that still is there."""
+    """Return whether this process has a terminal that is still open."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError:

@@ -1,4 +1,4 @@
-"""Where a running job stands: crawl.log as it grows, and the frontier's own counters, as one view."""
+"""The meter combines crawl.log and the frontier's counters to one view of a running job."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections import deque
 from pathlib import Path
 from typing import Final
 
-from admin.codes import word
-from admin.progress import View
-from admin.tally import LogFollower, Tally
-from frontier.lease import Progress
+from admin.jobs.progress import View, wait_text
+from admin.jobs.status_names import status_text
+from admin.jobs.tally import JobTally, LogFollower
+from frontier.lease import JobProgress
 
 _RATE_SECONDS: Final = 10.0
 
 
 class Meter:
-    """Follows one run. `earlier_seconds` is the time worked on it before this sitting."""
+    """The meter follows one attempt at a run."""
 
-    def __init__(self, name: str, crawl_log: Path, tally: Tally) -> None:
+    def __init__(self, name: str, crawl_log: Path, tally: JobTally) -> None:
         self.tally = tally
         self._name = name
         self._log = LogFollower(crawl_log)
@@ -27,22 +27,22 @@ class Meter:
 
     @property
     def seconds(self) -> float:
-        """Since this sitting began."""
+        """Return the seconds since this attempt began."""
         return time.monotonic() - self._began
 
     def read_log(self) -> None:
-        """Count what came since the last time."""
+        """Count the lines of crawl.log that are new since the last call."""
         for line in self._log.lines():
             self.tally.add(line)
 
-    def view(self, progress: Progress, *, restarts: int, stopping: bool) -> View:
-        """The job at this moment."""
+    def view(self, progress: JobProgress, *, restarts: int, stopping: bool) -> View:
+        """Return the current view of the job."""
         self.read_log()
         everything = self.tally.all
         return View(
             name=self._name,
             seconds=self.seconds,
-            pages=progress.done,
+            pages=progress.pages,
             failed=progress.failed,
             queued=progress.queued,
             in_flight=progress.leased,
@@ -51,13 +51,16 @@ class Meter:
             bytes=everything.total.bytes,
             duplicates=everything.duplicate.urls,
             urls_per_second=self._rate(everything.total.urls),
-            errors={word(code): count for code, count in self.tally.failures.items()},
+            waits=[wait_text(wait) for wait in progress.waits],
+            errors={status_text(code): count for code, count in self.tally.failures.items()},
             restarts=restarts,
             stopping=stopping,
+            paused=progress.paused or "",
+            paused_seconds=progress.paused_seconds or 0.0,
         )
 
     def _rate(self, urls: int) -> float:
-        """URLs per second over the last ten seconds of this sitting."""
+        """Return URLs per second over the last ten seconds of this attempt."""
         now = time.monotonic()
         self._recent.append((now, urls))
         while now - self._recent[0][0] > _RATE_SECONDS:

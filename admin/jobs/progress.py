@@ -1,12 +1,17 @@
-"""How a running job looks: a live panel on a terminal, a line every few seconds elsewhere, JSON lines on request."""
+"""Show a running job: as a panel on a terminal, as a line every few seconds elsewhere, or as JSON lines."""
 
 from __future__ import annotations
 
 import json
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO
+
+from admin.jobs.status_names import status_text
+from admin.units import counted, human_bytes
+from frontier.lease import Wait, WaitKind
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -14,16 +19,15 @@ if TYPE_CHECKING:
 
 PLAIN_SECONDS: Final = 5.0
 _NOTICES: Final = 4
-_UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A job at one moment. Bytes are those of responses; `urls` counts what was kept, pages and what they embed."""
+    """The view describes a job at one moment. `bytes` counts responses, `urls` pages and the URLs that they embed."""
 
     name: str
     seconds: float
-    """Worked on in this sitting."""
+    """The duration of this attempt."""
     pages: int
     failed: int
     queued: int
@@ -32,80 +36,85 @@ class View:
     urls: int
     bytes: int
     duplicates: int
-    """URLs whose payload the collection held already."""
+    """URLs whose payload the collection already had."""
     urls_per_second: float
-    """Over the last seconds."""
+    """The mean of the last ten seconds."""
     errors: Mapping[str, int] = field(default_factory=dict)
-    """Failures by kind, in words."""
+    """The number of failures by kind, such as `timed out (-4)`."""
+    waits: Sequence[str] = ()
+    """One text for some of the waiting hosts, such as `a.example: next visit in 12 s`."""
     restarts: int = 0
     stopping: bool = False
+    paused: str = ""
+    """The reason of a pause; empty when the job is not paused."""
+    paused_seconds: float = 0.0
 
     @property
     def duplicate_share(self) -> float:
-        """From 0 to 1."""
+        """Return the share of duplicates, from 0 to 1."""
         return self.duplicates / self.urls if self.urls else 0.0
 
 
 class Display(Protocol):
-    """Something that shows a job while it runs."""
+    """A display shows a job while it runs."""
 
     def show(self, view: View) -> None:
-        """The job as it is now; called a few times a second."""
+        """Show the job's current view. Called a few times a second."""
 
     def note(self, line: str) -> None:
-        """Something happened that people should know."""
+        """Show a notice."""
 
     def close(self) -> None:
-        """No more of this job."""
+        """Close the display."""
 
 
 class PlainDisplay:
-    """A line every few seconds, and one for each notice."""
+    """The display prints a line every few seconds, and one for each notice."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._next = 0.0
 
     def show(self, view: View) -> None:
-        """A line, when the last one is old enough."""
+        """Print a line, unless the last one is younger than five seconds."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + PLAIN_SECONDS
             self._write(one_line(view))
 
     def note(self, line: str) -> None:
-        """The line as it is."""
+        """Print the line as it is."""
         self._write(line)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, because this display has no resources."""
 
 
 class JsonDisplay:
-    """One JSON object per line: `{"event": "progress", …}` each second, `{"event": "notice", "text": …}`."""
+    """The display prints JSON lines: `{"event": "progress", …}` each second, and `{"event": "notice", "text": …}`."""
 
     def __init__(self, write: Callable[[str], None]) -> None:
         self._write = write
         self._next = 0.0
 
     def show(self, view: View) -> None:
-        """The view's fields by their names."""
+        """Print the fields of the view, unless the last line is younger than a second."""
         if time.monotonic() >= self._next:
             self._next = time.monotonic() + 1.0
             self._emit("progress", {**asdict(view), "duplicate_share": round(view.duplicate_share, 4)})
 
     def note(self, line: str) -> None:
-        """The text of the notice."""
+        """Print the text of the notice."""
         self._emit("notice", {"text": line})
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing, because this display has no resources."""
 
     def _emit(self, event: str, facts: Mapping[str, Any]) -> None:
         self._write(json.dumps({"event": event, **facts}, ensure_ascii=False))
 
 
 class LiveDisplay:
-    """A panel that stays in place on a terminal."""
+    """The display is a panel that stays in place on a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         from rich.console import Console
@@ -117,17 +126,17 @@ class LiveDisplay:
         self._live.start()
 
     def show(self, view: View) -> None:
-        """Draw the panel anew."""
+        """Draw the panel with this view."""
         self._view = view
         self._draw()
 
     def note(self, line: str) -> None:
-        """Kept in the panel's last lines."""
+        """Show the notice below the panel, with the last few before it."""
         self._notices = [*self._notices, line][-_NOTICES:]
         self._draw()
 
     def close(self) -> None:
-        """Give the terminal back; the panel disappears, the summary follows."""
+        """Remove the panel from the terminal."""
         self._live.stop()
 
     def _draw(self) -> None:
@@ -138,7 +147,7 @@ class LiveDisplay:
 
 
 def display_for(stream: TextIO, *, as_json: bool) -> Display:
-    """The display that suits this stream."""
+    """Return the display for this stream."""
     if not as_json and stream.isatty():
         return LiveDisplay(stream)
 
@@ -150,32 +159,53 @@ def display_for(stream: TextIO, *, as_json: bool) -> Display:
 
 
 def one_line(view: View) -> str:
-    """The view for a log: `00:01:05  12 pages, 7 queued, …`."""
+    """Return the view in one line: `00:01:05  12 pages, 7 queued, …`."""
     parts = [
-        f"{view.pages} pages",
+        counted(view.pages, "page"),
         f"{view.queued} queued",
-        f"{view.in_flight} in flight",
-        f"{view.urls} URLs at {view.urls_per_second:.1f}/s",
+        f"{view.in_flight} in progress",
+        f"{counted(view.urls, 'URL')} at {view.urls_per_second:.1f}/s",
         human_bytes(view.bytes),
-        f"{view.duplicate_share:.0%} known",
+        f"{view.duplicate_share:.0%} duplicates",
     ]
-    if view.hosts_waiting:
-        parts.append(f"{view.hosts_waiting} hosts waiting")
+    if waiting := waiting_text(view):
+        parts.append(waiting)
     parts += [f"{count} × {kind}" for kind, count in view.errors.items()]
-    return f"{clock(view.seconds)}  {', '.join(parts)}{'; stopping' if view.stopping else ''}"
+    return f"{clock(view.seconds)}  {', '.join(parts)}{paused_text(view)}{'; stopping' if view.stopping else ''}"
 
 
-def human_bytes(count: float) -> str:
-    """`512 B`, `23.4 kB`, `1.2 GB`: decimal units."""
-    for unit in _UNITS[:-1]:
-        if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
-        count /= 1000
-    return f"{count:.1f} {_UNITS[-1]}"
+def paused_text(view: View) -> str:
+    """Return `; paused for 00:05:10 (by an operator)`; empty when the job is not paused."""
+    return f"; paused for {clock(view.paused_seconds)} ({view.paused})" if view.paused else ""
+
+
+def waiting_text(view: View) -> str:
+    """Return the waiting hosts and their reasons: `2 hosts waiting (a.example: next visit in 12 s; b.example: …)`."""
+    count = view.hosts_waiting
+    known = "; ".join(view.waits)
+    if not count:
+        return f"waiting: {known}" if known else ""
+    return f"{counted(count, 'host')} waiting{f' ({known})' if known else ''}"
+
+
+def wait_text(wait: Wait) -> str:
+    """Return in words why a host or URL waits."""
+    seconds = f"{math.ceil(wait.seconds)} s"
+    match wait.kind:
+        case WaitKind.HELD:
+            return f"{wait.what}: in use by job {wait.job}"
+        case WaitKind.VISITED:
+            return f"{wait.what}: a visit is in progress"
+        case WaitKind.BLOCKED:
+            return f"{wait.what}: blocked for {seconds}"
+        case WaitKind.RETRY:
+            return f"{wait.what}: {f'{status_text(wait.code)}, ' if wait.code else ''}next try in {seconds}"
+        case _:
+            return f"{wait.what}: next visit in {seconds}"
 
 
 def clock(seconds: float) -> str:
-    """`HH:MM:SS`."""
+    """Return a duration as `HH:MM:SS`."""
     whole = int(seconds)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
@@ -192,17 +222,19 @@ def _panel(view: View, notices: Text) -> RenderableType:
     for kind, count in view.errors.items():
         table.add_row(Text("failed", style="red"), Text(f"{count} × {kind}"))
     title = f"{view.name}  {clock(view.seconds)}"
-    footer = "finishing what is in flight; Ctrl-C again ends it now" if view.stopping else "Ctrl-C stops cleanly"
+    footer = "finishing the visits in progress; Ctrl-C stops at once" if view.stopping else "Ctrl-C stops the crawl"
     content = Group(table, notices) if notices else table
     return Panel(content, title=Text(title), subtitle=Text(footer, style="dim"), title_align="left")
 
 
 def _rows(view: View) -> list[tuple[str, str]]:
     return [
-        ("pages", f"{view.pages} done, {view.in_flight} in flight, {view.queued} queued"),
-        ("URLs", f"{view.urls} kept, {view.urls_per_second:.1f} per second"),
+        ("pages", f"{view.pages:,} done, {view.in_flight:,} in progress, {view.queued:,} queued"),
+        ("URLs", f"{view.urls:,} archived, {view.urls_per_second:.1f} per second"),
         ("bytes", human_bytes(view.bytes)),
-        ("known already", f"{view.duplicate_share:.0%} of URLs"),
+        ("duplicates", f"{view.duplicate_share:.0%} of the URLs"),
         ("hosts waiting", str(view.hosts_waiting)),
+        *(("", wait) for wait in view.waits),
         *([("restarts", str(view.restarts))] if view.restarts else []),
+        *([("paused", f"for {clock(view.paused_seconds)} ({view.paused})")] if view.paused else []),
     ]

@@ -1,59 +1,137 @@
-"""The reports that archivists read after a job, in Heritrix's names and columns, computed from crawl.log."""
+"""Write the reports about a job, with the names and columns of Heritrix's reports, from the counts of crawl.log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any, Final
 
-from admin.tally import HostCount, Tally
+from admin.jobs.ending import JobEnding
+from admin.jobs.states import HostState, JobState
+from admin.jobs.tally import HostCount, JobTally, SourceCount
+from archive.files import replacement
+from frontier.lease import JobProgress
 from frontier.reports import RejectedLink
+
+_RUNNING: Final = JobEnding(JobState.RUNNING)
 
 
 @dataclass(frozen=True, slots=True)
 class JobFacts:
-    """What the reports say of the job as a whole. `seconds` is the time it was worked on, over all its runs."""
+    """The facts about a job as a whole for its reports. `seconds` is the duration of all attempts."""
 
     name: str
     status: str
-    """How it ended, in words."""
+    """The final state with its reason, such as `stopped (by an operator)`."""
     seconds: float
     remaining: Mapping[str, int]
-    """URLs still queued, by host; empty when the job came to its end."""
+    """Queued URLs by host; empty for a job that visited all of them."""
+    started: str = ""
+    """When the first attempt began (ISO, UTC)."""
+    ended: str = ""
+    ending: JobEnding = _RUNNING
+    """The final states."""
+    progress: JobProgress | None = None
+    """The frontier's counts; None when the frontier could not be asked."""
 
 
-def write_reports(folder: Path, tally: Tally, facts: JobFacts) -> list[Path]:
-    """Write the five reports into the job's folder, each whole or not at all; their paths."""
+def write_reports(folder: Path, tally: JobTally, facts: JobFacts) -> list[Path]:
+    """Write the reports into the job's folder, each atomically; return their paths."""
     reports = {
         "crawl-report.txt": crawl_report(tally, facts),
         "seeds-report.txt": seeds_report(tally),
         "hosts-report.txt": hosts_report(tally, facts.remaining),
         "mimetype-report.txt": mimetype_report(tally),
         "responsecode-report.txt": responsecode_report(tally),
+        "frontier-summary-report.txt": frontier_report(facts),
+        "seed-totals-report.txt": seed_totals_report(tally, facts.ending),
+        "warc-files-report.txt": files_report(tally),
     }
     return [_write(folder / name, lines) for name, lines in reports.items()]
 
 
 def write_rejected(folder: Path, links: Iterable[RejectedLink]) -> Path:
-    """Write the last links that were not taken in, newest first, each with the reason and the rule that decided.
+    """Write the last rejected links, newest first, each with the reason and the rule: `[reason] [rule] [url] [via]`.
 
-    It is no report of Heritrix's: `[reason] [rule] [url] [via]`, "-" for what there is none of.
+    An empty column has "-". Heritrix has no such report.
     """
     lines = (f"{link.reason} {link.rule or '-'} {link.url} {link.via or '-'}" for link in links)
     return _write(folder / "rejected-links.txt", chain(["[reason] [rule] [url] [via]"], lines))
 
 
-def seeds_report(tally: Tally) -> Iterator[str]:
-    """`[code] [status] [seed] [redirect]`, a line per seed."""
+def seeds_report(tally: JobTally) -> Iterator[str]:
+    """Yield one line per seed: `[code] [status] [seed] [redirect]`."""
     yield "[code] [status] [seed] [redirect]"
     for seed, outcome in tally.seeds.items():
         status = "CRAWLED" if outcome.was_crawled else "NOTCRAWLED"
         yield f"{outcome.code} {status} {seed} {outcome.redirect}".rstrip()
 
 
-def hosts_report(tally: Tally, remaining: Mapping[str, int]) -> Iterator[str]:
-    """A line per host, those with most URLs first; hosts of which all is still queued come last."""
+def frontier_report(facts: JobFacts) -> Iterator[str]:
+    """Yield the final state of the job, what is missing, and the frontier's counts; then one line per host."""
+    ending, progress = facts.ending, facts.progress
+    yield f"state: {ending.state}{f' ({ending.reason})' if ending.reason else ''}"
+    yield f"exit code: {ending.exit_code}"
+    yield from (f"missing: {line}" for line in ending.missing)
+    if progress is not None:
+        for name in ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept"):
+            yield f"{name}: {getattr(progress, name)}"
+        yield f"left: {ending.left}"
+        yield from (f"rejected as {reason}: {count}" for reason, count in sorted(progress.rejected.items()))
+    yield ""
+    yield "[#left] [host] [state] [why]"
+    for host in sorted(ending.hosts, key=lambda host: (-host.left, host.host)):
+        yield f"{host.left} {host.host} {host.state} {host.why or '-'}"
+
+
+def seed_totals_report(tally: JobTally, ending: JobEnding) -> Iterator[str]:
+    """Yield the totals of the URLs that each seed led to: `[#urls] [#bytes] [#failed-tries] [state] [seed]`."""
+    yield "[#urls] [#bytes] [#failed-tries] [state] [seed]"
+    states = {seed.url: seed.state for seed in ending.seeds}
+    for seed in tally.seeds:
+        count = tally.sources.get(seed, SourceCount())
+        yield f"{count.total.urls} {count.total.bytes} {count.failed} {states.get(seed, '-')} {seed}"
+
+
+def files_report(tally: JobTally) -> Iterator[str]:
+    """Yield the WARC files with the job's records, and the number of URLs in each: `[#urls] [file]`."""
+    yield "[#urls] [file]"
+    for name, count in sorted(tally.files.items()):
+        yield f"{count} {name}"
+
+
+def report_json(tally: JobTally, facts: JobFacts) -> dict[str, Any]:
+    """Return the content of report.json: final states, counts of the frontier, totals by seed, WARC files."""
+    ending, progress = facts.ending, facts.progress
+    return {
+        "exit_code": ending.exit_code,
+        "frontier": None if progress is None else _counts(progress, ending),
+        "seeds": [
+            {**asdict(seed), "text": seed.text, **_source(tally.sources.get(seed.url, SourceCount()))}
+            for seed in ending.seeds
+        ],
+        "hosts": [asdict(host) for host in ending.hosts if host.state is not HostState.VISITED],
+        "ghost_trouble": dict(tally.ghost_errors.most_common()),
+        "files": dict(sorted(tally.files.items())),
+    }
+
+
+def _counts(progress: JobProgress, ending: JobEnding) -> dict[str, Any]:
+    names = ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept")
+    return {name: getattr(progress, name) for name in names} | {
+        "left": ending.left,
+        "rejected": dict(progress.rejected),
+    }
+
+
+def _source(count: SourceCount) -> dict[str, int]:
+    return {"urls": count.total.urls, "bytes": count.total.bytes, "failed_tries": count.failed}
+
+
+def hosts_report(tally: JobTally, remaining: Mapping[str, int]) -> Iterator[str]:
+    """Yield one line per host, in the order of their URLs; hosts without a fetched URL come last."""
     yield (
         "[#urls] [#bytes] [host] [#robots] [#remaining] [#novel-urls] [#novel-bytes] "
         "[#dup-by-hash-urls] [#dup-by-hash-bytes] [#not-modified-urls] [#not-modified-bytes]"
@@ -61,36 +139,40 @@ def hosts_report(tally: Tally, remaining: Mapping[str, int]) -> Iterator[str]:
     hosts = {**{host: HostCount() for host in remaining}, **tally.hosts}
     for host, count in sorted(hosts.items(), key=lambda item: (-item[1].total.urls, item[0])):
         kinds = (count.novel, count.duplicate, count.not_modified)
-        news = " ".join(f"{kind.urls} {kind.bytes}" for kind in kinds)
-        yield f"{count.total.urls} {count.total.bytes} {host} {count.robots} {remaining.get(host, 0)} {news}"
+        numbers = " ".join(f"{kind.urls} {kind.bytes}" for kind in kinds)
+        yield f"{count.total.urls} {count.total.bytes} {host} {count.robots} {remaining.get(host, 0)} {numbers}"
 
 
-def mimetype_report(tally: Tally) -> Iterator[str]:
-    """`[#urls] [#bytes] [mime-types]`, most URLs first."""
+def mimetype_report(tally: JobTally) -> Iterator[str]:
+    """Yield one line per media type, most URLs first: `[#urls] [#bytes] [mime-types]`."""
     yield "[#urls] [#bytes] [mime-types]"
     for mime, count in sorted(tally.mimes.items(), key=lambda item: (-item[1].urls, item[0])):
         yield f"{count.urls} {count.bytes} {mime}"
 
 
-def responsecode_report(tally: Tally) -> Iterator[str]:
-    """`[#urls] [rescode]`, most URLs first; HTTP statuses and Heritrix's negative codes alike."""
+def responsecode_report(tally: JobTally) -> Iterator[str]:
+    """Yield one line per HTTP status and per Heritrix code, most URLs first: `[#urls] [rescode]`."""
     yield "[#urls] [rescode]"
     for code, count in sorted(tally.codes.items(), key=lambda item: (-item[1], item[0])):
         yield f"{count} {code}"
 
 
-def crawl_report(tally: Tally, facts: JobFacts) -> Iterator[str]:
-    """The job in numbers, under Heritrix's labels."""
+def crawl_report(tally: JobTally, facts: JobFacts) -> Iterator[str]:
+    """Yield the job's totals with Heritrix's labels."""
     crawled = sum(outcome.was_crawled for outcome in tally.seeds.values())
     yield f"crawl name: {facts.name}"
     yield f"crawl status: {facts.status}"
+    yield from (f"crawl {name}: {time}" for name, time in (("started", facts.started), ("ended", facts.ended)) if time)
     yield f"duration: {conventional_duration(facts.seconds)}"
+    yield from (f"missing: {line}" for line in facts.ending.missing)
     yield ""
     yield f"seeds crawled: {crawled}"
     yield f"seeds uncrawled: {len(tally.seeds) - crawled}"
     yield ""
     yield f"hosts visited: {sum(count.total.urls > 0 for count in tally.hosts.values())}"
     yield ""
+    if facts.progress is not None:
+        yield f"documents: {facts.progress.pages}"
     yield f"URIs processed: {tally.processed}"
     yield f"URI successes: {tally.all.total.urls}"
     yield f"URI failures: {sum(tally.failures.values())}"
@@ -102,7 +184,7 @@ def crawl_report(tally: Tally, facts: JobFacts) -> Iterator[str]:
 
 
 def conventional_duration(seconds: float) -> str:
-    """As Heritrix prints it: `1d2h3m4s567ms`, units that are zero at the front left out."""
+    """Return the duration as Heritrix prints it: `1d2h3m4s567ms`, without leading units that are zero."""
     millis = round(seconds * 1000)
     days, rest = divmod(millis, 86_400_000)
     hours, rest = divmod(rest, 3_600_000)
@@ -127,8 +209,6 @@ def _novelty(count: HostCount) -> Iterator[str]:
 
 
 def _write(path: Path, lines: Iterator[str]) -> Path:
-    unfinished = path.with_name(f".{path.name}.new")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
-    unfinished.replace(path)
+    with replacement(path, durable=False) as file:  # each look at the job writes the reports again
+        file.writelines(f"{line}\n".encode() for line in lines)
     return path

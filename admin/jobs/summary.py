@@ -1,4 +1,4 @@
-"""What a job came to, for people and for programs, when it ends."""
+"""The summary of a job at its end, for people and for programs."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from admin.codes import word
-from admin.progress import clock, human_bytes
-from admin.runs import Run, Status
-from admin.tally import Tally
-from archive.settings import DEFAULT_HOME, Settings
-from frontier.lease import Progress
-
-_ENDINGS: Final[dict[Status, str]] = {
-    "running": "it goes on",
-    "finished": "everything in scope was visited",
-    "limit": "the same command with a higher limit goes on from here",
-    "stopped": "the same command goes on from here",
-    "failed": "the same command tries again",
-}
+from admin.jobs.ending import JobEnding
+from admin.jobs.progress import clock
+from admin.jobs.runs import Run
+from admin.jobs.states import MEANINGS, JobState
+from admin.jobs.status_names import status_text
+from admin.jobs.tally import JobTally
+from admin.units import counted, human_bytes
+from archive.program_name import command
+from archive.settings.load import DEFAULT_HOME, Settings
+from frontier.lease import JobProgress
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The end of one sitting of a run; counts are of the whole run, all its sittings."""
+    """The result of a run. The counts include all its attempts."""
 
     job: str
     collection: str
-    status: Status
+    status: JobState
     reason: str
+    exit_code: int
+    missing: tuple[str, ...]
+    """One line for each missing thing: seeds, hosts, URLs."""
+    started: str
+    ended: str
     seconds: float
     resumed: bool
     pages: int
+    """Documents that were visited."""
     urls: int
     bytes: int
     novel_urls: int
@@ -43,57 +45,68 @@ class Summary:
     duplicate_bytes: int
     queued: int
     """URLs that were not visited yet."""
+    left: int
+    """Queued URLs, and the URLs of hosts that were set aside."""
+    failed_urls: int
+    """URLs that failed after all tries."""
+    ghost_trouble: dict[str, int]
+    """The number of failed browser visits by kind, such as `hang` and `timeout`."""
     failures: dict[int, int]
-    """Attempts that brought no answer, by Heritrix's code."""
+    """The number of tries without a response, by Heritrix's code."""
     http_errors: dict[int, int]
-    """Answers of 400 and above, by status; they are kept like any other."""
+    """The number of responses with a status of 400 or above, by status. They are recorded like any other."""
     excluded: int
-    """URLs left alone on purpose, robots.txt above all."""
+    """URLs that robots.txt, a limit or a rule excluded."""
     folder: str
-    """The job's folder: crawl.log and reports."""
+    """The job's folder, with crawl.log and the reports."""
     archive: str
-    """The collection's WARC files."""
+    """The folder of the collection's WARC files."""
     replay: str
-    """The command that shows the result."""
+    """The command that replays the collection."""
 
     def as_json(self) -> dict[str, Any]:
-        """For `--json`: the fields by their names."""
+        """Return the fields for `--json`."""
         return {"event": "summary", **asdict(self)}
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """Yield the lines for people."""
         reason = f" ({self.reason})" if self.reason else ""
-        yield f"{self.job} {self.status}{reason} after {clock(self.seconds)}; {_ENDINGS[self.status]}"
+        yield f"{self.job} {self.status}{reason} after {clock(self.seconds)}; {MEANINGS[self.status]}"
+        yield from (f"  {'missing':10} {text}" for text in self.missing)
         yield from (f"  {name:10} {text}" for name, text in self._rows())
-        yield f"  look at it with: {self.replay}"
+        yield f"  to replay: {self.replay}"
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        yield "pages", f"{self.pages}{f', {self.queued} still queued' if self.queued else ''}"
-        yield "URLs", f"{self.urls}, {human_bytes(self.bytes)}"
-        yield "new", f"{self.novel_urls}, {human_bytes(self.novel_bytes)}"
-        yield "known", f"{self.duplicate_urls}, {human_bytes(self.duplicate_bytes)} (kept as revisits)"
+        yield "pages", f"{self.pages:,}{f', {self.queued:,} still queued' if self.queued else ''}"
+        yield "URLs", f"{self.urls:,}, {human_bytes(self.bytes)}"
+        yield "new", f"{self.novel_urls:,}, {human_bytes(self.novel_bytes)}"
+        yield "duplicates", f"{self.duplicate_urls:,}, {human_bytes(self.duplicate_bytes)} (stored as revisits)"
         if self.excluded:
-            yield "left alone", f"{self.excluded} URLs, on purpose (robots.txt, limits, rules)"
+            yield "excluded", f"{counted(self.excluded, 'URL')} (by robots.txt, limits or rules)"
         for kind, counts in (("answered", self.http_errors), ("failed", self.failures)):
             for code, count in counts.items():
-                yield kind, f"{count} × {word(code)}"
+                yield kind, f"{count:,} × {status_text(code)}"
         yield "files", self.archive
         yield "reports", self.folder
 
 
-def summarise(run: Run, tally: Tally, progress: Progress, settings: Settings) -> Summary:
-    """The summary of a run that has just ended."""
+def summarise(run: Run, tally: JobTally, progress: JobProgress, ending: JobEnding, settings: Settings) -> Summary:
+    """Return the summary of a run that has just ended."""
     state, count = run.state, tally.all
-    is_usual = settings.home == Path(DEFAULT_HOME).absolute()
-    where = "" if is_usual else f" --home {shlex.quote(str(settings.home))}"
+    is_default = settings.home == Path(DEFAULT_HOME).absolute()
+    home = "" if is_default else f" --home {shlex.quote(str(settings.home))}"
     return Summary(
         job=state.name,
         collection=state.collection,
         status=state.status,
         reason=state.reason,
+        exit_code=ending.exit_code,
+        missing=ending.missing,
+        started=state.started,
+        ended=state.ended,
         seconds=state.seconds,
         resumed=run.resumed,
-        pages=progress.done,
+        pages=progress.pages,
         urls=count.total.urls,
         bytes=count.total.bytes,
         novel_urls=count.novel.urls,
@@ -101,10 +114,13 @@ def summarise(run: Run, tally: Tally, progress: Progress, settings: Settings) ->
         duplicate_urls=count.duplicate.urls,
         duplicate_bytes=count.duplicate.bytes,
         queued=progress.queued + progress.leased,
+        left=ending.left,
+        failed_urls=progress.failed,
+        ghost_trouble=dict(tally.ghost_errors.most_common()),
         failures=tally.failures,
         http_errors={code: number for code, number in tally.codes.most_common() if code >= 400},
         excluded=tally.disregards,
         folder=str(run.folder),
         archive=str(settings.archive_dir(state.collection)),
-        replay=f"ghostfleet replay {state.collection}{where}",
+        replay=command(f"replay {state.collection}{home}"),
     )

@@ -1,4 +1,4 @@
-"""Where an archive elsewhere answers for its captures: the address of a CDX server, and what of it may be shown."""
+"""A CDX server of another archive has an address, of which a part may be shown."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class CdxAddress:
 
     @property
     def name(self) -> str:
-        """Its URL without user, password and parameters, as logs and records name it."""
+        """Return its URL without user, password and parameters, as logs and records name it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}{self.path}"
 
 
 def parse(text: str) -> CdxAddress:
-    """The address in `http[s]://[user:password@]host[:port]/path[?parameters]`.
+    """Return the address in `http[s]://[user:password@]host[:port]/path[?parameters]`.
 
     Raises ValueError, which does not show the text: there may be a password in it.
     """

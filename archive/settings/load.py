@@ -1,8 +1,8 @@
-"""All settings together, and where their values come from; the only reader of the environment and of ghostfleet.toml.
+"""This module loads all settings. No other module reads the environment or ghostfleet.toml.
 
-A setting's value is looked for, last wins: its default here, `ghostfleet.toml` in the home, the file named with
-`--settings`, the environment (`GHOSTFLEET_PROXY__PORT=8000`), the command's flags. An unknown name is an error
-that suggests the nearest one. `docs/settings.md` is the table of all of them, and a test holds it to this file.
+A setting has the value of the last of these that names it: its default, `ghostfleet.toml` in the home, the file of
+`--settings`, the environment (`GHOSTFLEET_PROXY__PORT=8000`), the flags of the command. An unknown name is an error
+that suggests the nearest one. `docs/reference/settings.md` has the table of all settings, and a test compares it.
 """
 
 from __future__ import annotations
@@ -16,37 +16,59 @@ from pathlib import Path
 from typing import Any, Final, get_origin
 
 from pydantic import Field, ValidationError, field_validator
+from pydantic_core import ErrorDetails
 
-from archive.dedup_section import DedupSettings
 from archive.digest import DEFAULT_ALGORITHM
-from archive.section import Section
-from archive.sections import (
-    AdminSettings,
-    ArchiveSettings,
-    BrowserSettings,
-    DatabaseSettings,
-    FrontierSettings,
-    LogSettings,
-    ProxySettings,
-    RedisSettings,
-    StorageSettings,
-)
+from archive.name_rules import LONGEST, NAME_PATTERN, NAME_RULE
+from archive.settings.admin import AdminSettings
+from archive.settings.archive import ArchiveSettings
+from archive.settings.base import Section
+from archive.settings.browsers import BrowserSettings
+from archive.settings.database import DatabaseSettings
+from archive.settings.dedup import DedupSettings
+from archive.settings.frontier import FrontierSettings
+from archive.settings.generation import GenerationSettings
+from archive.settings.harvester import HarvesterSettings
+from archive.settings.harvests import HarvestSettings
+from archive.settings.logs import LogSettings
+from archive.settings.notifications import NotificationSettings
+from archive.settings.people import PeopleSettings
+from archive.settings.proxy import ProxySettings
+from archive.settings.redacted import shown
+from archive.settings.redis import RedisSettings
+from archive.settings.storage import StorageSettings
 
 ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"
 FILE_NAME: Final = "ghostfleet.toml"
 DEFAULT_HOME: Final = "./ghostfleet-data"
 _WITH_SECRETS: Final = "dedup.cdx_servers"
-"""Its values hold passwords: what is wrong with them is said without showing them."""
+"""The values of this setting hold passwords, so messages do not show them."""
+_REASONS: Final = {
+    "bool_parsing": "write true or false",
+    "finite_number": "write a finite number",
+    "float_parsing": "write a number",
+    "float_type": "write a number",
+    "greater_than": "write a number above {gt:g}",
+    "greater_than_equal": "the smallest value is {ge:,}",
+    "int_from_float": "write a whole number",
+    "int_parsing": "write a whole number",
+    "int_type": "write a whole number",
+    "less_than_equal": "the largest value is {le:,}",
+    "literal_error": "choose {expected}",
+    "string_type": "write a text",
+    "value_error": "{error}",
+}
+"""Reasons of pydantic's error types, in words for people who write settings."""
 
 
 class SettingsError(ValueError):
-    """A setting that can't be used; the message names it, its value and the remedy in one line."""
+    """A setting can't be used. The message names the setting, its value and the remedy in one line."""
 
 
 class Settings(Section):
-    """All sections, and where the home is."""
+    """The settings consist of all sections and the path of the home."""
 
-    home: Path = Field(Path(DEFAULT_HOME), description="folder of everything that is kept")
+    home: Path = Field(Path(DEFAULT_HOME), description="Folder of everything that is kept.")
     archive: ArchiveSettings = ArchiveSettings()
     storage: StorageSettings = StorageSettings()
     redis: RedisSettings = RedisSettings()
@@ -56,6 +78,11 @@ class Settings(Section):
     frontier: FrontierSettings = FrontierSettings()
     browsers: BrowserSettings = BrowserSettings()
     admin: AdminSettings = AdminSettings()
+    people: PeopleSettings = PeopleSettings()
+    notifications: NotificationSettings = NotificationSettings()
+    harvests: HarvestSettings = HarvestSettings()
+    generation: GenerationSettings = GenerationSettings()
+    harvester: HarvesterSettings = HarvesterSettings()
     logs: LogSettings = LogSettings()
 
     @field_validator("home")
@@ -64,24 +91,24 @@ class Settings(Section):
         return home.expanduser().absolute()
 
     def collection(self, name: str) -> Path:
-        """Folder of one collection."""
+        """Return the folder of one collection."""
         return self.home / "collections" / name
 
     def archive_dir(self, name: str) -> Path:
-        """Folder of a collection's WARC files."""
+        """Return the folder of a collection's WARC files."""
         return self.collection(name) / "archive"
 
     def index_dir(self, name: str) -> Path:
-        """Folder of a collection's CDXJ sidecars."""
+        """Return the folder of a collection's CDXJ sidecars."""
         return self.collection(name) / "indexes"
 
     @property
     def database_url(self) -> str:
-        """The database as SQLAlchemy names it."""
+        """Return the URL of the database, in the form of SQLAlchemy."""
         return self.database.url or f"sqlite:///{self.home / 'ghostfleet.db'}"
 
     def for_child(self) -> dict[str, str]:
-        """Environment of a child process that shall run with exactly these settings."""
+        """Return the environment of a child process that runs with exactly these settings."""
         return {f"{ENVIRONMENT_PREFIX}SETTINGS_JSON": self.model_dump_json()}
 
 
@@ -91,7 +118,7 @@ def load(
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Settings:
-    """The settings in force. `overrides` has dotted names (`proxy.port`); None values count as not given.
+    """Return the settings in force. `overrides` has dotted names (`proxy.port`); None values count as not given.
 
     Raises SettingsError in one line for an unknown name, a value of the wrong kind or a file that can't be read.
     """
@@ -109,18 +136,29 @@ def load(
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
         if name.startswith(_WITH_SECRETS):
-            raise SettingsError(f"setting {name} can't be used: {first['msg']}") from None
-        raise SettingsError(f"setting {name} = {first['input']!r} can't be used: {first['msg']}") from error
+            raise SettingsError(f"setting {name} can't be used: {_reason(first)}") from None
+        raise SettingsError(
+            f"setting {name} = {shown(name, first['input'])!r} can't be used: {_reason(first)}"
+        ) from None
     _check_together(settings)
     return settings
 
 
+def _reason(error: ErrorDetails) -> str:
+    """Return the reason of one of pydantic's errors, with the remedy."""
+    context = error.get("ctx", {})
+    if str(context.get("pattern", "")).endswith(NAME_PATTERN):
+        return f"{NAME_RULE}, at most {LONGEST} of them"
+    form = _REASONS.get(error["type"])
+    return form.format_map(context) if form else error["msg"]
+
+
 def _check_together(settings: Settings) -> None:
-    """Raises SettingsError for settings that are right by themselves and not together."""
+    """Raise SettingsError for settings that exclude each other."""
     if settings.dedup.cdx_servers and settings.archive.digest != DEFAULT_ALGORITHM:
         raise SettingsError(
             f"settings archive.digest = {settings.archive.digest!r} and dedup.cdx_servers can't be used together: "
-            f"CDX servers know payloads by SHA-1; set archive.digest to sha1, or ask no CDX server"
+            "CDX servers know payloads by SHA-1; set archive.digest to sha1, or remove dedup.cdx_servers"
         )
 
 
@@ -130,7 +168,7 @@ def sources(
     file: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """Where each setting that is not at its default got its value: dotted name to the layer `load` took it from."""
+    """Return the origin of each value that is no default: the dotted name, and the layer that `load` took it from."""
     _, layers = _layers(overrides, file, os.environ if environment is None else environment)
     return {
         f"{section}.{key}": where
@@ -142,7 +180,7 @@ def sources(
 
 
 def names() -> Iterator[tuple[str, Any, str]]:
-    """Every setting: dotted name, default, meaning."""
+    """Yield the dotted name, the default and the meaning of every setting."""
     for section, model in _sections().items():
         for name, info in model.model_fields.items():
             yield f"{section}.{name}", info.get_default(call_default_factory=True), info.description or ""
@@ -151,7 +189,7 @@ def names() -> Iterator[tuple[str, Any, str]]:
 def _layers(
     overrides: Mapping[str, Any] | None, file: Path | None, env: Mapping[str, str]
 ) -> tuple[Path, list[tuple[dict[str, Any], str]]]:
-    """The home, and the layers of settings with their names, the last one wins."""
+    """Return the home, and the layers of settings with their names. The last layer wins."""
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     home = Path(given.get("home") or env.get(f"{ENVIRONMENT_PREFIX}HOME") or DEFAULT_HOME).expanduser()
     paths = [path for path in (home / FILE_NAME, file) if path is not None and (path == file or path.is_file())]
@@ -184,7 +222,7 @@ def _from_environment(env: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _plain(section: str, key: str, value: str) -> Any:
-    """Text from the environment; a table setting is written NAME=VALUE, comma separated, or as a JSON object."""
+    """Return a value from the environment; a table is written NAME=VALUE,NAME=VALUE or as a JSON object."""
     model = _sections().get(section)
     if not (model and key in model.model_fields and get_origin(model.model_fields[key].annotation) is dict):
         return value
@@ -192,11 +230,11 @@ def _plain(section: str, key: str, value: str) -> Any:
         try:
             return json.loads(value)
         except ValueError as error:
-            raise SettingsError(f"setting {section}.{key} in the environment is no JSON object: {error}") from None
+            raise SettingsError(f"setting {section}.{key} in the environment is not a JSON object: {error}") from None
     pairs = [pair for pair in value.split(",") if pair]
     if not all("=" in pair for pair in pairs):
         raise SettingsError(
-            f"setting {section}.{key} in the environment is no table: write NAME=VALUE,NAME=VALUE, or a JSON object"
+            f"setting {section}.{key} in the environment is not a table: write NAME=VALUE,NAME=VALUE, or a JSON object"
             " where a value has a comma"
         )
     return dict(pair.partition("=")[::2] for pair in pairs)

@@ -1,4 +1,4 @@
-"""A file of which only ranges can be had, read like any other: one at a time, in ever longer pieces."""
+"""This module reads a file that can only be fetched in ranges. The ranges grow while reading goes on."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, Final
 
 _FIRST_STEP: Final = 1 << 16
 _LONGEST_STEP: Final = 1 << 22
-"""Bytes held at once, whatever is read."""
+"""Most bytes that are held at once."""
 
 
 class RangeFile(io.RawIOBase):
-    """Read-only and seekable. Not for use by several threads at once."""
+    """The file is read-only and seekable. Not for use by several threads at once."""
 
     def __init__(self, fetch: Callable[[int, int], bytes], size: int, wanted_to: int | None = None) -> None:
-        """`fetch` gives all the bytes from its first number up to, not including, its second; it may raise anything.
+        """`fetch` returns the bytes from its first offset up to, not including, its second. It may raise any exception.
 
-        Nothing at or after `wanted_to` is fetched before it is asked for.
+        Bytes at and behind `wanted_to` are fetched only when they are read.
         """
         super().__init__()
         self._fetch = fetch
@@ -43,7 +43,7 @@ class RangeFile(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Fills the buffer, unless the file ends before. Raises what `fetch` does."""
+        """Fill the buffer, unless the file ends before. Raises what `fetch` does."""
         view = memoryview(buffer).cast("B")
         filled = 0
         while filled < len(view) and self._position < self._size:
@@ -54,7 +54,7 @@ class RangeFile(io.RawIOBase):
         return filled
 
     def _piece(self, most: int) -> bytes:
-        """Bytes at the present position, at least one."""
+        """Return one byte or more at the current position."""
         start = self._position - self._held_from
         if not 0 <= start < len(self._held):
             self._hold(most)

@@ -1,31 +1,29 @@
-"""A record wherever its file is: in the home, or, when the local copy was removed, in the storage."""
+"""This module reads a record from the home or, when the local copy was removed, from the storage."""
 
 from __future__ import annotations
 
 import threading
 from pathlib import Path
 
-from archive.reader import StoredRecord, read_record
-from archive.settings import Settings
-from archive.storage import Storage, StorageError
-
-__all__ = ["Holdings", "StorageError"]
+from archive.settings.load import Settings
+from archive.storage.storage import Storage
+from archive.warc.reader import StoredRecord, read_record
 
 
-class Holdings:
-    """All WARC files of the archive. Safe to share between threads; every call blocks."""
+class RecordStore:
+    """The store reads records from all WARC files of the archive. Safe to share between threads; every call blocks."""
 
     def __init__(self, settings: Settings) -> None:
-        """Connects to nothing: the storage is asked only for what is not in the home."""
+        """Connect to nothing: the storage is asked only for files that are not in the home."""
         self._settings = settings
         self._storage: Storage | None = None
         self._lock = threading.Lock()
 
     def record(self, collection: str, filename: str, offset: int, length: int) -> StoredRecord:
-        """The record at this place of the index, to be closed. Of the storage's copy only its range is read.
+        """Return the record at this place, which the caller closes. From the storage, only its range is read.
 
-        Raises FileNotFoundError when the file is nowhere, WarcError when no record is there, and StorageError when the
-        storage, which should have it, can't be asked; so does reading the record.
+        Raises FileNotFoundError when neither has the file, WarcError when there is no record at the place, and
+        StorageError when the storage can't be asked. Reading the record may raise them too.
         """
         path = self._settings.archive_dir(collection) / filename
         try:

@@ -1,7 +1,7 @@
-"""The place finished files are handed to: a folder or an object store, whatever fsspec knows by its URL.
+"""The storage gets finished files. It is a folder or an object store with a URL that fsspec knows.
 
-A file is copied under a temporary name, read back, and only then given its own: what has its final name in the
-storage is whole. In an object store the renaming is a copy made by the store itself.
+A file is copied under a temporary name, read back, and then renamed. So a file with its final name is complete. In an
+object store, renaming is a copy that the store itself makes.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
-from urllib.parse import urlsplit
 
-from archive.openfile import sync_folder
-from archive.rangefile import RangeFile
-from archive.sections import StorageSettings
+from archive.files import replace_durably
+from archive.settings import StorageSettings
+from archive.settings.redacted import without_secrets
+from archive.storage.range_file import RangeFile
 
 PART_SUFFIX: Final = ".part"
-"""What the name of a file ends with while it is copied to the storage."""
+"""The end of the name of a file that is being copied to the storage."""
 _COPY_SIZE: Final = 1 << 20
 _OBJECT_STORES: Final = frozenset({"s3", "gs", "gcs", "abfs", "az"})
-"""Where making a folder would make a bucket, that of a mistyped URL for instance."""
+"""Schemes for which creating a folder would create a bucket, for instance the bucket of a mistyped URL."""
 
 
 class StorageError(Exception):
-    """The storage can't be used, or did not take a file; the message says which and why."""
+    """The storage can't be used or did not take a file. The message names both and the reason."""
 
 
 class StorageConflict(StorageError):
-    """The storage has another file under this name; nothing was overwritten."""
+    """The storage has another file with this name, which was not overwritten."""
 
 
-class Stopped(Exception):
-    """A copy was broken off because it was asked to."""
+class CopyStopped(Exception):
+    """A copy was stopped on request."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """What was read of a file."""
+    """A pass over a file has measured size and digest."""
 
     size: int
     sha256: str
@@ -50,16 +50,16 @@ class _Measured:
 
 
 class Storage:
-    """Files below one URL, named by their path from there, such as `news/archive/NAME.warc.gz`."""
+    """A storage holds files below one URL, named by their path from there, such as `news/archive/NAME.warc.gz`."""
 
     def __init__(self, settings: StorageSettings) -> None:
-        """Connects to nothing yet. Raises StorageError for a URL that no installed library understands."""
-        from fsspec.core import url_to_fs  # takes a while, and most archives hand over nothing
+        """Connect later. Raises StorageError for a URL that no installed library understands."""
+        from fsspec.core import url_to_fs  # slow to load, and most archives have no storage
         from fsspec.implementations.local import LocalFileSystem
 
-        self.place = without_password(settings.url)
+        self.place = without_secrets(settings.url)
         try:
-            # One instance of our own that remembers no listings: others write to the storage too.
+            # An instance of our own without cached listings, since others write to the storage too.
             self._fs, self._root = url_to_fs(
                 settings.url, use_listings_cache=False, skip_instance_cache=True, **settings.options
             )
@@ -74,7 +74,7 @@ class Storage:
         self._has_folders = _OBJECT_STORES.isdisjoint(self._protocols())
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Names, as seen from there, and sizes of the files below a folder; nothing when it is not there.
+        """Return sizes of the files below a folder, by their paths from it; empty when the folder does not exist.
 
         Raises StorageError.
         """
@@ -84,11 +84,16 @@ class Storage:
                 found = self._fs.find(path, detail=True)
             except FileNotFoundError:
                 return {}
-        start = len(self._fs._strip_protocol(path)) + 1
+        start = len(path) + 1  # the root is, as `url_to_fs` gave it, in the form in which `find` names files
         return {str(entry["name"])[start:]: int(entry["size"]) for entry in found.values() if entry["type"] == "file"}
 
+    def is_there(self) -> bool:
+        """Return whether the storage exists; its folder may not be mounted. Raises StorageError."""
+        with self._errors("show", self._root):
+            return bool(self._fs.exists(self._root))
+
     def open(self, name: str, *, wanted_to: int) -> BinaryIO:
-        """A file of the storage, read in ranges up to `wanted_to` and on; to be closed.
+        """Return a file of the storage, read in ranges up to `wanted_to` and on; to be closed.
 
         Raises FileNotFoundError when the storage does not have it, and StorageError when it can't be reached, which
         reading may raise too.
@@ -97,7 +102,7 @@ class Storage:
         with self._errors("give back", name):
             size = self._size(path)
             if size is None and not self._fs.exists(self._root):
-                raise StorageError(f"{self.place} is not there; it should have {name}")
+                raise StorageError(f"{self.place} does not exist, and should have {name}")
         if size is None:
             raise FileNotFoundError(f"{name} is neither in the home nor in {self.place}")
 
@@ -111,10 +116,10 @@ class Storage:
         return cast(BinaryIO, RangeFile(fetch, size, wanted_to))
 
     def put(self, source: Path, name: str, is_over: Callable[[], bool], *, replace: bool = False) -> bool:
-        """Sees to it that the storage has this file, verified; False when it had one of that name and size before.
+        """Copy the file to the storage and verify it. Return False when the storage has a file of this name and size.
 
-        Raises StorageConflict when it has a file of another size under that name, unless it may be replaced;
-        StorageError when it can't be reached or gives back something else than it was given; Stopped.
+        Raises StorageConflict when the storage has a file of another size with this name, unless `replace` is set.
+        Raises StorageError when the storage can't be reached or returns other bytes. Raises CopyStopped.
         """
         final, part = self._path(name), self._path(name) + PART_SUFFIX
         with source.open("rb") as file, self._errors("take", name):
@@ -136,7 +141,7 @@ class Storage:
         return True
 
     def has_same(self, source: Path, name: str, is_over: Callable[[], bool]) -> bool:
-        """Whether the storage gives back what the local file holds, byte for byte. Raises StorageError, Stopped."""
+        """Return whether the storage has the same bytes as the local file. Raises StorageError and CopyStopped."""
         with source.open("rb") as file, self._errors("give back", name):
             final = self._path(name)
             if self._size(final) != os.fstat(file.fileno()).st_size:
@@ -170,39 +175,32 @@ class Storage:
 
     def _rename(self, part: str, final: str) -> None:
         if self._is_local:  # in one step, where fsspec would copy when in doubt; and durable
-            Path(part).replace(final)
-            sync_folder(Path(final).parent)
+            replace_durably(Path(part), Path(final))
         else:
             self._fs.mv(part, final)
 
     def _remove(self, path: str) -> None:
-        """Removes what is of no use; when that fails, the next copy overwrites it."""
+        """Remove a useless file. When this fails, the next copy overwrites the file."""
         with suppress(OSError):
             self._fs.rm(path)
 
     @contextmanager
     def _errors(self, step: str, name: str) -> Iterator[None]:
-        """Every library behind fsspec has exceptions of its own, and all mean that the storage did not do it."""
+        """Turn every exception into StorageError, since each library behind fsspec has its own exceptions."""
         try:
             yield
-        except (StorageError, Stopped):
+        except (StorageError, CopyStopped):
             raise
         except Exception as error:
             raise StorageError(f"{self.place} did not {step} {name}: {error or type(error).__name__}") from error
 
 
-def without_password(url: str) -> str:
-    """The URL without user name and password, for logs."""
-    parts = urlsplit(url)
-    return url if "@" not in parts.netloc else parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
-
-
 def _measured(file: BinaryIO, is_over: Callable[[], bool], write: Callable[[bytes], Any] | None = None) -> _Measured:
-    """Size and SHA-256 of what is left of a file, on the way written elsewhere when asked for. Raises Stopped."""
+    """Return size and SHA-256 of the rest of a file, and pass its bytes to `write`. Raises CopyStopped."""
     size, digest = 0, hashlib.sha256()
     while piece := file.read(_COPY_SIZE):
         if is_over():
-            raise Stopped
+            raise CopyStopped
         size += len(piece)
         digest.update(piece)
         if write is not None:

@@ -13,87 +13,89 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Final
 
 from archive.dates import iso_date, now_micros
-from archive.place import SIDECAR_SUFFIX, Place, closed
-from archive.settings import Settings
-from archive.storage import Stopped, Storage, StorageConflict, StorageError
+from archive.files import replacement
+from archive.program_name import command
+from archive.settings.load import Settings
+from archive.storage.storage import CopyStopped, Storage, StorageConflict, StorageError
+from archive.warc_paths import SIDECAR_SUFFIX, WarcPaths, closed
 
 log = logging.getLogger(__name__)
 
 STATUS_FILE: Final = "storage.json"
-"""In the home: how the handing over goes, as JSON."""
+"""File in the home with the state of the uploads, as JSON."""
 LOCK_FILE: Final = "storage.lock"
 _FAILURES_IN_A_ROW: Final = 3
-"""After so many a look ends: it is the storage that fails, not a file."""
+"""Failures in a row that end a search: the storage fails, not a single file."""
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """A closed WARC of the home and its sidecar."""
+class FinishedFile:
+    """A closed WARC of the home and its sidecar make one finished file."""
 
-    place: Place
+    place: WarcPaths
 
     @property
     def collection(self) -> str:
-        """Which it belongs to."""
+        """Return the name of the collection."""
         return self.place.folder.name
 
     @property
     def warc(self) -> Path:
-        """The file itself."""
+        """Return the path of the WARC."""
         return self.place.warc
 
     @property
     def sidecar(self) -> Path:
-        """Its index lines."""
+        """Return the path of the sidecar."""
         return self.place.sidecar
 
     @property
     def name(self) -> str:
-        """The WARC's name in the storage."""
+        """Return the name of the WARC in the storage."""
         return f"{self.collection}/archive/{self.place.name}"
 
     @property
     def sidecar_name(self) -> str:
-        """The sidecar's name in the storage."""
+        """Return the name of the sidecar in the storage."""
         return f"{self.collection}/indexes/{self.place.name}{SIDECAR_SUFFIX}"
 
 
 @dataclass(slots=True)
-class Status:
-    """How the handing over goes, since this uploader started."""
+class UploadStatus:
+    """The status counts uploads since the start of this uploader."""
 
     storage: str
     looked: str = ""
-    """When the home was last looked through, as a WARC-Date."""
+    """Time of the last search of the home, as a WARC-Date."""
     waiting: int = 0
     """Files that the storage does not have yet, as far as this uploader knows."""
     waiting_bytes: int = 0
     waiting_since: float = 0.0
-    """When the oldest of them got its last record, in seconds since 1970; 0 when none waits."""
+    """Time of the last record in the oldest of them, in seconds since 1970; 0 when none waits."""
     copying: str = ""
-    """The file that is handed over at present."""
+    """The file that is being uploaded."""
     handed_over: int = 0
     bytes: int = 0
     removed: int = 0
-    """Local copies removed, by the rule of `storage.keep_local_seconds`."""
+    """Local copies that were removed after `storage.keep_local_seconds`."""
     failures: int = 0
-    """Tries that failed."""
+    """Number of failed tries."""
     failing: dict[str, str] = field(default_factory=dict)
-    """Files that are not handed over, and why; each is tried again."""
+    """Reasons by files that failed; each file is tried again."""
 
 
 class Uploader:
-    """The one uploader of a home: a second one fails, and tries again, until the first has ended."""
+    """A home has one uploader at a time. A second one fails, and tries again until the first has ended."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises StorageError when `storage.url` can't be used."""
+        """Raise StorageError when `storage.url` can't be used."""
         self._home = settings.home
         self._settings = settings.storage
         self._storage = Storage(settings.storage)
@@ -102,12 +104,12 @@ class Uploader:
         self._listed: set[str] = set()
         self._said: dict[str, str] = {}
         self._waiting: dict[str, os.stat_result] = {}
-        """The oldest first."""
+        """Files that wait, the oldest first."""
         self._is_in_trouble = False
-        self.status = Status(self._storage.place)
+        self.status = UploadStatus(self._storage.place)
 
     def run(self, stop: threading.Event) -> None:
-        """Hand over what gets finished until `stop` is set; then what is finished by then, within `drain_seconds`."""
+        """Upload finished files until `stop` is set, then the rest within `drain_seconds`."""
         pause, is_over = self._settings.look_seconds, self._end_after(stop)
         while not stop.is_set():
             self.look(is_over)
@@ -115,25 +117,58 @@ class Uploader:
             stop.wait(pause)
         self.look(is_over)
         if self.status.waiting:
-            log.warning("%d files wait for the next start, or `ghostfleet upload`", self.status.waiting)
+            log.warning("%d files wait for the next start, or `%s`", self.status.waiting, command("upload"))
 
     def look(self, is_over: Callable[[], bool] = lambda: False) -> bool:
-        """Look through the home once: hand over what is new, try again what failed. False when anything failed."""
+        """Search the home once, upload new files and retry failed ones. Return False when anything failed."""
         before, self._is_in_trouble = self.status.failures, False
         self._said, self.status.failing = self.status.failing, {}
         try:
             with self._alone():
                 self._look(is_over)
-        except Stopped:
-            log.info("stopped in mid-copy; that file is handed over anew")
+        except CopyStopped:
+            log.info("stopped during a copy; the file will be uploaded again")
         except (OSError, StorageError) as error:
             self._is_in_trouble = True
             self._note_failure(str(self._home), error)
         self._report()
         return self.status.failures == before
 
+    def hand_over(self, names: Collection[str], is_over: Callable[[], bool] = lambda: False) -> dict[str, str]:
+        """Hand over these files of the home now, named as in the storage. Return those that failed, and why.
+
+        A file that fails does not keep the others back. Raises StorageError when another uploader is at work here,
+        CopyStopped when `is_over` says True in mid-copy.
+        """
+        failed = dict[str, str]()
+        with self._alone():
+            mine = {file.name: file for file in finished(self._home) if file.name in names}
+            for name in sorted(names):
+                try:
+                    if name in mine:
+                        self._hand_over_now(mine[name], is_over)
+                    elif not self._is_there(name):
+                        failed[name] = "the file is neither in the home nor in the storage"
+                except (OSError, StorageError) as error:
+                    failed[name] = str(error)
+                    self._note_failure(name, error)
+        return failed
+
+    def _hand_over_now(self, file: FinishedFile, is_over: Callable[[], bool]) -> None:
+        self._waiting[file.name] = file.warc.stat()
+        self._count_waiting(self.status.waiting_bytes + self._waiting[file.name].st_size)
+        try:
+            self._hand_over(file, is_over)
+        finally:
+            if (left := self._waiting.pop(file.name, None)) is not None:
+                self._count_waiting(self.status.waiting_bytes - left.st_size)
+
+    def _is_there(self, name: str) -> bool:
+        folder, _, rest = name.partition("/archive/")
+        return rest in self._storage.sizes(f"{folder}/archive")
+
     def _end_after(self, stop: threading.Event) -> Callable[[], bool]:
-        """Whether `drain_seconds` have passed since `stop` was set, or rather since that was first seen."""
+        """Return a function that says whether `drain_seconds` have passed since it first saw `stop` set."""
         end: float | None = None
 
         def is_over() -> bool:
@@ -163,17 +198,17 @@ class Uploader:
             if file.name in self._done and self._is_due(file) and not is_over():
                 self._tried(file, self._remove, is_over)
 
-    def _take_stock(self, collection: str, files: list[Finished]) -> None:
-        """What was handed over before this uploader was started. Raises StorageError."""
+    def _take_stock(self, collection: str, files: list[FinishedFile]) -> None:
+        """Read which files were uploaded before this uploader was started. Raises StorageError."""
         there = self._storage.sizes(f"{collection}/archive")
         mine = [file for file in files if file.collection == collection]
         self._done |= {file.name for file in mine if there.get(file.place.name) == file.warc.stat().st_size}
         self._listed.add(collection)
 
     def _tried(
-        self, file: Finished, step: Callable[[Finished, Callable[[], bool]], None], is_over: Callable[[], bool]
+        self, file: FinishedFile, step: Callable[[FinishedFile, Callable[[], bool]], None], is_over: Callable[[], bool]
     ) -> bool:
-        """Whether it went well, as far as the storage is concerned: a conflict is a matter of this file alone."""
+        """Return whether the storage works. A conflict concerns this file alone, and counts as working."""
         try:
             step(file, is_over)
         except StorageConflict as error:
@@ -186,9 +221,9 @@ class Uploader:
             self.status.copying = ""
         return True
 
-    def _hand_over(self, file: Finished, is_over: Callable[[], bool]) -> None:
+    def _hand_over(self, file: FinishedFile, is_over: Callable[[], bool]) -> None:
         if not file.sidecar.exists():
-            raise StorageConflict(f"{file.warc} has no sidecar; `ghostfleet repair` writes it")
+            raise StorageConflict(f"{file.warc} has no sidecar; `{command('repair')}` writes it")
         began, self.status.copying = time.monotonic(), file.name
         self._storage.put(file.sidecar, file.sidecar_name, is_over, replace=True)
         if self._storage.put(file.warc, file.name, is_over):
@@ -196,7 +231,9 @@ class Uploader:
             self._verified.add(file.name)
             self.status.handed_over += 1
             self.status.bytes += size
-            log.info("%s handed to %s, %d bytes in %.1f s, verified", file.name, self._storage.place, size, seconds)
+            log.info(
+                "uploaded %s to %s and verified it, %d bytes in %.1f s", file.name, self._storage.place, size, seconds
+            )
         self._done.add(file.name)
         self._count_waiting(self.status.waiting_bytes - self._waiting.pop(file.name).st_size)
         self._report()
@@ -206,43 +243,42 @@ class Uploader:
         oldest = next(iter(self._waiting.values()), None)
         self.status.waiting_since = oldest.st_mtime if oldest else 0.0
 
-    def _is_due(self, file: Finished) -> bool:
+    def _is_due(self, file: FinishedFile) -> bool:
         keep = self._settings.keep_local_seconds
         return keep >= 0 and time.time() - file.warc.stat().st_mtime >= keep
 
-    def _remove(self, file: Finished, is_over: Callable[[], bool]) -> None:
-        """Removes a local copy, of which this uploader itself has seen that the storage has the same."""
+    def _remove(self, file: FinishedFile, is_over: Callable[[], bool]) -> None:
+        """Remove a local copy after this uploader has verified the file in the storage."""
         if file.name not in self._verified and not self._storage.has_same(file.warc, file.name, is_over):
             raise StorageConflict(f"{self._storage.place} has another {file.name}; the local copy stays")
         file.warc.unlink()
         self._done.discard(file.name)
         self._verified.discard(file.name)
         self.status.removed += 1
-        log.info("local copy of %s removed", file.name)
+        log.info("removed the local copy of %s", file.name)
 
     def _note_failure(self, name: str, error: Exception) -> None:
         self.status.failures += 1
         self.status.failing[name] = str(error)
         if self._said.get(name) != str(error):
-            log.error("%s is not handed over: %s", name, error)
+            log.error("can't upload %s: %s", name, error)
 
     def _longer(self, pause: float) -> float:
-        """The pause after one more failure."""
+        """Return the pause after one more failure."""
         return min(max(2 * pause, self._settings.look_seconds), self._settings.max_retry_seconds)
 
     def _report(self) -> None:
-        """Writes the status file; a home that can't be written to is somebody else's alarm."""
+        """Write the status file. A failure is only logged: a full disk is reported elsewhere."""
         path = self._home / STATUS_FILE
-        fresh = path.with_name(path.name + ".new")
         try:
-            fresh.write_text(json.dumps(asdict(self.status), indent=2) + "\n", "utf-8")
-            fresh.replace(path)
+            with replacement(path, durable=False) as file:
+                file.write(json.dumps(asdict(self.status), indent=2).encode() + b"\n")
         except OSError as error:
-            log.warning("%s can't be written: %s", path, error)
+            log.warning("can't write %s: %s", path, error)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keeps other uploaders of this home out. Raises StorageError when there is one at work."""
+        """Lock out other uploaders of this home. Raises StorageError when another uploader is at work."""
         fd = os.open(self._home / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -253,7 +289,7 @@ class Uploader:
             os.close(fd)
 
 
-def finished(home: Path) -> Iterator[Finished]:
-    """The closed WARC files of all collections, oldest names first."""
-    for folder in sorted((home / "collections").glob("*")):
-        yield from map(Finished, closed(folder))
+def finished(home: Path) -> Iterator[FinishedFile]:
+    """Yield the closed WARC files of all collections, oldest names first."""
+    for folder in sorted((home / "collections").glob("[!.]*")):  # a collection that is being deleted has a dot
+        yield from map(FinishedFile, closed(folder))

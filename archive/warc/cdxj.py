@@ -1,4 +1,5 @@
-"""CDXJ: one line per kept record, `<key> <timestamp14> {json}`, with pywb's field names and a few of ours.
+"""A CDXJ file has one line for each kept record, `<key> <timestamp14> {json}`, with pywb's field names and a few of our
+own.
 
 Each WARC has its sidecar in the collection's `indexes`, named after it. It holds everything a Capture holds but
 the collection, so that the capture index and the dedup store can be rebuilt from it. pywb's fields are `url`,
@@ -21,7 +22,6 @@ from __future__ import annotations
 
 import heapq
 import json
-import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -36,10 +36,13 @@ from archive.capture import OWN_BUCKET, Capture, Original, RecordKind, Truncatio
 from archive.dates import iso_date, parse_date, timestamp14
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, as_indexed, hasher, index_text
 from archive.digest import parse as parse_digest
-from archive.message import media_type, parse_fields
-from archive.reader import StoredRecord, bare_id, records
-from archive.record import UNKNOWN_MIME, parse_buckets
-from archive.source import OPEN_SUFFIX
+from archive.files import replacement
+from archive.http_message import media_type, parse_fields
+from archive.json_text import ascii_json
+from archive.warc.member_reader import WarcError
+from archive.warc.reader import StoredRecord, bare_id, records
+from archive.warc.record import UNKNOWN_MIME, parse_buckets
+from archive.warc_paths import OPEN_SUFFIX
 
 _KINDS: Final[Mapping[str, RecordKind]] = {
     "response": "response",
@@ -58,31 +61,32 @@ _PLACE: Final = re.compile(rb',"offset":"([0-9]{1,18})","filename":("(?:[^"\\]|\
 """As `line` writes them. Within a JSON string no quote stands without a backslash, so this is found nowhere else."""
 _RUN: Final = 5_000
 _RUNS_OF_A_SIZE: Final = 16
-_text: Final = json.encoder.encode_basestring_ascii
-"""A string as JSON. The rest of a line is written by hand: a JSON encoder takes three times as long for it."""
 
 
 def line(capture: Capture) -> str:
-    """The capture's index line, without a line end; pure ASCII when its URL is."""
-    said = f'"url":{_text(capture.url)},"mime":{_text(capture.cdx_mime)}'
+    """Return the capture's index line, without a line end; pure ASCII when its URL is.
+
+    The JSON is written by hand: a JSON encoder takes three times as long.
+    """
+    said = f'"url":{ascii_json(capture.url)},"mime":{ascii_json(capture.cdx_mime)}'
     if capture.status is not None:
         said += f',"status":"{capture.status}"'
     if capture.digest is not None:
-        said += f',"digest":{_text(capture.digest)}'
+        said += f',"digest":{ascii_json(capture.digest)}'
     said += (
-        f',"length":"{capture.length}","offset":"{capture.offset}","filename":{_text(capture.filename)}'
-        f',"id":{_text(capture.record_id)},"date":"{iso_date(capture.date)}","size":{capture.payload_length}'
+        f',"length":"{capture.length}","offset":"{capture.offset}","filename":{ascii_json(capture.filename)}'
+        f',"id":{ascii_json(capture.record_id)},"date":"{iso_date(capture.date)}","size":{capture.payload_length}'
     )
     if capture.method != "GET":
-        said += f',"method":{_text(capture.method)}'
+        said += f',"method":{ascii_json(capture.method)}'
     if capture.kind not in ("response", "revisit"):
-        said += f',"kind":{_text(capture.kind)}'
+        said += f',"kind":{ascii_json(capture.kind)}'
     if capture.kind == "revisit":
-        said += f',"payload_mime":{_text(capture.mime)}'
+        said += f',"payload_mime":{ascii_json(capture.mime)}'
     if original := capture.refers_to:
         if original.record_id:
-            said += f',"refers_to":{_text(original.record_id)}'
-        said += f',"refers_to_url":{_text(original.url)},"refers_to_date":"{iso_date(original.date)}"'
+            said += f',"refers_to":{ascii_json(original.record_id)}'
+        said += f',"refers_to_url":{ascii_json(original.url)},"refers_to_date":"{iso_date(original.date)}"'
     for name, value in (
         ("job", capture.job),
         ("page", capture.page_id),
@@ -90,20 +94,22 @@ def line(capture: Capture) -> str:
         ("truncated", capture.truncated),
     ):
         if value is not None:
-            said += f',"{name}":{_text(value)}'
+            said += f',"{name}":{ascii_json(value)}'
     if capture.buckets != OWN_BUCKET:
-        said += f',"buckets":[{",".join(map(_text, capture.buckets))}]'
+        said += f',"buckets":[{",".join(map(ascii_json, capture.buckets))}]'
     return f"{capture.key} {timestamp14(capture.date)} {{{said}}}"
 
 
 def offset_in(raw: bytes, filename: str) -> int | None:
-    """The offset in an index line that `line` wrote for a record of that file, read without the rest; else None."""
+    """Return the offset in an index line that `line` wrote for a record of that file, read without the rest; else
+    None.
+    """
     found = _PLACE.search(raw)
     return int(found[1]) if found and json.loads(found[2]) == filename else None
 
 
 def parse(text: str, collection: str, filename: str | None = None) -> Capture:
-    """The capture that an index line tells of; lines of pywb and cdxj-indexer are understood too.
+    """Return the capture that an index line tells of; lines of pywb and cdxj-indexer are understood too.
 
     `filename` stands in where the line names none. Raises ValueError that quotes the line.
     """
@@ -115,7 +121,7 @@ def parse(text: str, collection: str, filename: str | None = None) -> Capture:
 
 
 def read(path: Path, collection: str) -> Iterator[Capture]:
-    """The captures of a sidecar; a last line still being written (no line end) is left out.
+    """Yield the captures of a sidecar; a last line still being written (no line end) is left out.
 
     Raises ValueError with the file's name and the line's number.
     """
@@ -129,48 +135,52 @@ def read(path: Path, collection: str) -> Iterator[Capture]:
 
 
 def captures_of(path: Path, collection: str | None = None, filename: str | None = None) -> Iterator[Capture]:
-    """The captures of a WARC, told from the file alone, in its order: what its sidecar must say.
+    """Yield the captures of a WARC, told from the file alone, in its order: what its sidecar must say.
 
     Without `collection`, the warcinfo's `isPartOf` names it. `filename` is needed for a file in a subfolder.
-    Raises WarcError at the first damage.
+    Raises WarcError at the first damage, after the captures before it.
     """
     filename = filename or path.name.removesuffix(OPEN_SUFFIX)
     waiting: Capture | None = None
     request: StoredRecord | None = None
-    for record in records(path):
-        if record.kind == "warcinfo" and collection is None:
-            collection = _collection_in(record)
-        elif record.kind == "request":
-            request = record
-            if waiting and waiting.record_id in record.concurrent_to:
-                waiting = replace(waiting, method=record.http.method)
-        elif record.kind in _KINDS:
-            if waiting:
-                yield waiting
-            waiting = _stored(record, collection or "", filename)
-            if request and waiting.record_id in request.concurrent_to:
-                waiting = replace(waiting, method=request.http.method)
+    damage: WarcError | None = None
+    try:
+        for record in records(path):
+            if record.kind == "warcinfo" and collection is None:
+                collection = _collection_in(record)
+            elif record.kind == "request":
+                request = record
+                if waiting and waiting.record_id in record.concurrent_to:
+                    waiting = replace(waiting, method=record.http.method)
+            elif record.kind in _KINDS:
+                last, waiting = waiting, None
+                if last:
+                    yield last
+                waiting = _stored(record, collection or "", filename)
+                if request and waiting.record_id in request.concurrent_to:
+                    waiting = replace(waiting, method=request.http.method)
+    except WarcError as error:
+        damage = error
     if waiting:
         yield waiting
+    if damage is not None:
+        raise damage
 
 
 def write_sorted(path: Path, lines: Iterable[str]) -> None:
-    """Puts a whole sidecar in place, sorted by key: the old one stays until the new one is durable.
+    """Write a whole sidecar, sorted by key. The old one stays until the new one is durable. Raises OSError.
 
-    Holds few of many lines in memory: they are sorted in runs on the disk, and merged.
+    Large numbers of lines are sorted in runs on the disk and merged, so that memory holds few of them.
     """
-    fresh = path.with_name(path.name + ".new")
-    with ExitStack() as runs, fresh.open("w", encoding="utf-8", newline="\n") as file:
+    with ExitStack() as runs, replacement(path) as file:
         sorted_runs = _runs(f"{text}\n" for text in lines)
         first = next(sorted_runs, [])
-        file.writelines(heapq.merge(first, *(_on_disk(run, path.parent, runs) for run in sorted_runs)))
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+        merged = heapq.merge(first, *(_on_disk(run, path.parent, runs) for run in sorted_runs))
+        file.writelines(text.encode("utf-8") for text in merged)
 
 
 def _runs(lines: Iterator[str]) -> Iterator[list[str]]:
-    """The lines in sorted runs, which grow, so that millions of lines don't take thousands of open files."""
+    """Yield the lines in sorted runs, which grow, so that millions of lines don't take thousands of open files."""
     for number in count():
         run = sorted(islice(lines, _RUN << number // _RUNS_OF_A_SIZE))
         if not run:
@@ -179,7 +189,7 @@ def _runs(lines: Iterator[str]) -> Iterator[list[str]]:
 
 
 def _on_disk(run: Iterable[str], folder: Path, until: ExitStack) -> Iterable[str]:
-    """The same lines from a file without a name, which goes with the stack."""
+    """Return the same lines from a file without a name, which goes with the stack."""
     file = tempfile.TemporaryFile("w+", dir=folder, encoding="utf-8", newline="\n")  # noqa: SIM115 - `until` closes it
     until.callback(file.close)
     file.writelines(run)

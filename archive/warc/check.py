@@ -1,45 +1,63 @@
-"""Whether WARC files are what they should be: ours and anybody's, one file or a folder of them.
+"""This module validates WARC files of any program, one file or a folder of them.
 
 Every record is looked at by itself (`findings`), then among the others: the warcinfo comes first, ids are unique, each
 record has a gzip member or zstd frame of its own, request and response know each other, a revisit's original is
 there. Memory grows with the number of records, about 300 bytes each, not with their size.
+
+A file that is still called `.open` is read too, as far as its record sets are whole. The rest of it is named, and so
+is the fact that its writer has ended, since such a file needs a repair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from archive import digest as digests
 from archive.dates import Micros, parse_date
-from archive.findings import Measured, block_findings, field_findings, length_findings
-from archive.reader import StoredRecord, bare_id, next_record
-from archive.source import Source, WarcError, warc_files
+from archive.warc.findings import Measured, block_findings, field_findings, head_notes, length_findings
+from archive.warc.member_reader import MemberReader, WarcError, open_either
+from archive.warc.reader import StoredRecord, bare_id, next_record
+from archive.warc.repair import has_writer, whole_part
+from archive.warc_paths import ENDINGS, OPEN_SUFFIX, files_below
 
+SHARED_MEMBER: Final = "the record shares its member with the one before"
 _ANSWERS: Final = ("response", "revisit")
 _OVERLAP: Final = 24 * 3600 * 1_000_000
 """Microseconds. Of fetches that overlap, the one that ends first is the original, whichever began first."""
 
 
+class Level(StrEnum):
+    """The level says how serious a finding is."""
+
+    PROBLEM = "problem"
+    """The file is damaged or incomplete, or the record contradicts itself, another record or the standard."""
+    NOTE = "note"
+    """The record is a faithful one of a message that breaks HTTP's own rules."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that is not as it should be, and where; `record_id` is "" when it concerns the whole file."""
+    """A problem is a finding and its place; `record_id` is "" when it concerns the whole file."""
 
     file: Path
     offset: int
     record_id: str
     message: str
+    level: Level = Level.PROBLEM
 
     def __str__(self) -> str:
         who = f" <{self.record_id}>" if self.record_id else ""
-        return f"{self.file} at {self.offset}{who}: {self.message}"
+        note = "note: " if self.level is Level.NOTE else ""
+        return f"{self.file} at {self.offset}{who}: {note}{self.message}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What must be remembered of a record until all are read."""
+    """A check remembers these values of a record until all records are read."""
 
     file: Path
     offset: int
@@ -73,29 +91,57 @@ class _FileSet:
     revisits: list[_Seen] = field(default_factory=list)
 
 
+def files_to_check(path: Path) -> list[Path]:
+    """Return the WARC files that `check` reads: the file itself, or all files below a folder, those still `.open`
+    included.
+    """
+    return files_below(path, (*ENDINGS, OPEN_SUFFIX)) if path.is_dir() else [path]
+
+
 def check(path: Path) -> Iterator[Problem]:
-    """Every problem of a file, or of all published WARC files below a folder.
+    """Yield every finding about a file, or about all WARC files below a folder.
 
     Of a single file, revisits of originals that are not in it are let pass. Raises FileNotFoundError.
     """
-    is_folder = path.is_dir()
-    files = warc_files(path) if is_folder else [path]
     seen = _FileSet()
-    for file in files:
-        yield from _check_file(file, seen)
+    for file in files_to_check(path):
+        yield from _check_open_file(file, seen) if file.name.endswith(OPEN_SUFFIX) else _check_file(file, seen)
     for revisit in seen.revisits:
-        yield from _revisit_problems(revisit, seen, must_be_there=is_folder)
+        yield from _revisit_problems(revisit, seen, must_be_there=path.is_dir())
 
 
-def _check_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
+def _check_open_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
+    """Yield the findings about a file without its final name: its writer is at work, or has ended without closing
+    it.
+    """
+    try:
+        size, is_written = path.stat().st_size, has_writer(path)
+    except FileNotFoundError:  # its writer has closed it since the folder was listed
+        yield from _check_file(path.with_name(path.name.removesuffix(OPEN_SUFFIX)), seen)
+        return
+    if not is_written:
+        yield Problem(path, 0, "", "the file was left open by a writer that has ended; `ghostfleet repair` closes it")
+    if not size:
+        return
+    whole = whole_part(path)
+    if whole.length:
+        yield from _check_file(path, seen, end=whole.length)
+    if whole.length < size:
+        where = f"the last {size - whole.length} bytes are not checked, since they are no whole set of records"
+        why = "the file is being written" if is_written else whole.reason
+        yield Problem(path, whole.length, "", f"{where}: {why}")
+
+
+def _check_file(path: Path, seen: _FileSet, end: int | None = None) -> Iterator[Problem]:
+    """Yield the findings about a file; nothing at or after `end` is read."""
     here: dict[str, _Seen] = {}
     warcinfos: set[str] = set()
     last: Problem | None = None  # damage met in a block is met again where the record should end
-    with path.open("rb") as file:
+    with open_either(path) as file:
         if not file.read(1):
             yield Problem(path, 0, "", "the file is empty")
             return
-        source = Source(file, path)
+        source = MemberReader(file, path, end=end)
         for found in _walk(source):
             if isinstance(found, Problem):
                 if found != last:
@@ -111,8 +157,8 @@ def _check_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
     yield from _pair_problems(here)
 
 
-def _walk(source: Source) -> Iterator[StoredRecord | Problem]:
-    """Records, and what keeps us from reading them. Damage within one member does not hide the next."""
+def _walk(source: MemberReader) -> Iterator[StoredRecord | Problem]:
+    """Yield records, and the problems that prevent reading them. Damage within one member does not hide the next."""
     while True:
         offset, in_member = source.offset, 0
         try:
@@ -120,7 +166,7 @@ def _walk(source: Source) -> Iterator[StoredRecord | Problem]:
                 offset = record.offset
                 yield record
                 record.finish()
-                in_member += 1
+                in_member += source.is_packed  # a plain file has no members
         except WarcError as error:
             yield Problem(source.path, offset, "", error.reason)
             if not source.is_packed:
@@ -139,6 +185,8 @@ def _check_record(
 ) -> Iterator[Problem]:
     measured = Measured()
     try:
+        for note in head_notes(record):
+            yield _problem(record, note, Level.NOTE)
         for message in (*field_findings(record), *block_findings(record, measured)):
             yield _problem(record, message)
         known = _remember(record, measured)
@@ -146,7 +194,7 @@ def _check_record(
         yield Problem(record.path, record.offset, "", error.reason)
         return
     if record.in_member:
-        yield _problem(record, "the record shares its member with the one before")
+        yield _problem(record, SHARED_MEMBER)
     if record.kind == "warcinfo":
         warcinfos.add(record.record_id)
     elif (named := bare_id(record.fields.get("WARC-Warcinfo-ID") or "")) and named not in warcinfos:
@@ -187,7 +235,7 @@ def _file_capture(known: _Seen, seen: _FileSet) -> None:
 
 
 def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
-    """Of one exchange there must be all or nothing, in one file."""
+    """Yield the problems of one exchange, which must be whole in one file or absent."""
     partners: dict[str, set[str]] = {record_id: set() for record_id in here}
     for record in here.values():
         for other in record.concurrent_to:
@@ -205,7 +253,7 @@ def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
 
 
 def _revisit_problems(revisit: _Seen, seen: _FileSet, *, must_be_there: bool) -> Iterator[Problem]:
-    """WARC/1.1 section 6.7: what the revisit names must be there, whole, earlier, and have the same payload.
+    """Yield WARC/1.1 section 6.7: what the revisit names must be there, whole, earlier, and have the same payload.
 
     Or elsewhere, if the revisit says so.
     """
@@ -238,12 +286,12 @@ def _mismatches(revisit: _Seen, original: _Seen) -> Iterator[str]:
 
 
 def _date(said: str | None) -> Micros:
-    """The date, 0 when it can't be read: `findings` has said so by then."""
+    """Return the date, 0 when it can't be read: `findings` has said so by then."""
     try:
         return parse_date(said or "")
     except ValueError:
         return 0
 
 
-def _problem(record: StoredRecord, message: str) -> Problem:
-    return Problem(record.path, record.offset, record.record_id, message)
+def _problem(record: StoredRecord, message: str, level: Level = Level.PROBLEM) -> Problem:
+    return Problem(record.path, record.offset, record.record_id, message, level)

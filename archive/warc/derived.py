@@ -9,11 +9,19 @@ from archive import url as urls
 from archive.capture import Body, Capture, Context, Message, Origin, Truncation
 from archive.dates import Micros
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, labelled
-from archive.header import check_values, extra_fields, field, job_fields, origin_fields, target_fields, whole_header
+from archive.http_message import media_type
 from archive.ids import new_id
-from archive.incompressible import is_incompressible
-from archive.message import media_type
-from archive.record import UNKNOWN_MIME, Record
+from archive.warc.header import (
+    check_values,
+    extra_fields,
+    field,
+    job_fields,
+    origin_fields,
+    target_fields,
+    whole_header,
+)
+from archive.warc.incompressible import is_incompressible
+from archive.warc.record import UNKNOWN_MIME, Record
 
 type ResourceKind = Literal["resource", "metadata", "conversion", "response"]
 """`response` is for protocols other than HTTP: DNS answers, which the standard (section 6.4.4) would also have as
@@ -35,7 +43,8 @@ def resource_record(
     truncated: Truncation | None = None,
     algorithm: Algorithm = DEFAULT_ALGORITHM,
 ) -> Record:
-    """A resource, metadata or conversion record made by us, such as a screenshot; `concurrent_to` is a bare UUID.
+    """Return a resource, metadata or conversion record made by Ghostfleet, such as a screenshot; `concurrent_to` is a
+    bare UUID.
 
     `origin` is where its content came from, when it was not made here.
     Raises ValueError for a value that would break the header.
@@ -62,7 +71,7 @@ def resource_record(
 
 
 def _said_of_it(concurrent_to: str | None, truncated: Truncation | None, digest: str | None) -> str:
-    """Header fields that not every record has."""
+    """Return header fields that not every record has."""
     header = field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>") if concurrent_to else ""
     header += field("WARC-Truncated", truncated) if truncated else ""
     return header + (field("WARC-Payload-Digest", digest) if digest else "")

@@ -1,11 +1,10 @@
-"""A zstd dictionary of a collection's own: trained on records that it has, used to write the next ones.
+"""A collection may have a zstd dictionary, trained on its own records and used to write the next ones.
 
 It stands at the start of every file that is written with it, so that a file needs nothing beside it to be read.
 """
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,11 +16,11 @@ from typing import Final
 
 import zstandard
 
-from archive.openfile import sync_folder
-from archive.reader import records
-from archive.sections import ArchiveSettings
-from archive.settings import SettingsError
-from archive.zstdframe import FrameWriter, checked_dictionary
+from archive.files import replacement
+from archive.settings import ArchiveSettings
+from archive.settings.load import SettingsError
+from archive.warc.reader import records
+from archive.warc.zstd_frame import ZstdFrameWriter, checked_dictionary
 
 FILE_NAME: Final = "records.zdict"
 """In the folder of the collection, unless asked otherwise."""
@@ -39,7 +38,7 @@ _HELD_OUT: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A dictionary, and what it is good for: bytes of records it has not seen, packed without and with it."""
+    """A trained dictionary carries its measured benefit: bytes of unseen records, packed without and with it."""
 
     data: bytes
     number: int
@@ -50,20 +49,22 @@ class Trained:
 
     @property
     def gain(self) -> float:
-        """Which part of the packed size it saves; negative when it does harm."""
+        """Return which part of the packed size it saves; negative when it does harm."""
         return 1 - self.packed_bytes_with / self.packed_bytes if self.packed_bytes else 0.0
 
 
-def frame_writer(settings: ArchiveSettings) -> FrameWriter | None:
-    """What packs records when they are to be in zstd. Raises SettingsError for a dictionary that can't be used."""
+def frame_writer(settings: ArchiveSettings) -> ZstdFrameWriter | None:
+    """Return what packs records when they are to be in zstd. Raises SettingsError for a dictionary that can't be
+    used.
+    """
     if settings.compression != "zstd":
         return None
-    return FrameWriter(settings.zstd_level, load(settings.zstd_dictionary) if settings.zstd_dictionary else b"")
+    return ZstdFrameWriter(settings.zstd_level, load(settings.zstd_dictionary) if settings.zstd_dictionary else b"")
 
 
 @lru_cache(maxsize=4)
 def load(path: str) -> bytes:
-    """The dictionary in a file. Raises SettingsError."""
+    """Return the dictionary in a file. Raises SettingsError."""
     try:
         return checked_dictionary(Path(path).expanduser().read_bytes())
     except (OSError, ValueError) as error:
@@ -74,7 +75,8 @@ def load(path: str) -> bytes:
 def train(
     paths: Iterable[Path], *, level: int, size: int = DEFAULT_SIZE, samples: int = DEFAULT_SAMPLES, seed: int = 0
 ) -> Trained:
-    """A dictionary of at most `size` bytes from at most `samples` records, chosen evenly among those of the files.
+    """Return a dictionary of at most `size` bytes from at most `samples` records, chosen evenly among those of the
+    files.
 
     Raises ValueError when there are too few records, OSError and WarcError for files that can't be read.
     """
@@ -92,18 +94,13 @@ def train(
 
 
 def save(data: bytes, path: Path) -> None:
-    """Writes a dictionary durably, in place of what may be there."""
-    fresh = path.with_name(path.name + ".new")
-    with fresh.open("wb") as file:
+    """Write a dictionary durably, in place of an older file. Raises OSError."""
+    with replacement(path) as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
-    sync_folder(path.parent)
 
 
 def _starts(paths: Iterable[Path]) -> Iterator[bytes]:
-    """How each record of the files begins: its header, and as much of the block as is looked at."""
+    """Yield how each record of the files begins: its header, and as much of the block as is looked at."""
     for path in paths:
         for record in records(path):
             found = bytearray(record.header)
@@ -115,7 +112,7 @@ def _starts(paths: Iterable[Path]) -> Iterator[bytes]:
 
 
 def _chosen(starts: Iterator[bytes], count: int, random: Random) -> list[bytes]:
-    """Some of them, each with the same chance, in memory for `count` only (reservoir sampling)."""
+    """Return some of them, each with the same chance, in memory for `count` only (reservoir sampling)."""
     chosen = list(islice(starts, count))
     for place, start in enumerate(starts, len(chosen)):
         if (chance := random.randrange(place + 1)) < count:
@@ -124,5 +121,5 @@ def _chosen(starts: Iterator[bytes], count: int, random: Random) -> list[bytes]:
 
 
 def _packed_size(starts: Sequence[bytes], level: int, dictionary: bytes) -> int:
-    packer = FrameWriter(level, dictionary)
+    packer = ZstdFrameWriter(level, dictionary)
     return sum(len(packer.packed(start)) for start in starts)

@@ -1,4 +1,6 @@
-"""What is wrong with one WARC record, taken by itself: fields, HTTP head, lengths, digests. Reads the record once."""
+"""This module looks for errors in one WARC record: fields, HTTP head, lengths, digests. It reads the record
+once.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from archive.capture import IDENTICAL_PAYLOAD, SERVER_NOT_MODIFIED
+from archive.chunked import PayloadReader
 from archive.dates import parse_date
 from archive.digest import Hasher, hasher, labelled, parse
-from archive.message import Dechunker
-from archive.reader import StoredRecord
+from archive.warc.reader import StoredRecord
 
 VERSIONS: Final = frozenset({"WARC/1.0", "WARC/1.1"})
 KINDS: Final = frozenset(
@@ -25,14 +27,16 @@ TRUNCATIONS: Final = frozenset({"length", "time", "disconnect", "unspecified"})
 _NEEDS_TARGET: Final = frozenset({"response", "request", "revisit", "resource", "conversion", "continuation"})
 _RECORD_ID: Final = re.compile(r"<[a-zA-Z][a-zA-Z0-9+.-]*:[^<>\s]+>")
 _STATUS_LINE: Final = re.compile(rb"HTTP/\d(\.\d)? [1-9]\d\d( [^\r\n]*)?")
+_STATUS_LINE_BEGINS: Final = re.compile(rb"(?s:.{0,4}?)(?i:HTTP|ICY)")
+"""A status line may have a few other bytes before it, as for browsers and the proxy."""
 _REQUEST_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+ \S+ HTTP/\d(\.\d)?")
 _LENGTH: Final = re.compile(r"[0-9]{1,19}")
-"""A number that a length may be: of more digits it is nonsense, and the body ended with the connection."""
+"""A length. With more digits it is not a length, and the body ended with the connection."""
 _FIELD_LINE: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\x00\r\n]*")
 
 
 class Measured:
-    """What reading the block gave: how many payload bytes, and how the chunked coding ended."""
+    """A pass over the block measured how many payload bytes there are, and how the chunked coding ended."""
 
     def __init__(self) -> None:
         self.payload_length = 0
@@ -40,34 +44,34 @@ class Measured:
 
 
 def field_findings(record: StoredRecord) -> Iterator[str]:
-    """What is wrong with the WARC header."""
+    """Yield the errors of the WARC header."""
     if record.version not in VERSIONS:
         yield f"version {record.version!r} is unknown"
     if record.kind not in KINDS:
         yield f"WARC-Type {record.kind!r} is unknown"
     if not _RECORD_ID.fullmatch(record.fields.get("WARC-Record-ID") or ""):
-        yield f"WARC-Record-ID {record.fields.get('WARC-Record-ID')!r} is no URI in angle brackets"
+        yield f"WARC-Record-ID {record.fields.get('WARC-Record-ID')!r} is not a URI in angle brackets"
     for name in ("WARC-Date", "WARC-Refers-To-Date"):
         if (said := record.fields.get(name)) is not None or name == "WARC-Date":
             yield from _date_findings(name, said or "")
     if record.kind in _NEEDS_TARGET and not record.url:
         yield "WARC-Target-URI is missing"
     if (reason := record.fields.get("WARC-Truncated")) is not None and reason.lower() not in TRUNCATIONS:
-        yield f"WARC-Truncated {reason!r} is no reason of the standard"
+        yield f"WARC-Truncated {reason!r} is not a reason of the standard"
     if record.kind == "revisit" and record.fields.get("WARC-Profile") not in PROFILES:
-        yield f"WARC-Profile {record.fields.get('WARC-Profile')!r} is no profile of the standard"
+        yield f"WARC-Profile {record.fields.get('WARC-Profile')!r} is not a profile of the standard"
 
 
 def block_findings(record: StoredRecord, measured: Measured) -> Iterator[str]:
-    """What is wrong with HTTP head and digests; fills `measured`. Raises WarcError for a block that can't be read."""
+    """Yield the errors of HTTP head and digests, and fill `measured`. Raises WarcError for a damaged block."""
     said_block, said_payload = record.fields.get("WARC-Block-Digest"), record.fields.get("WARC-Payload-Digest")
     block, payload = _hasher(said_block), _hasher(said_payload)
     decoder = None
     if record.is_http:
         if block:
             block.update(record.http_head)
-        yield from _head_findings(record)
-        decoder = Dechunker() if record.http.is_chunked and record.kind != "revisit" else None
+        yield from _head_problems(record)
+        decoder = PayloadReader() if record.http.is_chunked and record.kind != "revisit" else None
     for piece in record.block():
         if block:
             block.update(piece)
@@ -87,7 +91,7 @@ def block_findings(record: StoredRecord, measured: Measured) -> Iterator[str]:
 
 
 def length_findings(record: StoredRecord, measured: Measured) -> Iterator[str]:
-    """Whether a body that is shorter than announced says so (WARC/1.1 section 5.13). Not for answers to HEAD."""
+    """Yield an error for a body that is too short and lacks WARC-Truncated (section 5.13). Not for answers to HEAD."""
     if record.kind != "response" or not record.is_http or record.fields.get("WARC-Truncated"):
         return
     if measured.coding_error:
@@ -105,18 +109,45 @@ def _date_findings(name: str, said: str) -> Iterator[str]:
         yield f"{name} can't be read: {error}"
 
 
-def _head_findings(record: StoredRecord) -> Iterator[str]:
-    """RFC 9112 sections 2.1 to 5: deviations are the origin's as a rule, and worth knowing for replay."""
+def head_notes(record: StoredRecord) -> Iterator[str]:
+    """Yield where an HTTP head breaks RFC 9112 sections 2.1 to 5, in a record that may be faithful all the same.
+
+    Such deviations are the origin's as a rule, and worth knowing for replay. Raises WarcError for a head that can't
+    be read.
+    """
+    if not record.is_http:
+        return
     lines = record.http_head.split(b"\r\n")
-    if lines[-2:] != [b"", b""]:
-        yield "the HTTP head has no empty line at its end"
+    if lines[-2:] != [b"", b""] and _has_end(record):
+        yield "the HTTP head has no empty line of CR LF at its end"
     start = _REQUEST_LINE if record.kind == "request" else _STATUS_LINE
-    if not start.fullmatch(lines[0]):
+    if not start.fullmatch(lines[0]) and _is_start(record):
         yield f"the HTTP head starts with {lines[0][:60]!r}"
     for line in lines[1:]:
         if line and not line.startswith((b" ", b"\t")) and not _FIELD_LINE.fullmatch(line):
             yield f"the HTTP head has the line {line[:60]!r}"
             return
+
+
+def _head_problems(record: StoredRecord) -> Iterator[str]:
+    """Yield whether the block has no HTTP head at all, or one without an end: then the record is no faithful one."""
+    if not _has_end(record):
+        yield "the HTTP head has no empty line at its end"
+    if not _is_start(record):
+        yield f"the block starts with {record.http_head[:60]!r}, which is not an HTTP head"
+
+
+def _has_end(record: StoredRecord) -> bool:
+    """Return whether an empty line ends the head, be it of CR LF or of LF alone."""
+    return record.http_head.replace(b"\r", b"").endswith(b"\n\n")
+
+
+def _is_start(record: StoredRecord) -> bool:
+    """Return whether the head begins as such a message does, however it goes on: readers look a few bytes far for
+    HTTP.
+    """
+    head = record.http_head.lstrip(b"\r\n")
+    return bool(head) if record.kind == "request" else _STATUS_LINE_BEGINS.match(head) is not None
 
 
 def _digest_findings(name: str, said: str | None, taken: Hasher | None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Gzip members: the wrapping of one WARC record each (WARC/1.1 annex D). Bytes in, bytes out.
+"""Each WARC record is wrapped in one gzip member (WARC/1.1 annex D). Bytes in, bytes out.
 
 Time and name are left out of the member's head, so that the same record always gives the same bytes.
 """
@@ -21,16 +21,16 @@ _STORED_RUN: Final = 16
 
 
 def packed(data: bytes, level: int) -> bytes:
-    """One whole member around bytes that are in memory.
+    """Return one whole member around bytes that are in memory.
 
     Half of the memory that the packer takes by default: as small and as fast, and the heap of a recording process can
-    do without blocks of a quarter megabyte (`admin.memory`).
+    do without blocks of a quarter megabyte (`admin.fleet.memory`).
     """
     return bytes(igzip_lib.compress(data, level, igzip_lib.COMP_GZIP, igzip_lib.MEM_LEVEL_MEDIUM))
 
 
 def packed_stream(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
-    """The pieces of one member around bytes that come one after the other.
+    """Yield the pieces of one member around bytes that come one after the other.
 
     A chunk that does not get smaller is stored as it is, and so are the next ones without trying: of a video or a
     disk image, whatever its media type says, packing would only make the writer ten times slower.
@@ -56,7 +56,7 @@ def packed_stream(chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
 
 
 def stored_stream(head: bytes, chunks: Iterable[bytes], level: int) -> Iterator[bytes]:
-    """The pieces of one member: `head` is compressed, the chunks (compressed already) only wrapped.
+    """Yield the pieces of one member: `head` is compressed, the chunks (compressed already) only wrapped.
 
     RFC 1951 section 3.2.4: a stored block begins on a byte border, which the flush after the head provides.
     """
@@ -74,12 +74,12 @@ def _raw_packer(level: int) -> Any:
 
 
 def _stored(chunk: bytes) -> Iterator[bytes]:
-    """The bytes as stored blocks; what is written before must end on a byte border."""
+    """Yield the bytes as stored blocks; what is written before must end on a byte border."""
     for start in range(0, len(chunk), _STORED_MAX):
         piece = chunk[start : start + _STORED_MAX]
         yield struct.pack("<BHH", 0, len(piece), len(piece) ^ 0xFFFF) + piece
 
 
 def _end(checksum: int, size: int) -> bytes:
-    """An empty last block, and the member's trailer (RFC 1952 section 2.3.1)."""
+    """Return an empty last block, and the member's trailer (RFC 1952 section 2.3.1)."""
     return struct.pack("<BHHII", 1, 0, 0xFFFF, checksum, size % _SIZE_MODULUS)

@@ -37,6 +37,7 @@ _OWN_FIELDS: Final = frozenset(
         "warc-tls-verification",
         "warc-truncated",
         "warc-type",
+        "warc-updated-by",
         "warc-warcinfo-id",
     }
 )
@@ -45,7 +46,7 @@ _OWN_FIELDS: Final = frozenset(
 def whole_header(
     kind: str, record_id: str, fields: str, block_digest: str, content_type: str, block_length: int
 ) -> bytes:
-    """The header from its version to its empty line; `fields` are ready lines, the digest is labelled."""
+    """Return the header from its version to its empty line; `fields` are ready lines, the digest is labelled."""
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n{fields}"
         f"WARC-Block-Digest: {block_digest}\r\n"
@@ -54,19 +55,21 @@ def whole_header(
 
 
 def field(name: str, value: str) -> str:
-    """One line, nothing checked."""
+    """Return one line, nothing checked."""
     return f"{name}: {value}\r\n"
 
 
 def target_fields(url: str, date: Micros, warcinfo_id: str) -> str:
-    """When, of what, and in which file. Raises ValueError for a URL with a space, which the grammar forbids."""
+    """Return when, of what, and in which file. Raises ValueError for a URL with a space, which the grammar forbids."""
     if " " in url:
-        raise ValueError(f"WARC-Target-URI {url!r} holds a space; percent-encode it")
+        raise ValueError(f"WARC-Target-URI {url!r} has a space; percent-encode it")
     return f"WARC-Date: {iso_date(date)}\r\nWARC-Target-URI: {url}\r\nWARC-Warcinfo-ID: <urn:uuid:{warcinfo_id}>\r\n"
 
 
 def origin_fields(origin: Origin) -> str:
-    """Where the bytes came from, and what TLS agreed on. Raises ValueError for a value that would break the header."""
+    """Return where the bytes came from, and what TLS agreed on. Raises ValueError for a value that would break the
+    header.
+    """
     check_values(origin.ip or "", origin.cipher_suite or "", origin.certificate_error or "", *origin.protocols)
     text = f"WARC-IP-Address: {origin.ip}\r\n" if origin.ip else ""
     for protocol in origin.protocols:
@@ -79,13 +82,15 @@ def origin_fields(origin: Origin) -> str:
 
 
 def job_fields(context: Context) -> str:
-    """On whose behalf; its values are checked by the caller, with its own."""
+    """Return on whose behalf; its values are checked by the caller, with its own."""
     page = f"WARC-Page-ID: {context.page_id}\r\n" if context.page_id else ""
     return f"{page}WARC-Job-ID: {context.job}\r\n" if context.job else page
 
 
 def extra_fields(fields: Sequence[tuple[str, str]]) -> str:
-    """Fields that others add. Raises ValueError for a bad name or value, and for a field the recorder writes itself."""
+    """Return fields that others add. Raises ValueError for a bad name or value, and for a field the recorder writes
+    itself.
+    """
     for name, value in fields:
         _check_name(name)
         check_values(value)
@@ -93,22 +98,22 @@ def extra_fields(fields: Sequence[tuple[str, str]]) -> str:
 
 
 def trailer_fields(trailers: Trailers) -> str:
-    """What came behind a response's body; bytes that could break the header are percent-escaped."""
+    """Return what came behind a response's body; bytes that could break the header are percent-escaped."""
     return "".join(
         field("WARC-HTTP-Trailer", quote(name + b": " + value, safe=_AS_THEY_ARE)) for name, value in trailers
     )
 
 
 def check_values(*values: str) -> None:
-    """Refuses line ends and other control characters: nothing a page sends may start a field. Raises ValueError."""
+    """Refuse line ends and other control characters: nothing a page sends may start a field. Raises ValueError."""
     if not "".join(values).isprintable():
         wrong = next(value for value in values if not value.isprintable())
-        raise ValueError(f"{wrong[:200]!r} can't be a WARC field's value: it holds control characters")
+        raise ValueError(f"{wrong[:200]!r} can't be the value of a WARC field: it has control characters; remove them")
 
 
 @lru_cache(maxsize=256)
 def _check_name(name: str) -> None:
     if not name or not _TOKEN.issuperset(name.lower()):
-        raise ValueError(f"{name!r} is no name of a WARC field")
+        raise ValueError(f"{name!r} can't be the name of a WARC field; use letters, digits and -")
     if name.lower() in _OWN_FIELDS:
         raise ValueError(f"field {name} is written by the recorder itself and can't be given twice")

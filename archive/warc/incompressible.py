@@ -1,4 +1,6 @@
-"""Which payloads are compressed already, so that packing them again costs time and gains nothing. Pure."""
+"""Compressing a payload again that is compressed already costs time and gains nothing. This module knows such payloads.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ _PACKED_CODINGS: Final = frozenset({"gzip", "x-gzip", "deflate", "br", "zstd", "
 
 
 def is_incompressible(mime: str | None, content_encoding: str | None) -> bool:
-    """Whether a payload is compressed already, so that packing it again costs time and gains nothing."""
+    """Return whether a payload is compressed already, so that packing it again costs time and gains nothing."""
     if content_encoding and content_encoding.rpartition(",")[2].strip().lower() in _PACKED_CODINGS:
         return True
     return mime is not None and (mime in _PACKED or (mime.startswith(_PACKED_TYPES) and mime not in _UNPACKED))

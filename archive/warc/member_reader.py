@@ -1,4 +1,5 @@
-"""The bytes of a WARC file from an offset on, gzip members or zstd frames unpacked one by one, in bounded memory.
+"""The reader gives the bytes of a WARC file from an offset on, unpacks gzip members or zstd frames one by one, and
+needs bounded memory.
 
 Both are called members here: what wraps one record.
 """
@@ -7,24 +8,20 @@ from __future__ import annotations
 
 import zlib
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
-from archive.message import end_of_head
-from archive.zstdframe import (
+from archive.http_message import end_of_head
+from archive.warc.zstd_frame import (
     DICTIONARY_MAGIC,
     FRAME_MAGIC,
-    FrameReader,
     Unpacker,
     ZstdError,
     extension_length,
     frame_findings,
     read_dictionary,
 )
+from archive.warc_paths import OPEN_SUFFIX
 
-OPEN_SUFFIX: Final = ".open"
-"""What the name of a WARC ends with while it is being written."""
-ENDINGS: Final = (".warc.gz", ".warc.zst", ".warc")
-"""What names of files end with once they are closed."""
 READ_SIZE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _FRAME_HEAD_SIZE: Final = 18
@@ -42,8 +39,21 @@ class WarcError(ValueError):
         self.reason = reason
 
 
-class Source:
-    """One reading of a file. In a packed file, `read` stops at each member's end until `next_member` is asked for.
+class MemberUnpacker(Protocol):
+    """An unpacker reads one member: zlib's `decompressobj`, whose class has no public name, or a ZstdFrameReader."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, size: int, /) -> bytes: ...
+
+
+class MemberReader:
+    """The object is one pass over a file. In a packed file, `read` stops at each member's end until `next_member` is
+    asked for.
 
     The checksum at a member's end is verified on the way (RFC 1952 section 2.3.1, RFC 8878 section 3.1.1).
     """
@@ -61,7 +71,7 @@ class Source:
         self._pushed_back = b""
         self.findings: tuple[str, ...] = ()
         """What the zstd frame's head lacks in which the present record begins."""
-        self._unpack: zlib._Decompress | FrameReader | None = None
+        self._unpack: MemberUnpacker | None = None
         self._frames: Unpacker | None = None
         file.seek(offset)
         self._fill()
@@ -73,16 +83,16 @@ class Source:
 
     @property
     def offset(self) -> int:
-        """Where in the file the present member begins; in a plain file, where the next byte is."""
+        """Return where in the file the present member begins; in a plain file, where the next byte is."""
         return self._member if self.is_packed else self._raw_end - len(self._raw) - len(self._pushed_back)
 
     @property
     def next_offset(self) -> int:
-        """Where the next record begins, asked after the present one was read to its end."""
+        """Return where the next record begins, asked after the present one was read to its end."""
         return self._raw_end - len(self._raw) - len(self._pushed_back)
 
     def read(self, size: int = READ_SIZE, *, within: bool = False) -> bytes:
-        """Up to `size` bytes; b"" only at the end of the member, or of a plain file.
+        """Return up to `size` bytes; b"" only at the end of the member, or of a plain file.
 
         `within` a record that is not whole yet, the next zstd frame is part of the same member.
         Raises WarcError for damaged or missing compressed data.
@@ -96,15 +106,17 @@ class Source:
         return piece
 
     def unread(self, data: bytes) -> None:
-        """Puts back what was read too far."""
+        """Put back what was read too far."""
         self._pushed_back = data + self._pushed_back
 
     def head(self, limit: int) -> bytes:
-        """Bytes up to an empty line inclusive; all there are when none comes. Raises WarcError beyond `limit`."""
+        """Return bytes up to an empty line inclusive; all there are when none comes. Raises WarcError beyond
+        `limit`.
+        """
         found, start, end = bytearray(), self.offset, 0
         while not end and (piece := self.read(within=bool(found))):
             if len(found) > limit:
-                raise WarcError(self.path, start, f"a head of more than {limit} bytes")
+                raise WarcError(self.path, start, f"the head has more than {limit} bytes")
             found += piece
             end = end_of_head(found, len(found) - len(piece))
         cut = end or len(found)
@@ -112,7 +124,7 @@ class Source:
         return bytes(found[:cut])
 
     def next_member(self) -> bool:
-        """Goes on to the next member, skipping what was not read of this one; False at the end of the file.
+        """Go on to the next member, skipping what was not read of this one; False at the end of the file.
 
         Raises WarcError when something else than a member follows.
         """
@@ -125,11 +137,13 @@ class Source:
         if not self._raw:
             return False
         if not self._begin_member():
-            raise WarcError(self.path, self._member, f"no {self._word} begins here but {self._raw[:8]!r}")
+            raise WarcError(
+                self.path, self._member, f"the bytes {self._raw[:8]!r} are not the beginning of a {self._word}"
+            )
         return True
 
     def _begin_member(self) -> bool:
-        """Gets ready to unpack; False when no member begins here."""
+        """Get ready to unpack; False when no member begins here."""
         if self._raw.startswith(_GZIP_MAGIC):
             self._unpack = zlib.decompressobj(_GZIP_WINDOW)
         elif self._raw.startswith(FRAME_MAGIC) and self._frames is not None:
@@ -140,12 +154,12 @@ class Source:
         return True
 
     def _has_more_frames(self) -> bool:
-        """Goes on to the next zstd frame; False when there is none."""
+        """Go on to the next zstd frame; False when there is none."""
         self._skip_extensions()
         return self._frames is not None and self._raw.startswith(FRAME_MAGIC) and self._begin_member()
 
     def _skip_extensions(self) -> None:
-        """Passes over frames that hold no part of a record: whoever does not know them must ignore them."""
+        """Pass over frames that hold no part of a record: whoever does not know them must ignore them."""
         self._fill()
         while self._frames is not None and (length := extension_length(self._raw)):
             beyond = max(0, length - len(self._raw))
@@ -155,7 +169,7 @@ class Source:
             self._fill()
 
     def _begin_zstd(self, offset: int) -> None:
-        """Reads the dictionary, if there is one, and goes on from the record."""
+        """Read the dictionary, if there is one, and goes on from the record."""
         try:
             dictionary, first = read_dictionary(self._file)
             self._frames = Unpacker(dictionary)
@@ -184,7 +198,7 @@ class Source:
         return piece
 
     def _fill(self) -> None:
-        """Sees to it that there are enough raw bytes to tell a member by, when the file has them."""
+        """See to it that there are enough raw bytes to tell a member by, when the file has them."""
         while len(self._raw) < _FRAME_HEAD_SIZE:
             size = READ_SIZE if self._end is None else min(READ_SIZE, self._end - self._raw_end)
             piece = self._file.read(size) if size > 0 else b""
@@ -195,7 +209,7 @@ class Source:
 
 
 def open_either(path: Path) -> BinaryIO:
-    """The file under its final name or its name while it is written, whichever of the two it has at present.
+    """Return the file under its final name or its name while it is written, whichever of the two it has at present.
 
     Raises FileNotFoundError when it has neither.
     """
@@ -207,13 +221,3 @@ def open_either(path: Path) -> BinaryIO:
         except FileNotFoundError:
             continue
     return path.open("rb")  # it may have been renamed between the two looks
-
-
-def warc_files(folder: Path) -> list[Path]:
-    """The closed WARC files below a folder, in its subfolders too, by name."""
-    return files_below(folder, ENDINGS)
-
-
-def files_below(folder: Path, endings: str | tuple[str, ...]) -> list[Path]:
-    """The files below a folder whose names end so, by name; none when the folder is not there."""
-    return sorted(place / name for place, _, names in folder.walk() for name in names if name.endswith(endings))

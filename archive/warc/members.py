@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from archive.gzipmember import packed, packed_stream, stored_stream
-from archive.record import RECORD_END, Record
-from archive.zstdframe import FrameWriter
+from archive.warc.gzip_member import packed, packed_stream, stored_stream
+from archive.warc.record import RECORD_END, Record
+from archive.warc.zstd_frame import ZstdFrameWriter
 
 _ONE_SHOT_MAX: Final = 1 << 20
 """Larger blocks are packed piece by piece."""
 
 
 def gzip_member(record: Record, level: int) -> Iterable[bytes]:
-    """The pieces of the record's gzip member; compressed bodies are not compressed again."""
+    """Return the pieces of the record's gzip member; compressed bodies are not compressed again."""
     if record.packed:
         return stored_stream(record.header + record.block.head, _rest(record, record.block.body.chunks()), level)
     if record.block_length > _ONE_SHOT_MAX:
@@ -22,8 +22,8 @@ def gzip_member(record: Record, level: int) -> Iterable[bytes]:
     return (packed(_whole(record), level),)
 
 
-def zstd_frame(record: Record, zstd: FrameWriter) -> Iterable[bytes]:
-    """The pieces of the record's zstd frame; what can't be compressed costs zstd little."""
+def zstd_frame(record: Record, zstd: ZstdFrameWriter) -> Iterable[bytes]:
+    """Return the pieces of the record's zstd frame; what can't be compressed costs zstd little."""
     if record.block_length <= _ONE_SHOT_MAX:
         return (zstd.packed(_whole(record)),)
     pieces = _rest(record, record.chunks(), record.header)
@@ -31,7 +31,7 @@ def zstd_frame(record: Record, zstd: FrameWriter) -> Iterable[bytes]:
 
 
 def _whole(record: Record) -> bytes:
-    """All of the record; raises as `_rest` does."""
+    """Return all of the record; raises as `_rest` does."""
     body = record.block.body
     if body.file is not None or sum(map(len, body.parts)) != body.length:
         return b"".join(_rest(record, record.chunks(), record.header))
@@ -39,7 +39,7 @@ def _whole(record: Record) -> bytes:
 
 
 def _rest(record: Record, chunks: Iterable[bytes], before: bytes = b"") -> Iterator[bytes]:
-    """`before`, the chunks that the block ends with, RECORD_END.
+    """Yield `before`, the chunks that the block ends with, RECORD_END.
 
     Raises OSError when the chunks are not as long as declared: a spool file that was cut, for instance.
     """

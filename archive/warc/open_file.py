@@ -1,34 +1,35 @@
-"""One WARC file while it is being written, with its sidecar: locked, append-only, cut back when a batch fails.
+"""A WARC file that is being written is locked, append-only, and cut back when a batch fails. Its sidecar belongs to it.
 
-The file is called NAME.open until it is closed. Its writer holds an flock on it, so that `repair` can tell a
-writer that lives from one that died. Nothing here decides what is written or when a file is full.
+The file is called NAME.open until it is closed. Its writer holds an flock on it, by which `repair` knows that the
+writer is alive. `archive.warc.writer` decides on content and size.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from archive import cdxj
 from archive.capture import Capture
-from archive.place import Place
+from archive.files import make_folder, rename_new, sync_folder, write_all
+from archive.warc import cdxj
+from archive.warc_paths import WarcPaths
 
 _WRITE_SIZE: Final = 1 << 20
-_PIECES_MAX: Final = os.sysconf("SC_IOV_MAX")
+_SIDECAR_TRIES: Final = 3
 
 
 class OpenFile:
-    """An append-only file pair whose durable part only grows.
+    """The file and its sidecar are append-only, and their durable part only grows.
 
-    Every method raises OSError; what to do then is the caller's: `roll_back`, or `abandon`.
+    Every method raises OSError. Then the caller decides between `roll_back` and `abandon`.
     """
 
-    def __init__(self, place: Place) -> None:
-        """Creates the file, and the folders it lies in, and takes its lock. Raises FileExistsError for a name taken."""
+    def __init__(self, place: WarcPaths) -> None:
+        """Create the file with its folders, and lock it. Raises FileExistsError when the name is taken."""
         self.name = place.name
         self.path = place.growing
         self.final = place.warc
@@ -40,19 +41,31 @@ class OpenFile:
         self._waiting_bytes = 0
         self._is_named = False
         self._is_doubtful = False
+        self._is_sorted = self._is_final = False
         make_folder(self.path.parent)
         make_folder(self.sidecar.parent)
         self._fd = create_locked(self.path)
         try:
-            self._lines_fd = os.open(self.sidecar, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+            self._lines_fd = os.open(self.sidecar, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         except OSError:
             self.path.unlink()
             os.close(self._fd)
             raise
         self._fds: tuple[int, ...] = (self._fd, self._lines_fd)
+        status = os.fstat(self._fd)
+        self._where, self._identity = str(self.path), (status.st_dev, status.st_ino)
+
+    @property
+    def is_removed(self) -> bool:
+        """Return whether the WARC file was removed or its folder renamed, so that new records would be lost."""
+        try:
+            found = os.stat(self._where)
+        except OSError:
+            return bool(self._fds)
+        return bool(self._fds) and (found.st_dev, found.st_ino) != self._identity
 
     def write(self, data: bytes) -> None:
-        """Appends; small pieces wait in memory for `flush`."""
+        """Append the bytes; small pieces wait in memory for `flush`."""
         self.size += len(data)
         self._waiting.append(data)
         self._waiting_bytes += len(data)
@@ -60,13 +73,13 @@ class OpenFile:
             self.flush()
 
     def flush(self) -> None:
-        """Hands everything to the operating system."""
+        """Hand all pieces to the operating system."""
         waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
         if waiting:
             write_all(self._fd, waiting)
 
     def sync(self, captures: Iterable[Capture], *, fsync: bool) -> None:
-        """Makes everything written so far durable, then adds its index lines."""
+        """Make all written bytes durable, then append their index lines."""
         self.flush()
         if fsync:
             self._is_doubtful = True
@@ -81,46 +94,66 @@ class OpenFile:
         self._lines_durable += len(lines)
 
     def roll_back(self) -> None:
-        """Cuts both files back to what was durable. After a failed fsync nobody knows what that is: OSError."""
+        """Cut both files back to their durable parts. Raises OSError after a failed fsync: these parts are unknown."""
         self._waiting, self._waiting_bytes = [], 0
         os.ftruncate(self._fd, self.durable)
         os.ftruncate(self._lines_fd, self._lines_durable)
         self.size = self.durable
         if self._is_doubtful:
-            raise OSError("after a failed fsync the file can't be trusted")
+            raise OSError("after a failed fsync, the content of the file is unknown")
 
     def abandon(self) -> None:
-        """Lets go of the files as they are: `repair` will see to them. Harmless when done before."""
+        """Close the files without further changes, for `repair`. A second call has no effect."""
         for fd in self._fds:
-            with suppress(OSError):  # what must last was synced before; the rest is for repair
+            with suppress(OSError):  # the durable part was synced before; repair handles the rest
                 os.close(fd)
         self._fds = ()
 
     def discard(self) -> None:
-        """Removes the files."""
-        self.sidecar.unlink()
+        """Remove the files."""
+        self.sidecar.unlink(missing_ok=True)
         self.path.unlink()
         self.abandon()
 
     def publish(self, *, fsync: bool) -> None:
-        """Sorts the sidecar, gives the WARC its final name and lets go of both; everything must be durable.
+        """Sort the sidecar, give the WARC its final name and close both. All bytes must be durable before.
 
-        The sidecar comes first: a WARC with its final name has a whole index. The lock is held to the end.
+        The sidecar comes first, so that a WARC with its final name has a complete sidecar. The lock is held to the end.
+        After an OSError, a second call continues at the failed step.
         """
-        with self.sidecar.open(encoding="utf-8", newline="\n") as lines:
-            cdxj.write_sorted(self.sidecar, (line.removesuffix("\n") for line in lines))
-        if fsync:
-            sync_folder(self.sidecar.parent)
-        rename_new(self.path, self.final)
+        for left in reversed(range(_SIDECAR_TRIES)):
+            try:
+                self._put_sidecar(fsync=fsync)
+                break
+            except FileNotFoundError:  # files are being removed just now
+                if not left:
+                    raise
+        if not self._is_final:
+            rename_new(self.path, self.final)
+            self._is_final = True
         if fsync:
             sync_folder(self.final.parent)
         self.abandon()
 
+    def _put_sidecar(self, *, fsync: bool) -> None:
+        """Sort the sidecar, unless it is sorted.
+
+        The lines are read from the descriptor that wrote them, because the sidecar's name may have been removed.
+        """
+        if not (self._is_sorted and self.sidecar.exists()):
+            make_folder(self.sidecar.parent)
+            with open(os.dup(self._lines_fd), encoding="utf-8", newline="\n") as lines:
+                lines.seek(0)
+                cdxj.write_sorted(self.sidecar, (line.removesuffix("\n") for line in lines))
+            self._is_sorted = True
+        if fsync:
+            sync_folder(self.sidecar.parent)
+
 
 def create_locked(path: Path) -> int:
-    """A new file, open for appending, its lock taken. Raises FileExistsError when the name is taken.
+    """Return the descriptor of a new file that is open for appending and locked.
 
-    Between creation and lock a `repair` may find the file empty and remove it: that too counts as taken.
+    Raises FileExistsError when the name is taken, and when a `repair` has removed the empty file before it was locked.
     """
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
     try:
@@ -128,47 +161,10 @@ def create_locked(path: Path) -> int:
     except OSError as error:
         os.close(fd)
         if isinstance(error, BlockingIOError):
-            raise FileExistsError(f"{path} is being looked at by a repair") from error
+            raise FileExistsError(f"{path} is being checked by a repair") from error
         path.unlink()
         raise
     if os.fstat(fd).st_nlink == 0:
         os.close(fd)
         raise FileExistsError(f"{path} was removed by a repair")
     return fd
-
-
-def write_all(fd: int, pieces: Sequence[bytes]) -> None:
-    """Writes every byte: a raw write may take only some of them, near a full disk for instance."""
-    written = os.writev(fd, pieces[:_PIECES_MAX])
-    if written == sum(map(len, pieces)):
-        return
-    left = memoryview(b"".join(pieces))[written:]
-    while left:
-        left = left[os.write(fd, left) :]
-
-
-def rename_new(old: Path, new: Path) -> None:
-    """Renames without overwriting. Raises FileExistsError.
-
-    Looking first is enough: only the holder of the lock on `old` would make `new`.
-    """
-    if new.exists():
-        raise FileExistsError(f"{new} exists already")
-    old.rename(new)
-
-
-def make_folder(folder: Path) -> None:
-    """Sees to it that there is this folder, and that its name and those of the folders it is in are durable."""
-    if not folder.is_dir():
-        make_folder(folder.parent)
-        folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Makes names in a folder durable."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

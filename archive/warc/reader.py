@@ -10,12 +10,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
+from archive.chunked import dechunk
 from archive.dates import Micros, parse_date
-from archive.message import Fields, Head, dechunk, end_of_head, end_of_http_head, parse_head
-from archive.record import RECORD_END
-from archive.source import READ_SIZE, Source, WarcError, open_either
-
-__all__ = ["StoredRecord", "WarcError", "next_record", "read_record", "records"]
+from archive.http_message import Fields, Head, end_of_head, end_of_http_head, parse_head
+from archive.warc.member_reader import READ_SIZE, MemberReader, WarcError, open_either
+from archive.warc.record import RECORD_END
 
 MAX_HEADER: Final = 1 << 20
 MAX_HTTP_HEAD: Final = 1 << 23
@@ -28,8 +27,8 @@ class StoredRecord:
     the records before it in the same member: 0 in every well-made file.
     """
 
-    def __init__(self, source: Source, offset: int, header: bytes, in_member: int) -> None:
-        """Raises WarcError for a header that is none, or without a usable Content-Length."""
+    def __init__(self, source: MemberReader, offset: int, header: bytes, in_member: int) -> None:
+        """Raise WarcError for a header that is none, or without a usable Content-Length."""
         self.path = source.path
         self.header = header
         self.offset = offset
@@ -38,10 +37,10 @@ class StoredRecord:
         self.version = head.start_line
         self.fields: Fields = head.fields
         if not self.version.startswith("WARC/") or not end_of_head(header):
-            raise WarcError(self.path, offset, f"no WARC record begins here but {header[:20]!r}")
+            raise WarcError(self.path, offset, f"the bytes {header[:20]!r} are not the beginning of a WARC record")
         length = self.fields.get("Content-Length") or ""
         if not (length.isascii() and length.isdigit()):
-            raise WarcError(self.path, offset, f"Content-Length {length!r} is no length")
+            raise WarcError(self.path, offset, f"Content-Length {length!r} is not a length")
         self.block_length = int(length)
         self._left = self.block_length
         self._source = source
@@ -56,18 +55,18 @@ class StoredRecord:
         self.close()
 
     def close(self) -> None:
-        """Closes the file when it was opened for this record alone."""
+        """Close the file when it was opened for this record alone."""
         if self._file is not None:
             self._file.close()
 
     @property
     def kind(self) -> str:
-        """WARC-Type, "" when it is missing."""
+        """Return WARC-Type, "" when it is missing."""
         return (self.fields.get("WARC-Type") or "").lower()
 
     @property
     def record_id(self) -> str:
-        """The bare UUID of WARC-Record-ID; the whole URI when it is another kind of identifier."""
+        """Return the bare UUID of WARC-Record-ID; the whole URI when it is another kind of identifier."""
         return bare_id(self.fields.get("WARC-Record-ID") or "")
 
     @property
@@ -77,12 +76,12 @@ class StoredRecord:
 
     @property
     def url(self) -> str:
-        """WARC-Target-URI; WARC/1.0 put angle brackets around it."""
+        """Return WARC-Target-URI; WARC/1.0 put angle brackets around it."""
         return (self.fields.get("WARC-Target-URI") or "").removeprefix("<").removesuffix(">")
 
     @property
     def date(self) -> Micros:
-        """WARC-Date. Raises WarcError when there is none that can be read."""
+        """Return WARC-Date. Raises WarcError when there is none that can be read."""
         try:
             return parse_date(self.fields.get("WARC-Date") or "")
         except ValueError as error:
@@ -90,12 +89,12 @@ class StoredRecord:
 
     @property
     def is_http(self) -> bool:
-        """Whether the block is an HTTP message."""
+        """Return whether the block is an HTTP message."""
         return (self.fields.get("Content-Type") or "").lower().replace(" ", "").startswith("application/http")
 
     @property
     def http(self) -> Head:
-        """The parts of the HTTP head; see `http_head`."""
+        """Return the parts of the HTTP head; see `http_head`."""
         return self._read_head()[1]
 
     @property
@@ -107,17 +106,19 @@ class StoredRecord:
         return self._read_head()[0]
 
     def block(self) -> Iterator[bytes]:
-        """The bytes of the block that were not read yet. Raises WarcError when the file ends before the block."""
+        """Yield the bytes of the block that were not read yet. Raises WarcError when the file ends before the block."""
         while self._left:
             yield self._read()
 
     def payload(self, *, dechunked: bool = True) -> Iterator[bytes]:
-        """What follows the HTTP head, chunked coding taken off unless asked otherwise; the block of other records."""
+        """Return what follows the HTTP head, chunked coding taken off unless asked otherwise; the block of other
+        records.
+        """
         is_coded = self.is_http and self.http.is_chunked
         return dechunk(self.block()) if is_coded and dechunked else self.block()
 
     def finish(self) -> int:
-        """Reads on to the record's end and says where in the file the next one begins. Raises WarcError."""
+        """Read on to the record's end and say where in the file the next one begins. Raises WarcError."""
         if self._next is None:
             for _ in self.block():
                 pass
@@ -125,7 +126,7 @@ class StoredRecord:
             while len(end) < len(RECORD_END) and (piece := self._source.read(len(RECORD_END) - len(end), within=True)):
                 end += piece
             if end != RECORD_END:
-                raise WarcError(self.path, self.offset, f"the record ends with {end!r}, not with two empty lines")
+                raise WarcError(self.path, self.offset, f"the record ends with {end!r} instead of two empty lines")
             self._source.unread(self._source.read())  # verifies the checksum when the member ends here too
             self._next = self._source.next_offset
         return self._next
@@ -135,7 +136,7 @@ class StoredRecord:
             found, end = bytearray(), 0
             while self._left and not end:
                 if len(found) > MAX_HTTP_HEAD:
-                    raise WarcError(self.path, self.offset, f"an HTTP head of more than {MAX_HTTP_HEAD} bytes")
+                    raise WarcError(self.path, self.offset, f"the HTTP head has more than {MAX_HTTP_HEAD} bytes")
                 found += (piece := self._read())
                 end = end_of_http_head(found, len(found) - len(piece))
             cut = end or len(found)
@@ -154,15 +155,15 @@ class StoredRecord:
 
     @classmethod
     def opened(cls, file: BinaryIO, path: Path, offset: int, length: int | None) -> Self:
-        """The record at an offset of a file that is closed with it."""
-        source = Source(file, path, offset, None if length is None else offset + length)
+        """Return the record at an offset of a file that is closed with it."""
+        source = MemberReader(file, path, offset, None if length is None else offset + length)
         record = cls(source, offset, source.head(MAX_HEADER), 0)
         record._file = file
         return record
 
 
 def read_record(path: Path, offset: int, length: int | None = None) -> StoredRecord:
-    """The record at this offset, to be used as a context manager or closed.
+    """Return the record at this offset, to be used as a context manager or closed.
 
     `path` may be the final name while the file is still `.open`, or the other way round. With `length`, the compressed
     size from the index, nothing beyond is read. Raises FileNotFoundError, and WarcError when no record is there.
@@ -176,26 +177,28 @@ def read_record(path: Path, offset: int, length: int | None = None) -> StoredRec
 
 
 def records(path: Path) -> Iterator[StoredRecord]:
-    """Every record of a file in order; what was not read of one is skipped. Raises WarcError at the first damage."""
+    """Yield every record of a file in order; what was not read of one is skipped. Raises WarcError at the first
+    damage.
+    """
     with open_either(path) as file:
-        source = Source(file, path)
+        source = MemberReader(file, path)
         while True:
             in_member = 0
             while record := next_record(source, in_member):
                 yield record
                 record.finish()
-                in_member += 1
+                in_member += source.is_packed  # a plain file has no members
             if not source.next_member():
                 return
 
 
-def next_record(source: Source, in_member: int) -> StoredRecord | None:
-    """The record that comes next in the gzip member or plain file, None at its end. Raises WarcError."""
+def next_record(source: MemberReader, in_member: int) -> StoredRecord | None:
+    """Return the record that comes next in the gzip member or plain file, None at its end. Raises WarcError."""
     offset = source.offset
     header = source.head(MAX_HEADER)
     return StoredRecord(source, offset, header, in_member) if header else None
 
 
 def bare_id(uri: str) -> str:
-    """`<urn:uuid:X>` without its wrapping."""
+    """Return `<urn:uuid:X>` without its wrapping."""
     return uri.strip().removeprefix("<").removesuffix(">").removeprefix("urn:uuid:")

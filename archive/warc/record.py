@@ -14,6 +14,9 @@ Besides the standard's fields these are written, all of them ignored by readers 
   printable ASCII, and the percent sign, percent-escaped. Those of other responses stand in their blocks alone; what
   has more than 2 KB of them becomes no revisit.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
+* `WARC-Updated-By`: on revisits of what an origin said with a 304 to be unchanged, when they are written as
+  `identical-payload-digest`: the record of the 304 as it came. The revisit's head is the earlier capture's, updated by
+  the fields of that 304, so it is no message that the origin sent.
 * `WARC-Refers-To-Container`: on revisits of an original in another archive, the URI of that archive's index (as
   proposed and in use, iipc/warc-specifications#111).
 """
@@ -21,6 +24,7 @@ Besides the standard's fields these are written, all of them ignored by readers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -34,11 +38,15 @@ from archive.capture import (
     Exchange,
     Message,
     Original,
+    Unchanged,
 )
+from archive.chunked import dechunk
 from archive.dates import iso_date, iso_second
 from archive.digest import NEW_HASHER, Algorithm, labelled
-from archive.facts import fact
-from archive.header import (
+from archive.fast_frozen import fast_frozen
+from archive.http_message import parse_head
+from archive.ids import new_id
+from archive.warc.header import (
     check_values,
     extra_fields,
     field,
@@ -48,15 +56,15 @@ from archive.header import (
     trailer_fields,
     whole_header,
 )
-from archive.ids import new_id
-from archive.message import dechunk, parse_head
 
 UNKNOWN_MIME: Final = "unk"
 """Media type in the index of a response that named none, as CDX files have it."""
 RECORD_END: Final = b"\r\n\r\n"
+NOT_MODIFIED_URL: Final = "urn:not-modified:"
+"""How the URL of the record of a 304 begins; the URL that it is about follows."""
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class Record:
     """One record ready to be written: `header` goes up to the empty line inclusive, then the block, then RECORD_END.
 
@@ -74,16 +82,18 @@ class Record:
 
     @property
     def block_length(self) -> int:
-        """Bytes in the block: the record's Content-Length."""
+        """Return bytes in the block: the record's Content-Length."""
         return self.block.length
 
     def chunks(self) -> Iterator[bytes]:
-        """The block's bytes in order."""
+        """Return the block's bytes in order."""
         return self.block.chunks()
 
 
 def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original | None = None) -> tuple[Record, ...]:
-    """Response, or revisit of `original` or of what is `unchanged`, then the request if there was one.
+    """Return response, or revisit of `original` or of what is `unchanged`, then the request if there was one.
+
+    A revisit whose head was updated by a 304 is followed by a record of that 304.
 
     Raises ValueError for an exchange without response or digests, for a truncated one that is to be a revisit,
     and for a value that would break the header.
@@ -96,22 +106,27 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     tie = field("WARC-Concurrent-To", f"<urn:uuid:{request_id}>") if exchange.request else ""
     if exchange.trailers and (original is not None or exchange.origin.protocols[0] == "h2"):
         tie += trailer_fields(exchange.trailers)
-    if exchange.unchanged is not None:
+    said: tuple[Record, ...] = ()
+    if exchange.unchanged is not None and exchange.unchanged.head is not None:
+        said_id = new_id()
+        said = (_as_said(exchange, response, digests, warcinfo_id, said_id, response_id),)
+        tie += f"WARC-Concurrent-To: <urn:uuid:{said_id}>\r\nWARC-Updated-By: <urn:uuid:{said_id}>\r\n"
+        first = _confirmed(exchange, digests, warcinfo_id, response_id, shared + tie)
+    elif exchange.unchanged is not None:
         first = _not_modified(exchange, response, digests, warcinfo_id, response_id, shared + tie)
     elif original is None:
         first = _response(exchange, response, digests, warcinfo_id, response_id, shared + tie)
     else:
         first = _revisit(exchange, response, digests, warcinfo_id, response_id, shared + tie, original)
     if exchange.request is None:
-        return (first,)
+        return first, *said
     shared += field("WARC-Concurrent-To", f"<urn:uuid:{response_id}>")
-    return first, _request(
-        exchange.request, exchange.request_digests, digests.algorithm, warcinfo_id, request_id, shared
-    )
+    asked = _request(exchange.request, exchange.request_digests, digests.algorithm, warcinfo_id, request_id, shared)
+    return first, *said, asked
 
 
 def digest_of(chunks: Iterable[bytes], algorithm: Algorithm) -> str:
-    """The labelled digest of bytes that come one after the other."""
+    """Return the labelled digest of bytes that come one after the other."""
     taken = NEW_HASHER[algorithm]()
     for chunk in chunks:
         taken.update(chunk)
@@ -119,12 +134,12 @@ def digest_of(chunks: Iterable[bytes], algorithm: Algorithm) -> str:
 
 
 def bucket_list(names: Iterable[str]) -> str:
-    """Names of dedup buckets as one field's value."""
+    """Return names of dedup buckets as one field's value."""
     return " ".join(quote(name, safe="") for name in names)
 
 
 def parse_buckets(value: str | None) -> tuple[str, ...]:
-    """The names in a field that `bucket_list` wrote; the collection's own bucket when there is no such field."""
+    """Return the names in a field that `bucket_list` wrote; the collection's own bucket when there is no such field."""
     return OWN_BUCKET if value is None else tuple(map(unquote, value.split()))
 
 
@@ -156,7 +171,7 @@ def _revisit(
     fields: str,
     original: Original,
 ) -> Record:
-    """WARC/1.1 section 6.7.2: the head as it came this time, and where the same payload is kept."""
+    """Return WARC/1.1 section 6.7.2: the head as it came this time, and where the same payload is kept."""
     if exchange.truncated:
         raise ValueError(f"exchange {exchange.id} of {exchange.url!r} was cut short: it can't be a revisit")
     payload, block = labelled(digests.algorithm, digests.payload), Message(response.head)
@@ -174,17 +189,61 @@ def _revisit(
 def _not_modified(
     exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, fields: str
 ) -> Record:
-    """WARC/1.1 section 6.7.3: the 304 as it came, whole, and the capture whose validators the request named.
+    """Return WARC/1.1 section 6.7.3: the 304 as it came, whole, and the capture whose validators the request named.
 
-    The payload is that capture's and was not seen this time: so no digest of it is given.
+    The digest is that of the capture's payload, which was read and verified before the origin was asked.
     """
-    original = exchange.unchanged
-    assert original is not None
-    fields += _reference(SERVER_NOT_MODIFIED, original)
+    unchanged = exchange.unchanged
+    assert unchanged is not None
+    fields += _reference(SERVER_NOT_MODIFIED, unchanged.original) + _payload_fields(unchanged)
     digest = labelled(digests.algorithm, digests.block)
     header = whole_header("revisit", record_id, fields, digest, "application/http;msgtype=response", block.length)
-    line = _line(exchange, digests, record_id, None, original)
+    line = replace(
+        _line(exchange, digests, record_id, unchanged.digest, unchanged.original),
+        payload_length=unchanged.payload_length,
+    )
     return Record("revisit", record_id, warcinfo_id, header, block, False, line)
+
+
+def _confirmed(exchange: Exchange, digests: Digests, warcinfo_id: str, record_id: str, fields: str) -> Record:
+    """Return WARC/1.1 section 6.7.2: the same payload as before, as a 304 said, under the head that it has now.
+
+    Readers take the status and the fields of a capture from this head, so a 304 in its place shows them an empty page.
+    """
+    unchanged = exchange.unchanged
+    assert unchanged is not None
+    assert unchanged.head is not None
+    fields += _reference(IDENTICAL_PAYLOAD, unchanged.original) + _payload_fields(unchanged)
+    fields += "WARC-Truncated: length\r\n"
+    head, digest = parse_head(unchanged.head), digest_of((unchanged.head,), digests.algorithm)
+    block = Message(unchanged.head)
+    header = whole_header("revisit", record_id, fields, digest, "application/http;msgtype=response", block.length)
+    line = replace(
+        _line(exchange, digests, record_id, unchanged.digest, unchanged.original),
+        status=head.status,
+        mime=head.mime or UNKNOWN_MIME,
+        payload_length=unchanged.payload_length,
+    )
+    return Record("revisit", record_id, warcinfo_id, header, block, False, line)
+
+
+def _as_said(
+    exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, revisit_id: str
+) -> Record:
+    """Return the 304 to the byte, under a URL of its own, so that no reader takes it for the page."""
+    named = replace(exchange, url=f"{NOT_MODIFIED_URL}{exchange.url}", form="metadata")
+    fields = _shared_fields(named, warcinfo_id) + field("WARC-Concurrent-To", f"<urn:uuid:{revisit_id}>")
+    block_digest, payload = (labelled(digests.algorithm, each) for each in (digests.block, digests.payload))
+    header = whole_header(
+        "metadata", record_id, fields, block_digest, "application/http;msgtype=response", block.length
+    )
+    line = replace(_line(named, digests, record_id, payload, None), status=exchange.outcome, method="GET")
+    return Record("metadata", record_id, warcinfo_id, header, block, False, line)
+
+
+def _payload_fields(unchanged: Unchanged) -> str:
+    check_values(unchanged.digest)
+    return f"WARC-Payload-Digest: {unchanged.digest}\r\nWARC-Payload-Length: {unchanged.payload_length}\r\n"
 
 
 def _reference(profile: str, original: Original) -> str:
@@ -200,7 +259,9 @@ def _reference(profile: str, original: Original) -> str:
 
 
 def _reference_elsewhere(profile: str, original: Original) -> str:
-    """URL and date alone name an original whose id is not known, as WARC/1.1 section 6.7.2 has it."""
+    """Return the fields for an original whose record id is not known: URL and date alone name it, as WARC/1.1 section
+    6.7.2 has it.
+    """
     check_values(original.archive)
     date = iso_date(original.date) if original.date % 1_000_000 else iso_second(original.date)
     text = f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {date}\r\n"
@@ -218,7 +279,9 @@ def _request(
 
 
 def _request_digests(request: Message, taken: Digests | None, algorithm: Algorithm) -> tuple[str, str]:
-    """Labelled digests of the block and of the payload, "" for none: as taken while it passed, else from its bytes."""
+    """Return labelled digests of the block and of the payload, "" for none: as taken while it passed, else from its
+    bytes.
+    """
     has_body = request.body.length > 0
     if taken is not None:
         return labelled(taken.algorithm, taken.block), labelled(taken.algorithm, taken.payload) if has_body else ""
@@ -245,7 +308,7 @@ def _line(
 
 
 def _shared_fields(exchange: Exchange, warcinfo_id: str) -> str:
-    """What response and request say alike."""
+    """Return what response and request say alike."""
     origin, context = exchange.origin, exchange.context
     check_values(exchange.url, context.page_id or "", context.job or "")
     text = target_fields(exchange.url, exchange.started, warcinfo_id) + origin_fields(origin) + job_fields(context)

@@ -1,9 +1,9 @@
-"""What is left of a writer that died: its `.open` files become whole, published files, or go.
+"""A writer that died leaves `.open` files. This module completes and publishes them, or removes them.
 
-Kept is every whole record set from the file's beginning. What follows the last of them is cut off and kept aside in
-the collection's `quarantine`: a torn record, and a response whose request had not been written yet, since of one
-exchange there must be all or nothing. The index is told anew from the WARC. Each step can be interrupted at any
-point: the file stays `.open` until everything else is durable, and a second repair does the same again.
+All complete record sets from the beginning of the file are kept. The bytes behind the last one are cut off and moved to
+the collection's `quarantine`: a torn record, or a response without its request, because an exchange is kept whole or
+not at all. The sidecar is written again from the WARC. Each step can be interrupted: the file stays `.open` until
+everything else is durable, and a second repair does the same again.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from archive import cdxj
-from archive.openfile import create_locked, make_folder, rename_new, sync_folder
-from archive.place import Place, closed, growing
-from archive.reader import next_record
-from archive.settings import Settings
-from archive.source import Source, WarcError
+from archive.files import make_folder, rename_new, replacement, sync_folder
+from archive.settings.load import Settings
+from archive.warc import cdxj
+from archive.warc.member_reader import MemberReader, WarcError
+from archive.warc.reader import next_record
+from archive.warc_paths import WarcPaths, closed, growing
 
 log = logging.getLogger(__name__)
 
 _COPY_SIZE = 1 << 20
 
 
-class Outcome(StrEnum):
-    """What became of a file."""
+class RepairOutcome(StrEnum):
+    """The outcome says how a repair ended."""
 
     CLOSED = "closed"
     REMOVED = "removed"
-    """It held no capture."""
+    """The file had no capture."""
     INDEXED = "indexed"
-    """A published WARC without sidecar got one."""
+    """A closed WARC without a sidecar got one."""
     FAILED = "failed"
-    """It is as it was, for the reason given."""
+    """The file is unchanged, for the given reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """One file that was looked after; `filename` is its final name."""
+    """This is one repaired file; `filename` is its final name."""
 
     filename: str
-    outcome: Outcome
+    outcome: RepairOutcome
     records: int = 0
     cut_bytes: int = 0
     quarantined: Path | None = None
@@ -64,7 +64,10 @@ class Repaired:
 
 @dataclass(frozen=True, slots=True)
 class WholePart:
-    """How far a file can be trusted: `length` bytes with `records` records, `captures` of them worth keeping it for."""
+    """The first `length` bytes of a file are complete record sets, with `records` records, of them `captures` captures.
+
+    A file without captures is not worth keeping.
+    """
 
     length: int
     records: int
@@ -73,30 +76,56 @@ class WholePart:
 
 
 def repair(settings: Settings, collection: str) -> list[Repaired]:
-    """Looks after every leftover file of a collection and says what was done; files of live writers are let alone.
+    """Repair every leftover file of a collection and return the outcomes. Files of live writers are not touched.
 
-    A file that can't be repaired is reported as FAILED, and the others are still looked after.
+    A file that can't be repaired is reported as FAILED, and the other files are still repaired.
     """
     folder, found = settings.collection(collection), list[Repaired]()
     for place in growing(folder):
-        with _locked(place.growing) as file:
+        with locked(place.growing) as file:
             if file is not None:
                 found.append(_tried(place, partial(_close, place, file, collection)))
     for place in closed(folder):
         if not place.sidecar.exists():
             found.append(_tried(place, partial(_index, place, collection)))
     for each in found:
-        log.log(logging.ERROR if each.outcome is Outcome.FAILED else logging.WARNING, "repair: %s", each)
+        log.log(logging.ERROR if each.outcome is RepairOutcome.FAILED else logging.WARNING, "repair: %s", each)
+    return found
+
+
+def has_writer(path: Path) -> bool:
+    """Return whether a process holds the lock on a file that is called `.open`. Raises FileNotFoundError.
+
+    An empty file may be new and not locked yet. Trying its lock could make its writer fail, so an empty file counts as
+    being written.
+    """
+    with path.open("rb") as file:
+        if not os.fstat(file.fileno()).st_size:
+            return True
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def being_written(settings: Settings, collection: str) -> list[WarcPaths]:
+    """Return the files of a collection that live writers have open, which no repair touches."""
+    found = []
+    for place in growing(settings.collection(collection)):
+        with suppress(FileNotFoundError):  # its writer has just closed it
+            if has_writer(place.growing):
+                found.append(place)
     return found
 
 
 def whole_part(path: Path) -> WholePart:
-    """Reads a file from its beginning as far as its record sets are whole."""
+    """Read a file from its beginning to the end of its last complete record set."""
     length = records = captures = seen = seen_captures = 0
     awaited: set[str] = set()
     with path.open("rb") as file:
         try:
-            source = Source(file, path)
+            source = MemberReader(file, path)
             more = True
             while more and (record := next_record(source, 0)):
                 end = record.finish()
@@ -113,14 +142,14 @@ def whole_part(path: Path) -> WholePart:
     return WholePart(length, records, captures, "the last response lacks its request" if awaited else "")
 
 
-def _tried(place: Place, step: Callable[[], Repaired]) -> Repaired:
+def _tried(place: WarcPaths, step: Callable[[], Repaired]) -> Repaired:
     try:
         return step()
     except (OSError, ValueError) as error:
-        return Repaired(place.name, Outcome.FAILED, reason=str(error))
+        return Repaired(place.name, RepairOutcome.FAILED, reason=str(error))
 
 
-def _close(place: Place, file: BinaryIO, collection: str) -> Repaired:
+def _close(place: WarcPaths, file: BinaryIO, collection: str) -> Repaired:
     path = place.growing
     whole, size = whole_part(path), os.fstat(file.fileno()).st_size
     cut = size - whole.length
@@ -129,69 +158,62 @@ def _close(place: Place, file: BinaryIO, collection: str) -> Repaired:
         place.sidecar.unlink(missing_ok=True)
         path.unlink()
         sync_folder(path.parent)
-        return Repaired(place.name, Outcome.REMOVED, whole.records, cut, tail, whole.reason)
+        return Repaired(place.name, RepairOutcome.REMOVED, whole.records, cut, tail, whole.reason)
     with _durable(path, file, whole.length):
         _write_sidecar(path, place, collection)
         rename_new(path, place.warc)
         sync_folder(path.parent)
-    return Repaired(place.name, Outcome.CLOSED, whole.records, cut, tail, whole.reason)
+    return Repaired(place.name, RepairOutcome.CLOSED, whole.records, cut, tail, whole.reason)
 
 
 @contextmanager
 def _durable(path: Path, file: BinaryIO, length: int) -> Iterator[None]:
-    """The file cut to its length and safe on the disk, locked meanwhile.
+    """Cut the file to its length and make it durable; it stays locked in the block.
 
-    A failed fsync tells of some write at some time, and only once: a second one would succeed whatever the disk
-    holds. So what can be read is then written anew, to be synced by itself.
+    A failed fsync is reported once: a second one would succeed even if bytes are lost. So the file is copied then, and
+    the copy is synced.
     """
     file.truncate(length)
     try:
         os.fsync(file.fileno())
     except OSError as error:
-        log.warning("repair: %s can't be synced (%s); it is copied", path, error)
+        log.warning("repair: can't sync %s (%s), so the file is copied", path, error)
     else:
         yield
         return
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    with open(create_locked(fresh), "wb") as copy:
-        file.seek(0)
-        shutil.copyfileobj(file, copy, _COPY_SIZE)
-        copy.flush()
-        os.fsync(copy.fileno())
-        fresh.replace(path)
+    with ExitStack() as lock:
+        with replacement(path) as copy:
+            held = os.dup(copy.fileno())  # the lock lasts until the last descriptor of the copy is closed
+            lock.callback(os.close, held)
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.seek(0)
+            shutil.copyfileobj(file, copy, _COPY_SIZE)
         yield
 
 
-def _index(place: Place, collection: str) -> Repaired:
-    return Repaired(place.name, Outcome.INDEXED, _write_sidecar(place.warc, place, collection))
+def _index(place: WarcPaths, collection: str) -> Repaired:
+    return Repaired(place.name, RepairOutcome.INDEXED, _write_sidecar(place.warc, place, collection))
 
 
-def _write_sidecar(path: Path, place: Place, collection: str) -> int:
+def _write_sidecar(path: Path, place: WarcPaths, collection: str) -> int:
     lines = [cdxj.line(capture) for capture in cdxj.captures_of(path, collection, place.name)]
     make_folder(place.sidecar.parent)
     cdxj.write_sorted(place.sidecar, lines)
-    sync_folder(place.sidecar.parent)
     return len(lines)
 
 
 def _quarantine(file: BinaryIO, start: int, tail: Path) -> Path:
-    """Copies what is to be cut off, durably, before it is cut off."""
+    """Copy the bytes behind `start`, durably, before they are cut off."""
     make_folder(tail.parent)
-    fresh = tail.with_name(tail.name + ".new")
-    with fresh.open("wb") as copy:
+    with replacement(tail) as copy:
         file.seek(start)
         shutil.copyfileobj(file, copy, _COPY_SIZE)
-        copy.flush()
-        os.fsync(copy.fileno())
-    fresh.replace(tail)
-    sync_folder(tail.parent)
     return tail
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[BinaryIO | None]:
-    """The file when its writer is dead; None when it lives, or has just closed it."""
+def locked(path: Path) -> Iterator[BinaryIO | None]:
+    """Yield the file when its writer is dead; None when the writer is alive or has just closed the file."""
     try:
         file = path.open("r+b")
     except FileNotFoundError:
@@ -207,7 +229,7 @@ def _locked(path: Path) -> Iterator[BinaryIO | None]:
 
 
 def _is_same(file: BinaryIO, path: Path) -> bool:
-    """Whether the name still means this file: its writer may have published it between opening and locking."""
+    """Return whether the name still belongs to this file, which its writer may have closed before it was locked."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:

@@ -6,9 +6,9 @@ from typing import Final
 
 from archive.capture import Message
 from archive.dates import Micros, iso_date
-from archive.header import check_values, field, whole_header
-from archive.record import Record, digest_of
-from archive.settings import Settings
+from archive.settings.load import Settings
+from archive.warc.header import check_values, field, whole_header
+from archive.warc.record import Record, digest_of
 
 FORMAT: Final = "WARC File Format 1.1"
 CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"
@@ -17,7 +17,7 @@ CONFORMS_TO: Final = "http://iipc.github.io/warc-specifications/specifications/w
 def warcinfo_record(
     filename: str, settings: Settings, collection: str, *, record_id: str, date: Micros, hostname: str, software: str
 ) -> Record:
-    """The record that opens a file and says who wrote it, with what, as part of which collection.
+    """Return the record that opens a file and says who wrote it, with what, as part of which collection.
 
     Raises ValueError for a value that would break its lines.
     """
@@ -31,6 +31,7 @@ def warcinfo_record(
         "robots": settings.frontier.robots,
         "http-header-user-agent": settings.archive.user_agent,
     }
+    said |= {name: value for name, value in settings.archive.warcinfo.items() if name not in said}
     check_values(filename, *said.values())
     block = "".join(field(name, value) for name, value in said.items() if value).encode()
     digest = digest_of((block,), settings.archive.digest)

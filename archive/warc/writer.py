@@ -1,44 +1,43 @@
-"""The writer of WARC files: append record sets, make a batch durable, roll over, go back when something fails.
+"""The writer of WARC files appends record sets, makes batches durable, opens new files, and undoes failed batches.
 
-A batch is everything appended between two `sync` calls. It always lies in one file: a file that has grown too
-large is closed at the end of the batch, never within. Whatever fails, the batch is all there or all gone:
+A batch is everything that is appended between two `sync` calls. It is always in one file: a file that has grown too
+large is closed at the end of the batch. After any failure, the batch is complete or absent:
 
-* a write or the sidecar fails: the file is cut back to the last durable byte and used on;
-* the cut or an fsync fails: nobody knows what the disk holds, so the file is never touched again and stays behind
-  as `.open` for `repair`; the next batch opens another.
+* When a write or the sidecar fails, the file is cut back to the last durable byte, and is used further.
+* When the cut or an fsync fails, the content of the disk is unknown. The file is not touched again and stays `.open`
+  for `repair`. The next batch opens another file.
+* When the closing fails, for instance for lack of inodes, everything is kept. `try_again` closes the file when the
+  cause is gone, and `trouble` gives the reason until then.
 
-Not for use by several threads at once: the proxy has one writer thread per process.
+The writer is not safe for several threads at once: the proxy has one writer thread per process.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import re
 import socket
+import tempfile
 import time
 from collections.abc import Sequence
-from importlib import metadata
+from contextlib import suppress
 from itertools import count
-from pathlib import Path
 from typing import Final
 
 from archive.capture import Capture
 from archive.dates import now_micros
-from archive.dictionary import frame_writer
+from archive.file_name import warc_name
+from archive.files import make_folder
 from archive.ids import new_id
-from archive.openfile import OpenFile
-from archive.place import Place
-from archive.reader import read_record
-from archive.record import Record
-from archive.repair import Repaired, repair
-from archive.sections import NAME_PATTERN
-from archive.settings import Settings
-from archive.warcinfo import warcinfo_record
-from archive.warcname import warc_name
-from archive.wrapping import gzip_member, zstd_frame
-
-__all__ = ["KeepError", "Repaired", "WarcWriter", "free_bytes", "read_record", "repair"]
+from archive.name_rules import NAME_PATTERN, NAME_RULE
+from archive.settings.load import Settings
+from archive.version import SOFTWARE
+from archive.warc.dictionary import frame_writer
+from archive.warc.members import gzip_member, zstd_frame
+from archive.warc.open_file import OpenFile
+from archive.warc.record import Record
+from archive.warc.warcinfo import warcinfo_record
+from archive.warc_paths import WarcPaths
 
 log = logging.getLogger(__name__)
 
@@ -47,21 +46,21 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.]+")
 
 
 class KeepError(Exception):
-    """Records could not be kept: everything since the last `sync` counts as not written."""
+    """The batch could not be kept: all records since the last `sync` count as not written."""
 
 
 class WarcWriter:
     """Writes the WARC files of one collection and prefix, one at a time."""
 
     def __init__(self, settings: Settings, collection: str, *, prefix: str | None = None, process: str = "0") -> None:
-        """Opens nothing yet. `process` goes into file names, for people.
+        """Open no file yet. `process` is a part of file names.
 
         Raises ValueError for a collection, prefix or process that can't be part of a file name.
         """
         self._prefix = collection if prefix is None else prefix
         for what, name in (("collection", collection), ("prefix", self._prefix), ("process", process)):
             if not re.fullmatch(NAME_PATTERN, name):
-                raise ValueError(f"{what} {name!r} can't be part of a file name; allowed is {NAME_PATTERN}")
+                raise ValueError(f"{what} {name!r} can't be part of a file name; {NAME_RULE}")
         self._settings = settings
         self._collection = collection
         self._process = process
@@ -76,23 +75,54 @@ class WarcWriter:
         self._alarm: KeepError | None = None
         self._failure: KeepError | None = None
         self._sets = 0
+        self._unclosed: dict[OpenFile, str] = {}
+        self._unopened: WarcPaths | None = None
+        self._why_unopened = ""
+        self.left_open: list[str] = []
+        """Reasons why files were left for `repair`: their names are taken, or their sidecars are gone."""
 
     @property
     def warcinfo_id(self) -> str:
-        """What this batch's records are to be built with; it may change at `sync`, `close` or after a KeepError."""
+        """Return the warcinfo id for the records of this batch. It may change at `sync`, `close` and a KeepError."""
         return self._warcinfo_id
 
     @property
     def filename(self) -> str | None:
-        """Final name of the file being written, None when there is none."""
+        """Return the final name of the file that is being written, None when there is none."""
         return self._file.name if self._file else None
 
-    def append(self, records: Sequence[Record]) -> list[Capture]:
-        """Adds one record set to the batch and says where its indexed records will be found.
+    def leave_removed(self) -> None:
+        """Abandon a file that was removed, so that another one is opened. Call this before a batch."""
+        if self._file is not None and not self._sets and self._file.is_removed:
+            log.warning("%s was removed while it was being written; another file is opened", self._file.path)
+            self._file.abandon()
+            self._forget()
 
-        They count only once `sync` has returned. Raises KeepError, and the whole batch is gone; when record sets
-        were appended to it before, `append` goes on raising until `sync` has said so too. Raises ValueError for
-        records built with another file's `warcinfo_id`; that changes nothing.
+    @property
+    def trouble(self) -> str:
+        """Return why a file can't be closed or opened at present; empty without a failure."""
+        return next(iter(self._unclosed.values()), self._why_unopened)
+
+    def try_again(self) -> None:
+        """Close the files whose closing failed, and find out whether a file can be opened where that failed."""
+        for file in list(self._unclosed):
+            with suppress(KeepError):
+                self._publish(file)
+                if not self._unclosed and not self.left_open:
+                    self._alarm = None  # so that the next batch does not fail for a cause that is gone
+        if self._unopened is not None:
+            try:
+                _prove_usable(self._unopened)
+                self._unopened, self._why_unopened = None, ""
+            except OSError as error:
+                self._why_unopened = f"can't open a file in {self._archive}: {error}"
+
+    def append(self, records: Sequence[Record]) -> list[Capture]:
+        """Add one record set to the batch. Return its captures with their places in the file.
+
+        The captures count only when `sync` has returned. Raises KeepError when the whole batch is lost; when the batch
+        had record sets before, `append` raises until `sync` has raised too. Raises ValueError, without any effect, for
+        records with the `warcinfo_id` of another file.
         """
         if self._failure is not None:
             raise KeepError(f"the batch is lost already: {self._failure}")
@@ -111,10 +141,10 @@ class WarcWriter:
         return placed
 
     def sync(self) -> None:
-        """Makes the batch durable, its index lines written; closes the file when it is large enough.
+        """Make the batch durable, write its index lines, and close the file when it is large enough.
 
-        Raises KeepError, after which the whole batch is gone. When only the closing failed, the batch is kept:
-        then the next `append` or `close` raises.
+        Raises KeepError when the whole batch is lost. When only the closing failed, the batch is kept, and the next
+        `append` or `close` raises.
         """
         self._sets = 0
         if self._failure is not None:
@@ -125,17 +155,19 @@ class WarcWriter:
         if self._file.size > self._file.durable:
             try:
                 self._file.sync(self._new_captures, fsync=self._settings.archive.fsync)
+                if self._file.is_removed:
+                    raise FileNotFoundError(f"{self._file.path} was removed while it was being written")
             except Exception as error:
                 raise self._lost("sync", error) from error
             self._new_captures = []
         if self._file.size >= self._settings.archive.warc_max_bytes:
             try:
-                self._publish(self._file)
+                self._forget_and_publish(self._file)
             except KeepError as error:
                 self._alarm = error
 
     def idle_close(self, now: float | None = None) -> bool:
-        """Closes a file that got no record for `archive.warc_idle_seconds`; `now` is of time.monotonic()."""
+        """Close a file without a record for `archive.warc_idle_seconds`; `now` is a time of `time.monotonic`."""
         passed = (time.monotonic() if now is None else now) - self._used
         if self._file is None or self._new_captures or passed < self._settings.archive.warc_idle_seconds:
             return False
@@ -143,24 +175,23 @@ class WarcWriter:
         return True
 
     def close(self) -> None:
-        """Makes everything durable and gives the file its final name. A later `append` opens another.
+        """Make everything durable and give the file its final name. A later `append` opens another file.
 
-        Raises KeepError when the last batch is lost (the file is closed all the same), and when a final name could
-        not be given: then everything is kept, and `repair` can finish.
+        Raises KeepError when the last batch is lost; the file is closed nevertheless. Raises KeepError when the file
+        can't get its final name; then everything is kept, and `try_again` or `repair` can finish.
         """
+        self.leave_removed()
         try:
             self.sync()
         finally:
             if self._file is not None:
-                self._publish(self._file)
+                self._forget_and_publish(self._file)
+        for file in list(self._unclosed):
+            self._publish(file)
         self._sound_alarm()
 
-    def disk_is_low(self) -> bool:
-        """Whether the free space is below `archive.min_free_bytes`."""
-        return free_bytes(self._archive) < self._settings.archive.min_free_bytes
-
     def _sound_alarm(self) -> None:
-        """Raises, once, what `sync` could not say without denying that its batch was kept."""
+        """Raise, once, the error that `sync` held back because its batch was kept."""
         if self._alarm is not None:
             alarm, self._alarm = self._alarm, None
             raise alarm
@@ -174,7 +205,7 @@ class WarcWriter:
             record_id=self._warcinfo_id,
             date=now_micros(),
             hostname=_hostname(),
-            software=_software(),
+            software=SOFTWARE,
         )
         if self._zstd and self._zstd.start:
             file.write(self._zstd.start)
@@ -193,10 +224,17 @@ class WarcWriter:
                 ending=".warc.zst" if self._zstd else ".warc.gz",
                 folder=self._settings.archive.warc_folder,
             )
+            place = WarcPaths(self._folder, name)
             try:
-                return OpenFile(Place(self._folder, name))
+                file = OpenFile(place)
             except FileExistsError as error:
-                log.warning("another name is needed: %s", error)
+                log.warning("trying another name: %s", error)
+            except OSError as error:
+                self._unopened, self._why_unopened = place, f"can't open a file in {self._archive}: {error}"
+                raise
+            else:
+                self._unopened, self._why_unopened = None, ""
+                return file
         raise FileExistsError(f"{_NAME_TRIES} new names in {self._archive} were all taken")
 
     def _write(self, file: OpenFile, record: Record) -> Capture | None:
@@ -208,21 +246,25 @@ class WarcWriter:
         return record.line.placed(file.name, offset, file.size - offset)
 
     def _lost(self, step: str, error: Exception) -> KeepError:
-        """Whatever failed, a closed spool file as much as a full disk, the batch goes and the caller is told."""
+        """Undo the batch after any failure, from a closed spool file to a full disk, and return the error to raise."""
         return KeepError(f"{step} failed, {self._go_back()}: {error}")
 
     def _failed(self, step: str, error: Exception) -> KeepError:
-        """As `_lost`; remembered, for the batch that went with it, until `sync` has said so."""
+        """Undo the batch as `_lost` does, and remember the error of a batch with record sets until `sync` raises it."""
         failure = self._lost(step, error)
         self._failure = failure if self._sets else None
         return failure
 
     def _go_back(self) -> str:
-        """Undoes the batch and says how."""
+        """Undo the batch, and return how."""
         file, lost = self._file, len(self._new_captures)
         self._new_captures = []
         if file is None:
             return "no file could be opened"
+        if file.is_removed:
+            file.abandon()
+            self._forget()
+            return f"{file.path} was removed, {lost} captures of the batch dropped"
         try:
             file.roll_back()
             if file.durable:
@@ -235,13 +277,27 @@ class WarcWriter:
         self._forget()
         return outcome
 
-    def _publish(self, file: OpenFile) -> None:
+    def _forget_and_publish(self, file: OpenFile) -> None:
         self._forget()
+        self._publish(file)
+
+    def _publish(self, file: OpenFile) -> None:
+        """Close a file. Raises KeepError, and keeps the file for `try_again` unless a later try can't succeed."""
+        self._unclosed.pop(file, None)
         try:
             file.publish(fsync=self._settings.archive.fsync)
         except OSError as error:
-            file.abandon()
-            raise KeepError(f"{file.path} is whole, but closing it failed: {error}") from error
+            if not (file.path.exists() or file.final.exists()):
+                log.warning("%s was removed while it was being written", file.path)
+                file.abandon()
+                return
+            failure = KeepError(f"{file.path} is complete, but can't be closed: {error}")
+            if isinstance(error, FileExistsError):
+                file.abandon()
+                self.left_open.append(str(failure))
+            else:
+                self._unclosed[file] = str(failure)
+            raise failure from error
         log.info("closed %s, %d bytes", file.final, file.size)
 
     def _forget(self) -> None:
@@ -250,20 +306,13 @@ class WarcWriter:
         self._warcinfo_id = new_id()
 
 
-def free_bytes(folder: Path) -> int:
-    """Free space for us where `folder` is or will be made."""
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+def _prove_usable(place: WarcPaths) -> None:
+    """Raise OSError unless a WARC and its sidecar can be created there now."""
+    for folder in (place.growing.parent, place.sidecar.parent):
+        make_folder(folder)
+    with tempfile.TemporaryFile(dir=place.growing.parent), tempfile.TemporaryFile(dir=place.sidecar.parent):
+        pass
 
 
 def _hostname() -> str:
     return _UNSAFE.sub("", socket.gethostname().partition(".")[0])[:40] or "localhost"
-
-
-def _software() -> str:
-    try:
-        return f"ghostfleet/{metadata.version('ghostfleet')}"
-    except metadata.PackageNotFoundError:
-        return "ghostfleet"

@@ -1,4 +1,4 @@
-"""Zstandard frames: the wrapping of one WARC record each, as the IIPC's convention for `.warc.zst` has it.
+"""Each WARC record is wrapped in one Zstandard frame, as the IIPC's convention for `.warc.zst` has it.
 
 https://iipc.github.io/warc-specifications/specifications/warc-zstd/ (1.0, proposed). Every frame tells its length and
 has its checksum. A file may begin with a dictionary, in a skippable frame of its own (RFC 8878 section 3.1.2, magic
@@ -14,6 +14,8 @@ from typing import BinaryIO, Final
 
 import zstandard
 
+from archive.program_name import command
+
 FRAME_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 DICTIONARY_MAGIC: Final = b"\x5d\x2a\x4d\x18"
 """Of the skippable frame around a dictionary."""
@@ -27,11 +29,11 @@ _FEED: Final = 512
 _DICTIONARY_MAX: Final = 1 << 26
 
 
-class FrameWriter:
+class ZstdFrameWriter:
     """Makes frames, one after the other. Not for use by several threads at once."""
 
     def __init__(self, level: int, dictionary: bytes = b"") -> None:
-        """`dictionary` as `checked_dictionary` returns it."""
+        """Take the `dictionary` as `checked_dictionary` returns it."""
         known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
         if known is not None:
             known.precompute_compress(level=level)
@@ -42,11 +44,11 @@ class FrameWriter:
         """What a file begins with, before its first frame."""
 
     def packed(self, data: bytes) -> bytes:
-        """One whole frame around bytes that are in memory."""
+        """Return one whole frame around bytes that are in memory."""
         return self._packer.compress(data)
 
     def packed_stream(self, chunks: Iterable[bytes], length: int) -> Iterator[bytes]:
-        """The pieces of one frame around bytes that come one after the other, `length` of them together."""
+        """Yield the pieces of one frame around bytes that come one after the other, `length` of them together."""
         frame = self._packer.compressobj(size=length)
         for chunk in chunks:
             if piece := frame.compress(chunk):
@@ -63,12 +65,12 @@ class Unpacker:
         self.dictionary_id = known.dict_id() if known else 0
         """0 when the file has no dictionary."""
 
-    def frame(self) -> FrameReader:
-        """For the next frame."""
-        return FrameReader(self._unpacker.decompressobj())
+    def frame(self) -> ZstdFrameReader:
+        """Return a reader for the next frame."""
+        return ZstdFrameReader(self._unpacker.decompressobj())
 
 
-class FrameReader:
+class ZstdFrameReader:
     """Unpacks one frame; speaks like zlib's decompressobj, but gives more than asked for when a block does."""
 
     def __init__(self, frame: zstandard.ZstdDecompressionObj) -> None:
@@ -78,11 +80,11 @@ class FrameReader:
 
     @property
     def eof(self) -> bool:
-        """Whether the frame has ended; what followed it is in `unused_data`."""
+        """Return whether the frame has ended; what followed it is in `unused_data`."""
         return bool(self._frame.eof)
 
     def decompress(self, data: bytes, size: int) -> bytes:
-        """What a piece of `data` stands for, at least `size` bytes unless all was taken. Raises ZstdError."""
+        """Return what a piece of `data` stands for, at least `size` bytes unless all was taken. Raises ZstdError."""
         found, start = bytearray(), 0
         while start < len(data) and len(found) < size and not self.eof:
             found += self._frame.decompress(data[start : start + _FEED])
@@ -94,13 +96,15 @@ class FrameReader:
 
 
 def frame_findings(start: bytes, dictionary_id: int) -> Iterator[str]:
-    """What the head of a frame lacks; `start` is the first 18 bytes of it, or more. Says nothing of what is damaged."""
+    """Yield what the head of a frame lacks; `start` is the first 18 bytes of it, or more. Says nothing of what is
+    damaged.
+    """
     try:
         facts = zstandard.get_frame_parameters(start)
     except ZstdError:
         return
     if facts.content_size == zstandard.CONTENTSIZE_UNKNOWN:
-        yield "the zstd frame does not tell its content's size"
+        yield "the zstd frame has no content size"
     if not facts.has_checksum:
         yield "the zstd frame has no checksum"
     if facts.dict_id != dictionary_id:
@@ -108,7 +112,7 @@ def frame_findings(start: bytes, dictionary_id: int) -> Iterator[str]:
 
 
 def extension_length(start: bytes) -> int:
-    """How long the extension frame is that begins here, 0 when none does."""
+    """Return how long the extension frame is that begins here, 0 when none does."""
     if len(start) < HEAD_SIZE or start.startswith(DICTIONARY_MAGIC):
         return 0
     magic, length = struct.unpack_from("<II", start)
@@ -116,9 +120,11 @@ def extension_length(start: bytes) -> int:
 
 
 def checked_dictionary(data: bytes) -> bytes:
-    """The dictionary itself. Raises ValueError when it is not of RFC 8878 section 5's format, or has no number."""
+    """Return the dictionary itself. Raises ValueError when it is not of RFC 8878 section 5's format, or has no
+    number.
+    """
     if not data.startswith(_DICTIONARY_START):
-        raise ValueError("it is no zstd dictionary; `ghostfleet dictionary` makes one")
+        raise ValueError(f"it is not a zstd dictionary; `{command('dictionary')}` makes one")
     if len(data) > _DICTIONARY_MAX:
         raise ValueError(f"it has {len(data)} bytes; {_DICTIONARY_MAX} are allowed")
     if not zstandard.ZstdCompressionDict(data).dict_id():
@@ -127,7 +133,7 @@ def checked_dictionary(data: bytes) -> bytes:
 
 
 def read_dictionary(file: BinaryIO) -> tuple[bytes, int]:
-    """The dictionary that a file begins with and where the first record is; nothing and 0 when it has none.
+    """Return the dictionary that a file begins with and where the first record is; nothing and 0 when it has none.
 
     Raises ValueError for one that can't be used.
     """
@@ -137,7 +143,7 @@ def read_dictionary(file: BinaryIO) -> tuple[bytes, int]:
         return b"", 0
     length = int.from_bytes(head[4:], "little")
     if len(head) < HEAD_SIZE or length > _DICTIONARY_MAX:
-        raise ValueError(f"a dictionary of {length} bytes; {_DICTIONARY_MAX} are allowed")
+        raise ValueError(f"the dictionary has {length} bytes; {_DICTIONARY_MAX} are allowed")
     found = file.read(length)
     if len(found) < length:
         raise ValueError(f"the dictionary lacks {length - len(found)} of {length} bytes")
@@ -153,7 +159,7 @@ def _unpacked(frame: bytes) -> bytes:
             found += reader.decompress(frame, _FEED)
             frame = reader.unconsumed_tail
             if len(found) > _DICTIONARY_MAX:
-                raise ValueError(f"a dictionary of more than {_DICTIONARY_MAX} bytes")
+                raise ValueError(f"the dictionary has more than {_DICTIONARY_MAX} bytes")
     except ZstdError as error:
         raise ValueError(f"the dictionary is damaged: {error}") from error
     return bytes(found)

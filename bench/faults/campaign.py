@@ -1,4 +1,4 @@
-"""Which faults strike which home, all drawn from one seed; and the campaign from start to end."""
+"""A seed decides which faults happen in which home. This module runs the campaign."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from itertools import cycle, groupby, islice
 from pathlib import Path
 from typing import Any, Final
 
-from admin.bench.faults.disks import isolate, unavailable
-from admin.bench.faults.kinds import KINDS, Kind
-from admin.bench.faults.playing import Episode, play
+from bench.faults.disks import isolate, unavailable
+from bench.faults.episode import Episode, run_episode
+from bench.faults.kinds import KINDS, FaultKind
 
 _TOGETHER: Final = 5
-"""Most faults that one home goes through."""
+"""The largest number of faults in one home."""
 _TWICE: Final = ("disk-full", "fsync-error", "power-loss")
-"""Kinds that need a home of their own; two in a row cost little more than one."""
+"""Kinds that need a disk of their own. They come twice in a row, since making the disk costs the most time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What is to be played. `only`: these kinds, in turns and in this order; none means all, in the seed's order."""
+    """A campaign has a number of rounds and a seed. `only` are the kinds of faults in their order; empty is all kinds
+    in the order of the seed.
+    """
 
     rounds: int
     seed: int
@@ -30,10 +32,10 @@ class Campaign:
     settings: Mapping[str, Any] = field(default_factory=dict)
     keep: Path | None = None
 
-    def homes(self, without: Iterable[str] = ()) -> Iterator[tuple[int, list[Kind]]]:
-        """The seed of each home and the faults that it goes through; kinds named in `without` are left out.
+    def homes(self, without: Iterable[str] = ()) -> Iterator[tuple[int, list[FaultKind]]]:
+        """Yield the seed and the faults of each home, without the kinds in `without`.
 
-        The first home of a campaign whose `only` and `rounds` are another's home, and whose seed is its, is the same.
+        A campaign with the seed of a home, and with the home's faults as `only`, has the same first home.
         """
         left_out = set(without)
         wanted = [name for name in (self.only or KINDS) if name not in left_out]
@@ -48,11 +50,13 @@ class Campaign:
                 seed += 1
 
     def run(self, tell: Callable[[str], None]) -> Iterator[Episode]:
-        """Plays everything; `tell` hears what is going on, and which kinds can't be had here."""
+        """Yield the result of each episode. `tell` receives messages about the progress and about faults that are left
+        out.
+        """
         without = self._unavailable(tell)
         for seed, kinds in self.homes(without):
             tell(f"seed {seed}: {', '.join(kind.name for kind in kinds)}")
-            yield play(kinds, seed, settings=self.settings, keep=self.keep)
+            yield run_episode(kinds, seed, settings=self.settings, keep=self.keep)
 
     def _unavailable(self, tell: Callable[[str], None]) -> set[str]:
         places = {KINDS[name].where for name in (self.only or KINDS)} - {"folder"}
@@ -65,12 +69,12 @@ class Campaign:
                 if why := problem or unavailable(place, Path(folder)):
                     names = [name for name, kind in KINDS.items() if kind.where == place]
                     missing |= set(names)
-                    tell(f"{', '.join(names)}: left out, their disk can't be had here: {why}")
+                    tell(f"{', '.join(names)}: left out, since their disk can't be made here: {why}")
         return missing
 
 
 def _shuffled(names: Sequence[str], seed: int) -> Iterator[str]:
-    """All kinds again and again, each time in another order, those of one place together."""
+    """Yield all kinds again and again, each time in another order. Kinds that need the same disk come together."""
     draw = random.Random(seed)
     while True:
         groups = [
@@ -82,6 +86,6 @@ def _shuffled(names: Sequence[str], seed: int) -> Iterator[str]:
             yield from (name for name in group for _ in range(2 if name in _TWICE else 1))
 
 
-def _pieces(kinds: list[Kind]) -> Iterator[list[Kind]]:
+def _pieces(kinds: list[FaultKind]) -> Iterator[list[FaultKind]]:
     for at in range(0, len(kinds), _TOGETHER):
         yield kinds[at : at + _TOGETHER]

@@ -1,4 +1,4 @@
-"""`ghostfleet bench faults`."""
+"""`ghostfleet bench faults` runs a fault campaign."""
 
 from __future__ import annotations
 
@@ -11,28 +11,40 @@ from typing import Final
 import click
 from rich.console import Console
 
-from admin.bench.faults.campaign import Campaign
-from admin.bench.faults.kinds import KINDS
-from admin.bench.faults.playing import Episode
-from admin.bench.faults.report import as_json, broken, table
-from admin.bench.peers.peer import cache_folder
+from bench.faults.campaign import Campaign
+from bench.faults.episode import Episode
+from bench.faults.kinds import KINDS
+from bench.faults.report import as_json, broken, table
+from bench.peers.peer import cache_folder
 
 _TABLE_WIDTH: Final = 110
 
 
 @click.command()
-@click.option("--rounds", default=20, show_default=True, type=click.IntRange(1), help="Faults.")
-@click.option("--seed", type=int, help="Repeats a campaign.  [a new one, told in the results]")
+@click.option("--rounds", default=20, show_default=True, type=click.IntRange(1), help="Number of faults.")
 @click.option(
-    "--only", multiple=True, type=click.Choice(list(KINDS)), metavar="KIND", help=f"One of {', '.join(KINDS)}; again."
+    "--seed",
+    type=int,
+    help="Seed of the random choices; the same seed repeats a campaign.  [random; the results name it]",
+)
+@click.option(
+    "--only",
+    multiple=True,
+    type=click.Choice(list(KINDS)),
+    metavar="KIND",
+    help=f"Kind of fault, one of {', '.join(KINDS)}; repeatable.",
 )
 @click.option(
     "--deliver",
     type=click.Choice(["durable", "written", "at_once"]),
-    help="The proxy's setting: without durability, kills must show losses.  [durable]",
+    help="Setting proxy.deliver; without durability, a kill must lose responses.  [durable]",
 )
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File for the results as JSON.")
-@click.option("--keep", type=click.Path(path_type=Path, file_okay=False), help="Folder for homes found broken.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to which the results are written as JSON."
+)
+@click.option(
+    "--keep", type=click.Path(path_type=Path, file_okay=False), help="Folder to which homes with errors are copied."
+)
 @click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
 def faults(
     rounds: int,
@@ -43,10 +55,11 @@ def faults(
     keep: Path | None,
     as_data: bool,
 ) -> None:
-    """Break things while the proxy works, and prove that no response or WebSocket is lost whose end a client saw.
+    """Break the system while the proxy works, and check that no response or WebSocket is lost whose end a client saw.
 
-    Processes are killed, Redis hangs, disks are full, fail or lose their power, origins and clients break off; after
-    each few faults every WARC, index and log is read. Kinds that need a disk of their own are left out without root.
+    Processes are killed, Redis hangs, disks are full, fail or lose power, and origins and clients reset connections.
+    After a few faults, all WARC files, indexes and logs are checked. Without root, faults that need a disk of their own
+    are left out.
     """
     chosen = random.SystemRandom().randrange(1 << 31) if seed is None else seed
     settings = {"proxy.deliver": deliver} if deliver else {}
@@ -58,11 +71,11 @@ def faults(
             played.append(episode)
             file.write_text(as_json(played, chosen), "utf-8")
             for violation in episode.violations:
-                click.echo(f"  {violation.promise}: {violation.message}", err=True)
-    finally:  # an interrupted campaign tells what it has found
+                click.echo(f"  {violation.invariant}: {violation.message}", err=True)
+    finally:  # an interrupted campaign prints its results, too
         _tell(played, chosen, file, as_data=as_data)
     if any(episode.violations for episode in played):
-        raise click.ClickException("promises were broken, see above")
+        raise click.ClickException("checks failed; the errors are listed above")
 
 
 def _tell(played: Sequence[Episode], seed: int, file: Path, *, as_data: bool) -> None:

@@ -1,7 +1,7 @@
-"""Where a round's home lies: a folder, or a disk of its own that can be filled, made to fail, or cut off.
+"""The home of an episode lies in a folder, or on a disk that can be filled, can fail, or can lose power.
 
-The disks are tmpfs and ext4 in loop-mounted images, and need root. They are mounted in a mount namespace that this
-process and its children have for themselves (`isolate`), so that nothing stays behind however the campaign ends.
+The disks are tmpfs and ext4 in loop-mounted images, and need root. They are mounted in a mount namespace of this
+process and its children (`isolate`), so that the kernel unmounts them however the campaign ends.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ _IMAGE_BYTES: Final = 128 << 20
 _FREEZE: Final = 0xC0045877
 _THAW: Final = 0xC0045878
 _SHUTDOWN: Final = 0x8004587D
-"""EXT4_IOC_SHUTDOWN, and how: once what is under way has ended, so that no fsync is half true."""
+"""The flag of EXT4_IOC_SHUTDOWN that lets current operations end first, so that each fsync is either done or not."""
 _AT_REST: Final = b"\0\0\0\0"
 _PIECE: Final = 1 << 20
 _RELEASE_SECONDS: Final = 60.0
 
 
 class DiskProblem(Exception):
-    """A disk can't be made or mounted here; the message says why."""
+    """A disk can't be made or mounted here. The message gives the reason."""
 
 
 class Folder:
-    """Just a folder."""
+    """The home lies in a plain folder."""
 
     def __init__(self, base: Path) -> None:
         self.base = base
         self.home = base / "home"
 
     def close(self) -> None:
-        """Nothing is mounted."""
+        """Do nothing, since nothing is mounted."""
 
 
 class Small(Folder):
-    """A file system with little room, which can be filled to the last bytes."""
+    """The file system is small, and can be filled to its last bytes."""
 
     def __init__(self, base: Path) -> None:
         super().__init__(base / "disk")
@@ -55,23 +55,23 @@ class Small(Folder):
         mount("-t", "tmpfs", "-o", f"size={_SMALL_BYTES}", "tmpfs", str(self.base))
 
     def fill(self, leave: int) -> None:
-        """Takes all room but `leave` bytes."""
+        """Fill the disk except for `leave` bytes."""
         fill(self._filler, leave)
 
     def free(self) -> None:
-        """Gives the room back."""
+        """Free the space again."""
         self._filler.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Unmounts it."""
+        """Unmount it."""
         unmount(self.base)
 
 
 class Failing(Folder):
-    """A disk that begins to fail: ext4 in an image that can't grow any more, so that writing back fails, and fsync.
+    """The disk fails: the ext4 image can't grow any more, so that writing back and fsync fail.
 
-    What was written to the image before stays readable. The journal has its place already and goes on, so that the
-    file system lives and can be used again.
+    Data that was written before stays readable. The journal has its space already, so that the file system can be used
+    again.
     """
 
     def __init__(self, base: Path) -> None:
@@ -84,27 +84,27 @@ class Failing(Folder):
         make_ext4(self._image, "-J", "size=8", "-E", "lazy_itable_init=0", solid=True)
         mount("-o", "loop,errors=continue", str(self._image), str(self.base))
         self._give_back = page_by_page(self._image)
-        run(["fstrim", str(self.base)])  # what holds no file becomes a hole again: blocks of files fail, no others
+        run(["fstrim", str(self.base)])  # unused blocks become holes, so that only new blocks of files fail
 
     def fail(self) -> None:
-        """From now on new blocks can't be written."""
+        """Let each write of a new block fail from now on."""
         fill(self._filler, 0)
 
     def heal(self) -> None:
-        """They can again."""
+        """Let writes succeed again."""
         self._filler.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Unmounts it."""
+        """Unmount it."""
         self._give_back()
         for folder in (self.base, self._lower):
             unmount(folder)
 
 
 class Dying(Folder):
-    """A disk that fails for good: ext4 that is given up, between one write and the next.
+    """The disk fails for good: ext4 is shut down between two writes.
 
-    An image that can't grow is no such disk: there a plain program, too, finds zeros where its fsync had succeeded.
+    The class `Failing` can't do this: there, any program would find zeros where its fsync had succeeded.
     """
 
     def __init__(self, base: Path) -> None:
@@ -115,7 +115,7 @@ class Dying(Folder):
         self._mount()
 
     def fail(self) -> None:
-        """From now on every call but unmounting fails."""
+        """Let each call except unmount fail from now on."""
         folder = os.open(self.base, os.O_RDONLY)
         try:
             fcntl.ioctl(folder, _SHUTDOWN, _AT_REST)
@@ -123,14 +123,14 @@ class Dying(Folder):
             os.close(folder)
 
     def replace(self) -> None:
-        """Unmounts, repairs and mounts it again, as after a failure of hardware; nobody may use it."""
+        """Unmount the disk, repair and mount it, as after a hardware failure. No process may use the disk."""
         unmount(self.base)
         wait_for_release(self._image)
         check_ext4(self._image)
         self._mount()
 
     def close(self) -> None:
-        """Unmounts it."""
+        """Unmount it."""
         unmount(self.base)
 
     def _mount(self) -> None:
@@ -138,10 +138,10 @@ class Dying(Folder):
 
 
 class Cut(Folder):
-    """A disk whose power can be cut: ext4 in an image of which a copy can be taken within one moment.
+    """The disk can lose power: a copy of its ext4 image is taken at one moment.
 
-    The image lies on a file system that is frozen for the copy. Freezing stops the writes to the image where they
-    are, within an fsync perhaps, and brings nothing of the upper file system's cache into it.
+    The image lies on a file system that is frozen during the copy. Freezing stops the writes to the image at once, even
+    within an fsync, and writes nothing from the cache of the upper file system.
     """
 
     def __init__(self, base: Path) -> None:
@@ -156,7 +156,7 @@ class Cut(Folder):
         mount("-o", "loop", str(self._lower / "image"), str(self.base))
 
     def cut(self) -> float:
-        """Takes the copy; the moment before it (time.monotonic())."""
+        """Take the copy and return the time just before it (time.monotonic())."""
         at = time.monotonic()
         folder = os.open(self._lower, os.O_RDONLY)
         try:
@@ -170,15 +170,15 @@ class Cut(Folder):
         return at
 
     def swap(self) -> None:
-        """Puts the copy in the disk's place, its journal replayed; nobody may use the disk."""
+        """Replace the disk by the copy and replay its journal. No process may use the disk."""
         unmount(self.base)
         image = self._lower / "image"
-        image.unlink()  # the old disk's loop device may hold on to it for a moment
+        image.unlink()  # the loop device of the old disk may keep it open for a moment
         copy_sparse(self._memory / "copy", image)
         mount("-o", "loop", str(image), str(self.base))
 
     def close(self) -> None:
-        """Unmounts everything."""
+        """Unmount everything."""
         for folder in (self.base, self._lower, self._memory):
             unmount(folder)
 
@@ -187,17 +187,20 @@ DISKS: Final = {"folder": Folder, "small": Small, "failing": Failing, "dying": D
 
 
 def isolate() -> str:
-    """Gives this process a mount namespace of its own; call it before any thread starts. Why not, or ""."""
+    """Give this process a mount namespace of its own; return the reason when that fails, else "".
+
+    The caller must not have started a thread.
+    """
     try:
         os.unshare(os.CLONE_NEWNS)
         mount("--make-rprivate", "/")
     except (OSError, DiskProblem, AttributeError) as error:
-        return f"no mount namespace of its own: {error}"
+        return f"a mount namespace can't be made: {error}"
     return ""
 
 
 def unavailable(where: Where, base: Path) -> str:
-    """Why such a disk can't be had here, or ""; tried out in `base`."""
+    """Return why such a disk can't be made here, or "". The disk is tried in `base`."""
     folder = base / f"try-{where}"
     folder.mkdir()
     try:
@@ -208,7 +211,7 @@ def unavailable(where: Where, base: Path) -> str:
 
 
 def fill(file: Path, leave: int) -> None:
-    """Makes a file of all the room there is but `leave` bytes."""
+    """Make a file that takes all free space except for `leave` bytes."""
     with file.open("wb", buffering=0) as filler:
         try:
             while True:
@@ -224,20 +227,21 @@ def fill(file: Path, leave: int) -> None:
 
 
 def mount(*arguments: str) -> None:
-    """mount(8). Raises DiskProblem."""
+    """Call mount(8). Raises DiskProblem."""
     run(["mount", *arguments])
 
 
 def unmount(folder: Path) -> None:
-    """Unmounts a folder, whether it is in use or not; harmless when nothing is mounted there."""
+    """Unmount a folder, even one in use. Do nothing when nothing is mounted there."""
     if os.path.ismount(folder):
         run(["umount", "-l", str(folder)])
 
 
 def wait_for_release(image: Path) -> None:
-    """Waits until nothing has the image open any more; mounted before, it would be the old, dead file system again.
+    """Wait until no process has the image open. Raises DiskProblem.
 
-    That of a killed process goes when the kernel has cleared it away. Raises DiskProblem.
+    An earlier mount would show the old, failed file system again. The kernel needs a moment to release the mount of a
+    killed process.
     """
     over, pause = time.monotonic() + _RELEASE_SECONDS, threading.Event()
     while listed := run(["losetup", "--associated", str(image)]).strip():
@@ -247,9 +251,10 @@ def wait_for_release(image: Path) -> None:
 
 
 def page_by_page(image: Path) -> Callable[[], object]:
-    """Has the image's loop device write one page at a time; what is returned has it write as before.
+    """Let the loop device of the image write one page at a time; return a function that undoes this.
 
-    Of a longer piece it calls all written when a part was (Linux 6.18), so that an fsync confirms what is not there.
+    Linux 6.18 reports a longer write as complete when only a part of it was written. An fsync would then confirm
+    missing data.
     """
     (device,) = run(["losetup", "--noheadings", "--output", "NAME", "--associated", str(image)]).split()
     limit = Path("/sys/block") / Path(device).name / "queue/max_sectors_kb"
@@ -259,7 +264,7 @@ def page_by_page(image: Path) -> Callable[[], object]:
 
 
 def make_ext4(image: Path, *options: str, size: int = _IMAGE_BYTES, solid: bool = False) -> None:
-    """An empty file system in a file, sparse unless `solid`. Raises DiskProblem."""
+    """Make an empty file system in a file, sparse unless `solid`. Raises DiskProblem."""
     with image.open("wb") as file:
         file.truncate(size)
     run(["mkfs.ext4", "-q", "-F", "-m", "0", *options, str(image)])
@@ -269,12 +274,12 @@ def make_ext4(image: Path, *options: str, size: int = _IMAGE_BYTES, solid: bool 
 
 
 def check_ext4(image: Path) -> None:
-    """Repairs a file system. Raises DiskProblem when that can't be done."""
+    """Repair a file system. Raises DiskProblem when that can't be done."""
     run(["e2fsck", "-f", "-y", str(image)], well=(0, 1))
 
 
 def copy_sparse(source: Path, target: Path) -> None:
-    """Copies a file's data and leaves its holes out."""
+    """Copy a file's data and leave its holes out."""
     with source.open("rb") as old, target.open("wb") as new:
         size = os.fstat(old.fileno()).st_size
         new.truncate(size)
@@ -290,10 +295,10 @@ def copy_sparse(source: Path, target: Path) -> None:
 
 
 def run(command: Sequence[str], well: Sequence[int] = (0,)) -> str:
-    """Runs a program of the system's; what it printed. Raises DiskProblem unless it ends `well`."""
+    """Run a system program and return its output. Raises DiskProblem when its exit code is not in `well`."""
     program = shutil.which(command[0], path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if program is None:
-        raise DiskProblem(f"no {command[0]} here")
+        raise DiskProblem(f"{command[0]} is not installed")
     done = subprocess.run([program, *command[1:]], capture_output=True, text=True, check=False)
     if done.returncode not in well:
         raise DiskProblem(f"{' '.join(command)}: {' '.join((done.stderr or done.stdout).split())}")

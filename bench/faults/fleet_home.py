@@ -1,4 +1,4 @@
-"""The fleet under test: `ghostfleet proxy` in a home, as anybody runs it, and its processes one by one."""
+"""The tested fleet is `ghostfleet proxy` in a home of its own. This module starts and ends the fleet."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from admin.bench.process import our_command, source_environment, tree
+from bench.process import our_command, source_environment, tree
 
 COLLECTION: Final = "faults"
 _STOP_SECONDS: Final = 120.0
 _GONE_SECONDS: Final = 120.0
 
 
-class DidNotWork(Exception):
-    """The fleet does not do what it must for the round to go on; the message says what."""
+class FleetFailure(Exception):
+    """The fleet does not do what the round needs. The message says what is missing."""
 
 
-class House:
-    """A home and the fleet in it; settings by their dotted names."""
+class FleetHome:
+    """The object starts, stops and kills the fleet of one home. `settings` are given by their dotted names."""
 
     def __init__(self, home: Path, log: Path, settings: Mapping[str, Any]) -> None:
         self.home = home
@@ -44,17 +44,17 @@ class House:
 
     @property
     def runs(self) -> bool:
-        """Whether it was started, and neither stopped nor killed."""
+        """Return whether the fleet was started, and neither stopped nor killed."""
         return self._process is not None
 
     @property
     def pid(self) -> int:
-        """The supervisor."""
+        """Return the process id of the supervisor."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> None:
-        """Starts it and waits until it serves. Raises DidNotWork."""
+        """Start the fleet and wait until it serves. Raises FleetFailure."""
         self.home.mkdir(parents=True, exist_ok=True)
         environment = {**source_environment(), **self._settings, "GHOSTFLEET_HOME": str(self.home)}
         with self._log.open("ab") as log:
@@ -65,67 +65,67 @@ class House:
         line = process.stdout.readline()
         if not line:
             process.wait()
-            raise DidNotWork(f"it did not start: {self.last_words()}")
+            raise FleetFailure(f"the fleet did not start: {self.log_end()}")
         self._process = process
         host, _, port = json.loads(line)["proxy"].rpartition(":")
         self.address = host, int(port)
 
     def stop(self) -> None:
-        """SIGTERM, and wait until it is gone. Raises DidNotWork when it ends with anything but 0."""
-        process = self._let_go()
+        """Send SIGTERM and wait for the end of the fleet. Raises FleetFailure when the exit code is not 0."""
+        process = self._detach()
         process.send_signal(signal.SIGTERM)
         try:
             code = process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
             self._process = process
             self.kill()
-            raise DidNotWork(f"it did not stop within {_STOP_SECONDS:.0f} s of SIGTERM") from None
+            raise FleetFailure(f"the fleet did not end within {_STOP_SECONDS:.0f} s after SIGTERM") from None
         finally:
             _close(process)
         if code:
-            raise DidNotWork(f"it ended with exit code {code}: {self.last_words()}")
-        wait(lambda: not self._left_behind(), "its Redis to be gone too", _GONE_SECONDS)
+            raise FleetFailure(f"the fleet ended with exit code {code}: {self.log_end()}")
+        wait_for(lambda: not self._remaining_redis(), "the end of the Redis of the home", _GONE_SECONDS)
 
-    def _left_behind(self) -> set[int]:
-        """Redis servers of this home that run while nothing should."""
+    def _remaining_redis(self) -> set[int]:
+        """Return the Redis servers of this home that still run."""
         home = os.fsencode(self.home)
-        titles = {pid: _title(pid) for pid in tree(os.getpid(), str(self.home))}
+        titles = {pid: _command_line(pid) for pid in tree(os.getpid(), str(self.home))}
         return {pid for pid, title in titles.items() if b"redis-server unixsocket" in title and home in title}
 
     def kill(self) -> None:
-        """kill -9 of every process, all in one moment."""
+        """Kill all processes of the fleet at the same moment."""
         pids = self.pids()
-        process = self._let_go()
+        process = self._detach()
         for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in pids:
-                send(pid, number)
+                send_signal(pid, number)
         process.wait()
         _close(process)
-        wait(lambda: not any(map(lives, pids)), "all processes to be dead", _GONE_SECONDS)
+        wait_for(lambda: not any(map(is_alive, pids)), "the end of all processes", _GONE_SECONDS)
 
     def kill_supervisor(self) -> None:
-        """kill -9 of the parent; returns when the children have ended by themselves."""
+        """Kill the supervisor, and wait until its children have ended by themselves."""
         pids = self.pids()
-        process = self._let_go()
+        process = self._detach()
         process.kill()
         process.wait()
         _close(process)
-        wait(lambda: not any(map(lives, pids)), "the children of a killed parent to end", _GONE_SECONDS)
+        wait_for(lambda: not any(map(is_alive, pids)), "the end of the children of a killed supervisor", _GONE_SECONDS)
 
     def pids(self) -> set[int]:
-        """All processes, Redis and its guard included."""
+        """Return all processes, Redis and its guard included."""
         return tree(self.pid, str(self.home))
 
     def recording(self) -> list[int]:
-        """The processes that record."""
-        return sorted(pid for pid in self.pids() if b"ghostfleet: proxy-" in _title(pid))
+        """Return the processes that record."""
+        return sorted(pid for pid in self.pids() if b"ghostfleet: proxy-" in _command_line(pid))
 
     def redis(self) -> int:
-        """Process id of the home's Redis."""
+        """Return the process id of the home's Redis."""
         return int((self.home / "redis" / "redis.pid").read_text("ascii"))
 
     def metric(self, name: str) -> float:
-        """Sum of a metric over what the process that answers counts; 0 when it is not there or nobody answers."""
+        """Return the sum of a metric in the counts of one process; 0 when the metric or the process is missing."""
         import http.client
 
         connection = http.client.HTTPConnection(*self.address, timeout=30)
@@ -139,41 +139,41 @@ class House:
         lines = [line for line in text.splitlines() if line.startswith(name)]
         return sum(float(line.rpartition(" ")[2]) for line in lines)
 
-    def last_words(self) -> str:
-        """The end of what it wrote to its standard error."""
+    def log_end(self) -> str:
+        """Return the end of the fleet's standard error."""
         return self._log.read_text("utf-8", "replace")[-600:] if self._log.exists() else ""
 
-    def _let_go(self) -> subprocess.Popen[bytes]:
+    def _detach(self) -> subprocess.Popen[bytes]:
         process, self._process = self._process, None
         assert process is not None
         return process
 
 
-def wait(condition: Callable[[], bool], what: str, seconds: float) -> float:
-    """Waits for a condition; how long it took, in seconds. Raises DidNotWork."""
+def wait_for(condition: Callable[[], bool], what: str, seconds: float) -> float:
+    """Wait for a condition and return the seconds that this took. Raises FleetFailure."""
     began, pause = time.monotonic(), threading.Event()
     while not condition():
         if time.monotonic() - began > seconds:
-            raise DidNotWork(f"waited {seconds:.0f} s in vain for {what}")
+            raise FleetFailure(f"waited {seconds:.0f} s without success for {what}")
         pause.wait(0.02)
     return time.monotonic() - began
 
 
-def send(pid: int, number: int) -> None:
-    """A signal to a process that may be gone."""
+def send_signal(pid: int, number: int) -> None:
+    """Send a signal to a process, which may have ended."""
     with suppress(ProcessLookupError):
         os.kill(pid, number)
 
 
-def lives(pid: int) -> bool:
-    """Whether a process lives; a zombie does not."""
+def is_alive(pid: int) -> bool:
+    """Return whether a process is alive; a zombie is not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
         return False
 
 
-def _title(pid: int) -> bytes:
+def _command_line(pid: int) -> bytes:
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

@@ -1,4 +1,4 @@
-"""What a campaign adds up to: a table for people, JSON for programs."""
+"""The report of a campaign is a table or JSON."""
 
 from __future__ import annotations
 
@@ -12,19 +12,22 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from admin.bench.faults.kinds import KINDS
-from admin.bench.faults.playing import Episode, Round
+from archive.program_name import command
+from bench.faults.episode import Episode, Round
+from bench.faults.kinds import KINDS
 
 
 def table(episodes: Sequence[Episode], seed: int) -> Table:
-    """One row for each kind of fault, and the sum."""
+    """Return a table with one row for each kind of fault, and the sum."""
     shown = Table(
         title=f"{sum(len(one.rounds) for one in episodes)} faults in {len(episodes)} homes, seed {seed}",
         box=SIMPLE_HEAD,
-        caption="seen: to their end, by clients; told, back: seconds until refused, until whole again (longest)",
+        caption="seen: responses that clients received whole; 503, back: longest "
+        "time in seconds until requests were refused,"
+        " and until responses came whole again",
     )
     shown.add_column("fault", no_wrap=True)
-    for heading in ("rounds", "asked", "seen", "sockets", "kept", "lost", "refused", "broken", "told", "back"):
+    for heading in ("rounds", "asked", "seen", "sockets", "kept", "lost", "refused", "broken", "503", "back"):
         shown.add_column(heading, justify="right", no_wrap=True)
     played = [one for episode in episodes for one in episode.rounds]
     for name in KINDS:
@@ -37,24 +40,29 @@ def table(episodes: Sequence[Episode], seed: int) -> Table:
 
 
 def broken(episodes: Sequence[Episode]) -> list[str]:
-    """Each broken promise, under the options that repeat it."""
+    """Return the failed checks, each under the command that repeats them."""
     lines: list[str] = []
     for episode in episodes:
         if episode.violations:
-            lines.append(f"ghostfleet bench faults {episode.again}")
-            lines += [f"  {violation.promise}: {violation.message}" for violation in episode.violations]
+            lines.append(command(f"bench faults {episode.again}"))
+            lines += [f"  {violation.invariant}: {violation.message}" for violation in episode.violations]
     return lines
 
 
 def as_json(episodes: Sequence[Episode], seed: int) -> str:
-    """Everything, with where it was played."""
+    """Return all episodes and the machine as JSON."""
     document: dict[str, Any] = {
         "bench": "faults",
         "seed": seed,
         "machine": {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
-        "homes": [{**asdict(episode), "again": episode.again} for episode in episodes],
+        "homes": [_home(episode) for episode in episodes],
     }
     return json.dumps(document, indent=2)
+
+
+def _home(episode: Episode) -> dict[str, Any]:
+    violations = [{"promise": one.invariant, "message": one.message} for one in episode.violations]
+    return {**asdict(episode), "violations": violations, "again": episode.again}
 
 
 def _row(name: str, some: Sequence[Round]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Who is measured: one module for each peer, all behind `Peer`.
+"""Each measured peer has one module here, all behind `Peer`.
 
 To add one: a module with a class that has `Peer`'s attributes and methods, and a line in `KINDS`.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from admin.bench.peers.direct import Direct
-from admin.bench.peers.ours import Ghostfleet
-from admin.bench.peers.peer import Peer, PeerUnavailable, Set, Started
-from admin.bench.peers.pywb import Pywb
-from admin.bench.peers.squid import Squid
-from admin.bench.peers.warcprox import Warcprox
+from bench.peers.direct import Direct
+from bench.peers.ours import Ghostfleet
+from bench.peers.peer import Peer, PeerSetup, PeerUnavailable, RunningPeer
+from bench.peers.pywb import Pywb
+from bench.peers.squid import Squid
+from bench.peers.warcprox import Warcprox
 
-__all__ = ["KINDS", "Peer", "PeerUnavailable", "Set", "Started"]
+__all__ = ["KINDS", "Peer", "PeerSetup", "PeerUnavailable", "RunningPeer"]
 
 KINDS: Final[dict[str, Callable[[], Peer]]] = {
     "ghostfleet": Ghostfleet,

@@ -1,10 +1,10 @@
-"""No proxy at all: what the origin and the load generator can do by themselves, the ceiling of every other row."""
+"""The load generator asks the origin without a proxy. This shows the highest possible speed."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from admin.bench.peers.peer import Set, Started
+from bench.peers.peer import PeerSetup, RunningPeer
 
 
 class Direct:
@@ -15,8 +15,8 @@ class Direct:
     records: Final = False
 
     def prepare(self) -> None:
-        """Nothing is needed."""
+        """Do nothing; nothing is needed."""
 
-    def start(self, wanted: Set) -> Started:
-        """Nothing is started."""
-        return Started(host="", port=0, process=None, warcs=wanted.folder)
+    def start(self, wanted: PeerSetup) -> RunningPeer:
+        """Do nothing; nothing is started."""
+        return RunningPeer(host="", port=0, process=None, warcs=wanted.folder)

@@ -1,4 +1,4 @@
-"""Our own proxy, started the way anybody starts it: `ghostfleet proxy`, with an empty home."""
+"""Our own proxy is started as users start it: `ghostfleet proxy` with an empty home."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import json
 import subprocess
 from typing import Final
 
-from admin.bench.peers.peer import PeerUnavailable, Set, Started
-from admin.bench.process import our_command, source_environment
+from bench.peers.peer import PeerSetup, PeerUnavailable, RunningPeer
+from bench.process import our_command, source_environment
 
 COLLECTION: Final = "bench"
 
 
 class Ghostfleet:
-    """Default settings but for what a bench on one machine must allow."""
+    """The peer has default settings except for those that a bench on one machine needs."""
 
     name: Final = "ghostfleet"
     schemes: Final = ("http", "connect", "absolute")
     records: Final = True
 
     def prepare(self) -> None:
-        """Nothing is needed: it is what runs the bench."""
+        """Do nothing: the bench runs from the same installation."""
 
-    def start(self, wanted: Set) -> Started:
-        """Starts it on a free port and waits for its ready line."""
+    def start(self, wanted: PeerSetup) -> RunningPeer:
+        """Start the proxy on a free port and wait for its ready line."""
         home = wanted.folder / "home"
         environment = {
             **source_environment(),
@@ -46,4 +46,4 @@ class Ghostfleet:
             raise PeerUnavailable(f"ghostfleet proxy did not start: {log.read_text('utf-8')[-500:]}")
         host, _, port = json.loads(line)["proxy"].rpartition(":")
         warcs = home / "collections" / COLLECTION / "archive"
-        return Started(host, int(port), process, warcs=warcs, mark=str(home))
+        return RunningPeer(host, int(port), process, warcs=warcs, mark=str(home))

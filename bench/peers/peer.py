@@ -1,4 +1,4 @@
-"""What the bench needs of a proxy: start it in an empty folder, know its port and processes, stop it."""
+"""Each peer can be started in an empty folder, has a port and a process, and can be stopped."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from pathlib import Path
 from threading import Event
 from typing import Final, Protocol
 
-from admin.bench.process import stop
+from bench.process import stop
 
 _START_SECONDS: Final = 60.0
 
 
 class PeerUnavailable(Exception):
-    """A peer that can't be run here; the message says why and what to do."""
+    """A peer can't be run here. The message says why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
-    """What a peer is set up for."""
+class PeerSetup:
+    """A peer is started with these parameters."""
 
     folder: Path
-    """Empty; everything of this start goes below it."""
+    """An empty folder for all files of the peer."""
     processes: int
     origin_certificate: Path
 
 
 @dataclass(slots=True)
-class Started:
-    """A running proxy. `mark` stands in the command lines of those of its processes that left the tree."""
+class RunningPeer:
+    """The object is a running proxy. `mark` is in the command lines of its processes that left the process tree."""
 
     host: str
     port: int
@@ -45,41 +45,41 @@ class Started:
     versions: dict[str, str] = field(default_factory=dict)
 
     def stop(self) -> None:
-        """Stops it in order: afterwards everything it will ever write is on disk."""
+        """Stop the proxy in order. Afterwards all its data is on disk."""
         if self.process is not None:
             stop(self.process)
 
 
 class Peer(Protocol):
-    """One kind of proxy."""
+    """A peer is one kind of proxy."""
 
     @property
     def name(self) -> str:
-        """What it is called on the command line and in the table."""
+        """Return the name of the peer on the command line and in the table."""
 
     @property
     def schemes(self) -> Sequence[str]:
-        """Which of http, connect and absolute it can do."""
+        """Return the supported schemes among http, connect and absolute."""
 
     @property
     def records(self) -> bool:
-        """Whether it is expected to have a record of all that it acknowledged."""
+        """Return whether the peer must have a record of each acknowledged response."""
 
     def prepare(self) -> None:
-        """Installs what is needed; PeerUnavailable when that can't be done."""
+        """Install the peer. Raises PeerUnavailable."""
 
-    def start(self, wanted: Set) -> Started:
-        """Starts it, and returns when it takes connections."""
+    def start(self, wanted: PeerSetup) -> RunningPeer:
+        """Start the peer, and return when it accepts connections."""
 
 
 def cache_folder(name: str) -> Path:
-    """Where a peer's own installation lives between runs."""
+    """Return the folder in which a peer's installation is kept between runs."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "ghostfleet-bench" / name
 
 
 def install(name: str, *requirements: str) -> Path:
-    """A virtual environment of the peer's own with these packages; its `bin` folder."""
+    """Install these packages into a virtual environment of the peer, and return its `bin` folder."""
     folder = cache_folder(name)
     done = folder / "installed.txt"
     wanted = "\n".join(requirements)
@@ -91,7 +91,7 @@ def install(name: str, *requirements: str) -> Path:
 
 
 def wait_for_port(host: str, port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Returns once somebody answers; PeerUnavailable with the end of its log when the process ends instead."""
+    """Return when the port accepts connections. Raises PeerUnavailable, with the end of the log, when it does not."""
     deadline, pause = time.monotonic() + _START_SECONDS, Event()
     while process.poll() is None and time.monotonic() < deadline:
         with closing(socket.socket()) as probe:

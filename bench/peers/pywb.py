@@ -1,7 +1,7 @@
-"""pywb as a recording HTTP proxy: installed from PyPI into its own environment and only run, never imported.
+"""pywb runs as a recording HTTP proxy. It is installed from PyPI into an environment of its own, and never imported.
 
-Its content rewriting and banner are off, so that it passes bytes as the others do. It has no dedup without a Redis
-of its own, and runs without; that is in its favour.
+Content rewriting and the banner are off, so that pywb forwards the same bytes as the others. Dedup is off, since it
+needs a Redis of its own, which makes pywb faster.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import subprocess
 from typing import Final
 
-from admin.bench.peers.peer import PeerUnavailable, Set, Started, install, wait_for_port
-from admin.bench.process import free_port
+from bench.peers.peer import PeerSetup, PeerUnavailable, RunningPeer, install, wait_for_port
+from bench.process import free_port
 
 _REQUIREMENTS: Final = ("pywb==2.10.0",)
 _COLLECTION: Final = "bench"
@@ -29,18 +29,18 @@ proxy:
 
 
 class Pywb:
-    """One process, which is what `wayback` starts."""
+    """The peer has one process, which `wayback` starts."""
 
     name: Final = "pywb"
     schemes: Final = ("http", "connect")
     records: Final = True
 
     def prepare(self) -> None:
-        """Makes its virtual environment."""
+        """Make its virtual environment."""
         self._bin = install(self.name, *_REQUIREMENTS)
 
-    def start(self, wanted: Set) -> Started:
-        """Makes a collection and starts it on a free port."""
+    def start(self, wanted: PeerSetup) -> RunningPeer:
+        """Make a collection and start it on a free port."""
         folder, port = wanted.folder, free_port()
         made = subprocess.run(
             [str(self._bin / "wb-manager"), "init", _COLLECTION],
@@ -61,4 +61,4 @@ class Pywb:
                 stderr=output,
             )
         wait_for_port("127.0.0.1", port, process, log)
-        return Started("127.0.0.1", port, process, warcs=folder / "collections" / _COLLECTION / "archive")
+        return RunningPeer("127.0.0.1", port, process, warcs=folder / "collections" / _COLLECTION / "archive")

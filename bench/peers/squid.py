@@ -1,6 +1,6 @@
-"""squid from the system's packages: it forwards and records nothing, so it is the floor for a proxy in C++.
+"""squid comes from the system's packages. It only forwards, so that it shows the least cost of a proxy in C++.
 
-Caching is off. CONNECT is a blind tunnel to it, which no recording proxy can compare with: only http is measured.
+Caching is off. Only http is measured, since CONNECT is a tunnel without decryption in squid.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import shutil
 import subprocess
 from typing import Final
 
-from admin.bench.peers.peer import PeerUnavailable, Set, Started, wait_for_port
-from admin.bench.process import free_port
+from bench.peers.peer import PeerSetup, PeerUnavailable, RunningPeer, wait_for_port
+from bench.process import free_port
 
 _CONFIG: Final = """\
 http_port 127.0.0.1:{port}
@@ -29,21 +29,21 @@ visible_hostname localhost
 
 
 class Squid:
-    """One worker, in the foreground."""
+    """The peer has one worker, in the foreground."""
 
     name: Final = "squid"
     schemes: Final = ("http",)
     records: Final = False
 
     def prepare(self) -> None:
-        """Looks for it."""
+        """Look for it."""
         found = shutil.which("squid", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin:/opt/homebrew/sbin")
         if found is None:
             raise PeerUnavailable("squid is not installed: apt-get install squid")
         self._squid = found
 
-    def start(self, wanted: Set) -> Started:
-        """Starts it on a free port."""
+    def start(self, wanted: PeerSetup) -> RunningPeer:
+        """Start it on a free port."""
         folder, port = wanted.folder, free_port()
         folder.chmod(0o777)  # it gives up root for its own user
         config, log = folder / "squid.conf", folder / "squid.out"
@@ -53,4 +53,4 @@ class Squid:
                 [self._squid, "--foreground", "-f", str(config)], stdout=output, stderr=output, cwd=folder
             )
         wait_for_port("127.0.0.1", port, process, log)
-        return Started("127.0.0.1", port, process, warcs=folder / "none")
+        return RunningPeer("127.0.0.1", port, process, warcs=folder / "none")

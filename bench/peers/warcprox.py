@@ -1,7 +1,7 @@
-"""warcprox, the direct anchor: installed from PyPI into its own environment and only run, never imported.
+"""warcprox is the closest peer. It is installed from PyPI into an environment of its own, and never imported.
 
-It refuses 127.0.0.1 as an origin, so the bench's origin is on another loopback address. Statistics are off, which
-is in its favour; dedup (SQLite), gzip and base32 digests are on, as ours are.
+warcprox refuses 127.0.0.1 as an origin, so that the bench uses another loopback address. Its statistics are off, which
+makes it faster. Dedup (SQLite), gzip and base32 digests are on, as in our proxy.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import subprocess
 from typing import Final
 
-from admin.bench.peers.peer import Set, Started, install, wait_for_port
-from admin.bench.process import free_port
+from bench.peers.peer import PeerSetup, RunningPeer, install, wait_for_port
+from bench.process import free_port
 
 _REQUIREMENTS: Final = ("warcprox==2.13.1", "cryptography<46")
 
 
 class Warcprox:
-    """warcprox with one process, which is all it has."""
+    """The peer has one process, since warcprox supports no more."""
 
     name: Final = "warcprox"
     schemes: Final = ("http", "connect")
     records: Final = True
 
     def prepare(self) -> None:
-        """Makes its virtual environment."""
+        """Make its virtual environment."""
         self._bin = install(self.name, *_REQUIREMENTS)
 
-    def start(self, wanted: Set) -> Started:
-        """Starts it on a free port."""
+    def start(self, wanted: PeerSetup) -> RunningPeer:
+        """Start it on a free port."""
         folder, port = wanted.folder, free_port()
         log = folder / "warcprox.log"
         command = [
@@ -40,4 +40,4 @@ class Warcprox:
         with log.open("wb") as output:
             process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=output)
         wait_for_port("127.0.0.1", port, process, log)
-        return Started("127.0.0.1", port, process, warcs=folder / "warcs")
+        return RunningPeer("127.0.0.1", port, process, warcs=folder / "warcs")

@@ -1,7 +1,7 @@
-"""What a ghost does on a page: it scrolls, clicks nothing. The script moves, the decision when to stop is pure.
+"""A ghost scrolls a page and clicks nothing. The script scrolls; a pure function decides when to stop.
 
-One step scrolls by three quarters of the window; the visitor then waits for what the step made the page fetch, so
-a page with nothing lazy takes a tenth of a second a step, and a slow one gets the time that it needs.
+One step scrolls by three quarters of the window. The visitor then waits for the requests of this step. A page without
+lazy content takes a tenth of a second for each step, and a slow page gets the time that it needs.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Final, Literal
 type Ended = Literal["bottom", "height", "steps", "time"]
 
 MAX_STEPS: Final = 400
-"""Steps after which a page counts as endless."""
+"""A page with more steps counts as endless."""
 MAX_HEIGHT: Final = 200_000
-"""Height in CSS pixels at which an endless page has given enough."""
+"""Scrolling stops at this height in CSS pixels."""
 PATIENCE: Final = 2
-"""Looks at the bottom without growth before it is believed to be the bottom."""
+"""The bottom must be seen so many times without growth."""
 
 PREPARE_SCRIPT: Final = """
 () => {
@@ -26,7 +26,7 @@ PREPARE_SCRIPT: Final = """
   }
 }
 """
-"""Asks for lazy images now, those in closed carousels too, which no scrolling reaches."""
+"""Loads lazy images now, also those in closed carousels, which scrolling does not reach."""
 
 STEP_SCRIPT: Final = """
 () => {
@@ -42,7 +42,7 @@ STEP_SCRIPT: Final = """
   return {top: target.scrollTop, view: target.clientHeight, height: target.scrollHeight};
 }
 """
-"""Scrolls the page one step, or the first large box in it when the page itself does not scroll; tells where it is."""
+"""Scrolls the page one step, or the first large scrolling box in it, and returns the position."""
 
 RETURN_SCRIPT: Final = """
 () => {
@@ -55,12 +55,12 @@ RETURN_SCRIPT: Final = """
   scrollTo({top: 0, left: 0, behavior: 'instant'});
 }
 """
-"""Back to the top, and the page's own attributes as they were."""
+"""Scrolls to the top and restores the page's attributes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """Where a step ended, in CSS pixels: distance from the top, height of the window, height of the whole."""
+class ScrollPosition:
+    """A step ended at this position, in CSS pixels."""
 
     top: float
     view: float
@@ -68,26 +68,26 @@ class Position:
 
     @property
     def is_bottom(self) -> bool:
-        """Whether the end is in view; browsers round, so a pixel or two may be missing."""
+        """Return whether the bottom is in view. Browsers round, so that up to two pixels may be missing."""
         return self.top + self.view >= self.height - 2
 
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """How scrolling one page went so far."""
+    """The object has the progress of scrolling a page."""
 
     steps: int = 0
     height: float = 0
     stalls: int = 0
     ended: Ended | None = None
 
-    def after(self, position: Position, *, time_is_up: bool) -> Scroll:
-        """The next state. `ended` is set when the page has been seen to its bottom, or a bound is reached."""
+    def after(self, position: ScrollPosition, *, time_is_up: bool) -> Scroll:
+        """Return the next state. `ended` is set at the bottom of the page or at a bound."""
         grown = position.height > self.height
         stalls = 0 if grown or not position.is_bottom else self.stalls + 1
         return Scroll(self.steps + 1, position.height, stalls, self._end(position, stalls, time_is_up=time_is_up))
 
-    def _end(self, position: Position, stalls: int, *, time_is_up: bool) -> Ended | None:
+    def _end(self, position: ScrollPosition, stalls: int, *, time_is_up: bool) -> Ended | None:
         fits = self.steps == 0 and position.top == 0 and position.is_bottom
         if fits or stalls >= PATIENCE:
             return "bottom"

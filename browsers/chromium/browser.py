@@ -1,7 +1,7 @@
-"""One running Chromium: its Playwright driver, its profile folder, and how both are gone afterwards whatever happens.
+"""A running Chromium has a Playwright driver and a profile folder. Both are removed at its end.
 
-The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds everything the browser writes. Folders
-of processes that are gone are removed when the next browser starts.
+The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds all files of the browser. The next start
+removes the folders of processes that have ended.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -22,8 +22,9 @@ import playwright.async_api
 from playwright.async_api import BrowserContext, CDPSession, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from archive.sections import BrowserSettings
-from browsers import flags
+from archive.settings import BrowserSettings
+from browsers.chromium import flags
+from browsers.chromium.memory import MemoryWatch
 from browsers.visit import FleetUnavailable
 
 log = logging.getLogger(__name__)
@@ -32,17 +33,17 @@ _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
-_ITS_WORDS: Final = re.compile(r"\[err\] *(.*\S)")
-"""What the browser itself said, in Playwright's account of how it did not start."""
+_ERROR_LINE: Final = re.compile(r"\[err\] *(.*\S)")
+"""An error line of the browser itself in Playwright's report about a failed start."""
 
 
 class BrowserDown(FleetUnavailable):
-    """The browser does not start; `complaint` says so in one line, with the remedy where it is known."""
+    """The browser does not start. `complaint` is one line with the remedy, where it is known."""
 
     def __init__(self, executable: Path, told: str) -> None:
         super().__init__("browser-start")
-        its_words = _ITS_WORDS.findall(told)
-        reason, remedy = (its_words[-1][:200] if its_words else told.splitlines()[0]), ""
+        errors = _ERROR_LINE.findall(told)
+        reason, remedy = (errors[-1][:200] if errors else told.splitlines()[0]), ""
         if "No usable sandbox" in told:
             reason = "no sandbox can be had here"
             remedy = (
@@ -54,7 +55,7 @@ class BrowserDown(FleetUnavailable):
 
 
 class Browser:
-    """Lends a fresh context per visit. Belongs to the event loop that started it."""
+    """The browser gives each visit a fresh context. It belongs to the event loop that started it."""
 
     def __init__(
         self,
@@ -72,22 +73,24 @@ class Browser:
         self._cdp = cdp
         self.pid = 0
         self.used = 0
-        """Contexts lent so far."""
-        self.busy = 0
-        """Contexts lent at this moment."""
+        """Number of contexts so far."""
+        self._busy = 0
+        self._is_busy = asyncio.Event()
         self.is_broken = False
-        """Set when something of it hung or died: it gets no further visit."""
+        """Set when a part of the browser hung or ended. It gets no further visit."""
         self.gone = asyncio.Event()
-        """Set when it ended or answers no more: its visits are over."""
+        """Set when the browser ended or does not answer. Its visits are over."""
         self._browser = browser
         self._browser.on("disconnected", lambda _: self._lose())
         self._watch = asyncio.ensure_future(self._ping())
+        self._memory: MemoryWatch | None = None
+        self._memory_watch: asyncio.Task[None] | None = None
         self.version = browser.version
         self._user_agent = settings.user_agent or flags.page_user_agent(self.version, sys.platform)
 
     @classmethod
     async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings, *, sandbox: bool) -> Self:
-        """A running browser. Raises BrowserDown when it does not start."""
+        """Return a running browser. Raises BrowserDown when it does not start."""
         _sweep()
         folder = _new_folder()
         driver = await async_playwright().start()
@@ -113,7 +116,7 @@ class Browser:
             if root.browser is None:
                 raise PlaywrightError("the browser ended at once")
             started = cls(driver, root, root.browser, await root.browser.new_browser_cdp_session(), folder, settings)
-            await started._settle_in()
+            await started._prepare()
         except PlaywrightError as error:
             await driver.stop()
             shutil.rmtree(folder, ignore_errors=True)
@@ -123,19 +126,40 @@ class Browser:
         log.info("Chromium %s started, process %d", started.version, started.pid)
         return started
 
-    async def context(self, proxy: str) -> BrowserContext:
-        """A context that shares nothing with any other and fetches only through `proxy`. Raises PlaywrightError."""
+    @property
+    def busy(self) -> int:
+        """Return the number of present contexts."""
+        return self._busy
+
+    @busy.setter
+    def busy(self, number: int) -> None:
+        self._busy = number
+        if number:
+            self._is_busy.set()
+        else:
+            self._is_busy.clear()
+
+    def ended_for_memory(self) -> bool:
+        """Return whether a process ended for its use of memory. Each end is reported once."""
+        return self._memory is not None and self._memory.claim_end()
+
+    async def context(self, proxy: str, headers: Mapping[str, str] | None = None) -> BrowserContext:
+        """Return a context that shares nothing with others and fetches only through `proxy`. Raises PlaywrightError.
+
+        Each of its requests gets these further headers.
+        """
         settings = self._settings
         return await self._browser.new_context(
             proxy={"server": f"http://{proxy}", "bypass": "<-loopback>"},
             viewport={"width": settings.width, "height": settings.height},
             user_agent=self._user_agent,
+            extra_http_headers=dict(headers) if headers else None,
             accept_downloads=False,
             service_workers="allow",
         )
 
     async def give_back(self, context: BrowserContext) -> None:
-        """Ends a context; a browser that can't do so in time is not used again."""
+        """Close a context. A browser that can't do this in time is not used again."""
         try:
             async with asyncio.timeout(_STOP_SECONDS):
                 await context.close()
@@ -143,13 +167,15 @@ class Browser:
             self.is_broken = True
 
     def is_spent(self, contexts_per_browser: int) -> bool:
-        """Whether the next visit should have a fresh browser."""
+        """Return whether the next visit needs a new browser."""
         return self.is_broken or self.used >= contexts_per_browser
 
     async def stop(self) -> None:
-        """Ends browser and driver and removes the folder: asked first, killed when it does not answer."""
+        """Stop the browser and the driver, kill them when they do not answer, and remove the folder."""
         self.is_broken = True
         self._watch.cancel()
+        if self._memory_watch is not None:
+            self._memory_watch.cancel()
         try:
             async with asyncio.timeout(_STOP_SECONDS):
                 await self._root.close()
@@ -163,15 +189,18 @@ class Browser:
             log.warning("the driver of Chromium %d did not end", self.pid)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _settle_in(self) -> None:
-        """Learns its process, whose children end with it, and closes the empty window that every browser opens."""
+    async def _prepare(self) -> None:
+        """Find the process of the browser, and close its empty first window."""
         answer = await self._cdp.send("SystemInfo.getProcessInfo")
         self.pid = next((int(process["id"]) for process in answer["processInfo"] if process["type"] == "browser"), 0)
         for page in self._root.pages:
             await page.close()
+        if self.pid:
+            self._memory = MemoryWatch(self.pid, self._settings.page_memory_bytes)
+            self._memory_watch = asyncio.ensure_future(self._memory.run(self._is_busy))
 
     async def _ping(self) -> None:
-        """Asks it for a sign of life over and over: of a driver that died, or a browser that hangs, no event tells."""
+        """Ask the browser for its version regularly, since no event tells of a driver or browser that hangs."""
         while not self.gone.is_set():
             try:
                 async with asyncio.timeout(_STOP_SECONDS):
@@ -202,7 +231,7 @@ def _kill(pid: int) -> None:
 
 
 def _sweep() -> None:
-    """Removes folders that processes left which are no more."""
+    """Remove the folders of processes that have ended."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         match = _FOLDER_NAME.match(folder.name)
         if match and not _is_alive(int(match[1])):

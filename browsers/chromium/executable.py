@@ -1,4 +1,4 @@
-"""Which Chromium the ghosts use: the one named in the settings, the system's, else Playwright's own download."""
+"""This module finds Chromium: that of the settings, else the system's, else Playwright's download."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-"""Names on PATH, the first found wins."""
+"""Names of executables on PATH. The first one that is found is used."""
 MAC_APPLICATIONS: Final = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
@@ -22,22 +22,24 @@ _PLAYWRIGHT_BINARIES: Final = (
 
 
 class BrowserMissing(RuntimeError):
-    """No browser to be a ghost with; the message says what to install or set."""
+    """No browser was found for a ghost. The message says what to install or set."""
 
 
 def find_chromium(chosen: str = "") -> Path:
-    """The browser to start; `chosen` is the setting browsers.executable. Raises BrowserMissing in one line."""
+    """Return the browser to start. `chosen` is the setting browsers.executable. Raises BrowserMissing in one line."""
     if chosen:
         path = shutil.which(chosen)
         if path is None:
-            raise BrowserMissing(f"setting browsers.executable = {chosen!r} names no program that can be run")
+            raise BrowserMissing(
+                f"browsers.executable = {chosen!r} is not an executable; set its path, or leave the setting empty"
+            )
         return Path(path)
     for candidate in _candidates():
         if os.access(candidate, os.X_OK):
             return candidate
     raise BrowserMissing(
-        "no Chromium or Chrome found; install one (Debian: apt-get install chromium), "
-        "run 'playwright install chromium', or name it in the setting browsers.executable"
+        "Chromium or Chrome was not found; install one (Debian: apt-get install chromium), "
+        "run 'playwright install chromium', or set browsers.executable to its path"
     )
 
 

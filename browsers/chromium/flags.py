@@ -1,17 +1,17 @@
-"""How Chromium is started: flags and preferences, each with its reason. Pure.
+"""This module has the flags and preferences of Chromium, each with its reason. Pure.
 
-Playwright adds its own defaults (no background networking, no component updates, sRGB colours, and so on); what is
-here comes on top. Chromium takes only the last `--disable-features`, so that list repeats Playwright's.
+Playwright has defaults of its own (for example no background networking and no component updates), and these flags are
+added to them. Chromium uses only the last `--disable-features`, so that our list repeats Playwright's.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 NOWHERE: Final = "http://127.0.0.1:9"
-"""Proxy of traffic that belongs to no page: the discard port, where nothing listens. Contexts have their own."""
+"""The proxy of traffic that belongs to no page: the discard port, where no server listens. Contexts have their own."""
 
 PREFERENCES: Final = json.dumps(
     {
@@ -25,7 +25,7 @@ PREFERENCES: Final = json.dumps(
         "translate": {"enabled": False},
     }
 )
-"""Contents of `Default/Preferences` in a new profile: what no flag can switch off."""
+"""Contents of `Default/Preferences` in a new profile, for features without a flag."""
 
 _FEATURES_OFF: Final = (
     # As Playwright has them:
@@ -54,15 +54,15 @@ _FEATURES_OFF: Final = (
 )
 
 
-def launch_flags(spki: str, proxy_hosts: Iterable[str], lang: str, *, sandbox: bool) -> list[str]:
-    """Chromium's command line, beyond Playwright's own.
+def launch_flags(trusted: Sequence[str], proxy_hosts: Iterable[str], lang: str, *, sandbox: bool) -> list[str]:
+    """Return the command line of Chromium, besides Playwright's flags.
 
-    `spki` is the only key whose certificates are trusted although no public authority vouches for them (it needs
-    a profile folder of its own to count). `proxy_hosts` are the hosts on which sessions listen.
+    `trusted` are the hashes of the keys whose certificates are trusted without a public CA. Chromium obeys this flag
+    only with a profile folder of its own. `proxy_hosts` are the hosts on which sessions listen.
     """
     reachable = ", ".join(f"EXCLUDE {host}" for host in sorted(set(proxy_hosts) | {"127.0.0.1"}))
     flags = [
-        f"--ignore-certificate-errors-spki-list={spki}",
+        trust_flag(trusted),
         f"--host-resolver-rules=MAP * ~NOTFOUND, {reachable}",  # names are the proxy's to resolve; no DNS from here
         "--proxy-bypass-list=<-loopback>",  # else localhost, 127/8, 169.254/16 and the like go round the proxy
         "--disable-quic",
@@ -81,10 +81,15 @@ def launch_flags(spki: str, proxy_hosts: Iterable[str], lang: str, *, sandbox: b
     return flags if sandbox else [*flags, "--no-sandbox"]
 
 
-def page_user_agent(version: str, platform: str) -> str:
-    """The User-Agent that this browser has with a window: sites serve "Headless" something else than people get.
+def trust_flag(trusted: Sequence[str]) -> str:
+    """Return the flag that makes Chromium trust certificates with these hashes of their keys."""
+    return f"--ignore-certificate-errors-spki-list={','.join(trusted)}"
 
-    `version` is such as 156.0.8078.79, of which the minor parts are not told (User-Agent reduction).
+
+def page_user_agent(version: str, platform: str) -> str:
+    """Return the User-Agent of this browser with a window, since sites treat "Headless" differently.
+
+    Of a `version` such as 156.0.8078.79, only the first number is sent (User-Agent reduction).
     """
     system = "Macintosh; Intel Mac OS X 10_15_7" if platform == "darwin" else "X11; Linux x86_64"
     major = version.partition(".")[0]

@@ -1,7 +1,7 @@
-"""The ghost: visits a page with Chromium, a session port and a fresh context each time.
+"""The ghost visits each page with Chromium, through a session port and in a fresh context.
 
-`visit` is called by worker threads; everything of Playwright runs on one event loop in a thread of its own, where
-visits go on side by side in one browser. A browser is replaced after a number of visits, or when it broke.
+Worker threads call `visit`. All Playwright calls run on one event loop in a thread of its own. There, visits share one
+browser at the same time. The browser is replaced after a number of visits, and when it is broken.
 """
 
 from __future__ import annotations
@@ -20,34 +20,40 @@ from typing import Any
 from playwright.async_api import Error as PlaywrightError
 
 from archive.dates import now_micros
-from archive.settings import Settings
-from browsers import verdict
-from browsers.browser import Browser, BrowserDown
-from browsers.executable import BrowserMissing, find_chromium
-from browsers.flags import launch_flags
-from browsers.page import Look, look_at
-from browsers.pageinfo import Sighting, derived_records, fetched_urls, found_links
-from browsers.proxyclient import Control, ProxySession, SessionWish
-from browsers.traffic import Traffic
-from browsers.trust import spki_hash
-from browsers.visit import FleetUnavailable, Visit, VisitOrder
+from archive.settings.load import Settings
+from browsers.chromium import page_outcome
+from browsers.chromium.browser import Browser, BrowserDown
+from browsers.chromium.executable import BrowserMissing, find_chromium
+from browsers.chromium.flags import launch_flags
+from browsers.chromium.page import PageSnapshot, visit_page
+from browsers.chromium.page_records import PageVisit, derived_records, fetched_urls, found_links
+from browsers.chromium.traffic import Traffic
+from browsers.proxy_client import Control, ProxySession, SessionRequest
+from browsers.visit import FleetUnavailable, OwnHeaders, Visit, VisitOrder
 
 log = logging.getLogger(__name__)
 
 
 class ChromiumVisitor:
-    """Visits pages as a person's browser would. Safe to use from several threads."""
+    """The visitor visits pages like a person's browser. It is safe to use from several threads."""
 
     name = "chromium"
 
-    def __init__(self, settings: Settings, controls: Sequence[Control], authority_pem: bytes) -> None:
-        """`authority_pem` is the proxy's CA certificate. Raises BrowserMissing when there is no browser."""
+    def __init__(
+        self,
+        settings: Settings,
+        controls: Sequence[Control],
+        trusted: Sequence[str],
+        headers: OwnHeaders | None = None,
+    ) -> None:
+        """`trusted` are the hashes of `trust.trusted_keys`. Raises BrowserMissing when there is no browser."""
         self._settings = settings
+        self._own = headers or OwnHeaders()
         self._controls = itertools.cycle(controls)
         hosts = [control.address.rpartition(":")[0] for control in controls]
         sandbox = _may_sandbox(settings)
         executable = find_chromium(settings.browsers.executable)
-        command = launch_flags(spki_hash(authority_pem), hosts, settings.browsers.lang, sandbox=sandbox)
+        command = launch_flags(trusted, hosts, settings.browsers.lang, sandbox=sandbox)
         self._browsers = _Browsers(
             lambda: Browser.start(executable, command, settings.browsers, sandbox=sandbox),
             settings.browsers.contexts_per_browser,
@@ -55,74 +61,81 @@ class ChromiumVisitor:
         self._loop = _LoopThread("ghosts")
 
     def open(self) -> None:
-        """Starts the first browser ahead of the first visit. Raises BrowserMissing when it does not start."""
+        """Start the first browser before the first visit. Raises BrowserMissing when it does not start."""
         try:
             self._loop.run(self._browsers.begin())
         except BrowserDown as error:
             raise BrowserMissing(error.complaint) from error
 
     def visit(self, order: VisitOrder) -> Visit:
-        """See Visitor: the final document's status, with the links of the page as it stood in the end."""
+        """Return the status of the final document, with the links of the page at the end of the visit."""
         began = time.monotonic()
         page_id = str(uuid.uuid4())
         control = next(self._controls)
-        session = control.open(SessionWish.for_page(order, page_id))
+        session = control.open(SessionRequest.for_page(order, page_id, self._own.unrecorded))
         try:
-            sighting, trouble = self._loop.run(self._sight(order, session, page_id))
-            found = found_links(order.url, sighting.look, fetched_urls(order.url, sighting.asked))
-            if sighting.look.is_page and trouble is None:
-                for record in derived_records(sighting, found.links):
+            page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id))
+            found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
+            if page_visit.snapshot.is_page and trouble is None:
+                for record in derived_records(page_visit, found.links):
                     control.write(session, record.kind, record.uri, record.content_type, record.block)
         except BaseException:
             self._abandon(control, session)
             raise
-        if trouble is None and sighting.look.crashed:
-            trouble = FleetUnavailable("browser-crashed", may_be_the_page=True)
+        if trouble is None and page_visit.snapshot.crashed:
+            word = "out-of-memory" if page_visit.snapshot.out_of_memory else "browser-crashed"
+            trouble = FleetUnavailable(
+                word, may_be_the_page=True, trouble=page_outcome.troubles(page_visit.snapshot)[0]
+            )
         if trouble is not None:
-            self._abandon(control, session)  # there will be another visit: no need to wait for what this one asked for
+            self._abandon(
+                control, session
+            )  # another visit follows, so that the captures of this one need not be waited for
             raise trouble
         report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
-        return verdict.visit_of(sighting, found, report, round((time.monotonic() - began) * 1000))
+        return page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
 
     def close(self) -> None:
-        """Ends the browsers and their loop."""
+        """Close the browsers and their loop."""
         self._loop.run(self._browsers.close())
         self._loop.close()
 
     def _abandon(self, control: Control, session: ProxySession) -> None:
-        with suppress(FleetUnavailable):  # a proxy that is gone has no session left to end
+        with suppress(FleetUnavailable):  # a proxy that has ended has no sessions
             control.finish(session, wait_seconds=1)
 
-    async def _sight(
+    async def _visit_page(
         self, order: VisitOrder, session: ProxySession, page_id: str
-    ) -> tuple[Sighting, FleetUnavailable | None]:
+    ) -> tuple[PageVisit, FleetUnavailable | None]:
         settings = self._settings.browsers
         moment = now_micros()
         async with self._browsers.lend() as browser:
-            look, traffic = Look(crashed=True), None
+            snapshot, traffic = PageSnapshot(crashed=True), None
             try:
-                context = await browser.context(session.address)
+                context = await browser.context(session.address, self._own.values)
             except PlaywrightError:
                 browser.is_broken = True
             else:
                 try:
                     traffic = Traffic(context)
-                    look = await look_at(context, order.url, traffic, settings, browser.gone)
+                    snapshot = await visit_page(context, order.url, traffic, settings, browser.gone)
                 except PlaywrightError:
-                    look = Look(crashed=True)  # it fell over before there was a page
+                    snapshot = PageSnapshot(crashed=True)  # the browser failed before the page was made
+                else:
+                    snapshot.out_of_memory = snapshot.crashed and browser.ended_for_memory()
                 finally:
                     await browser.give_back(context)
             version = browser.version
         asked = dict(traffic.asked) if traffic else {}
         requests = traffic.requests if traffic else 0
-        sighting = Sighting(
-            order, page_id, moment, look, asked, requests, f"Chromium/{version}", settings.width, settings.height
+        page_visit = PageVisit(
+            order, page_id, moment, snapshot, asked, requests, f"Chromium/{version}", settings.width, settings.height
         )
-        return sighting, traffic.trouble if traffic else None
+        return page_visit, traffic.trouble if traffic else None
 
 
 class _Browsers:
-    """The browser in use, and those that are replaced already but have visits going on."""
+    """The object has the current browser, and starts another when the current one is used up."""
 
     def __init__(self, start: Callable[[], Awaitable[Browser]], contexts_per_browser: int) -> None:
         self._start = start
@@ -132,7 +145,7 @@ class _Browsers:
 
     @asynccontextmanager
     async def lend(self) -> AsyncIterator[Browser]:
-        """A browser for one visit."""
+        """Lend a browser for one visit."""
         async with self._lock:
             browser = await self._ready()
             browser.used += 1
@@ -147,12 +160,12 @@ class _Browsers:
                 await browser.stop()
 
     async def begin(self) -> None:
-        """Starts a browser, so that the first visit finds one."""
+        """Start a browser for the first visit."""
         async with self._lock:
             await self._ready()
 
     async def close(self) -> None:
-        """Stops the browser; visits still going on in it end badly."""
+        """Stop the browser. Current visits fail."""
         browser, self._current = self._current, None
         if browser is not None:
             await browser.stop()
@@ -165,7 +178,7 @@ class _Browsers:
 
 
 class _LoopThread:
-    """An event loop in a thread, which other threads hand coroutines to."""
+    """An event loop runs in a thread, and other threads give it coroutines."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -174,26 +187,26 @@ class _LoopThread:
         self._thread.start()
 
     def run[T](self, work: Coroutine[Any, Any, T]) -> T:
-        """The coroutine's result, or what it raises."""
+        """Run the coroutine and return its result, or raise its error."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def close(self) -> None:
-        """Stops the loop once what is ready has run."""
+        """Stop the loop after the ready callbacks have run."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=30)
         self._loop.close()
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What Playwright leaves behind when its driver dies: futures that nobody waits for any more."""
+    """Log errors of futures that Playwright leaves behind when its driver ends."""
     log.debug("%s: %r", context.get("message"), context.get("exception"))
 
 
 def _may_sandbox(settings: Settings) -> bool:
     if not settings.browsers.sandbox:
-        log.warning("Chromium runs without its sandbox: setting browsers.sandbox is false")
+        log.warning("Chromium runs without its sandbox, since browsers.sandbox is false")
         return False
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        log.warning("Chromium runs without its sandbox, since it has none as root: use another user")
+        log.warning("Chromium runs without its sandbox, since root can't use it; run ghostfleet as another user")
         return False
     return True

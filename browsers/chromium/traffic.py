@@ -1,4 +1,4 @@
-"""What a page asked for, as its browser saw it: counts requests in flight and remembers each answer in brief.
+"""The browser reports what a page asked for. This module counts requests in flight and remembers each answer in brief.
 
 It only listens. Interception (`route`, credentials, extra headers) would switch the browser's cache off and make
 CORS ask first; whose traffic it is, the proxy knows by the port.
@@ -15,8 +15,9 @@ from typing import Final
 from playwright.async_api import BrowserContext, Frame, Request, Response
 from playwright.async_api import Error as PlaywrightError
 
-from browsers.links import media_type
-from browsers.outcome import proxy_error
+from archive.url import MAX_LENGTH
+from browsers.links.documents import media_type
+from browsers.proxy_outcome import proxy_error
 from browsers.visit import FleetUnavailable
 
 MAX_REMEMBERED: Final = 5000
@@ -27,8 +28,8 @@ _TICK: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One URL of a page: `status` 0 when it had no answer, and then `error` says why."""
+class PageRequest:
+    """A page asked for this URL: `status` is 0 when it had no answer, and then `error` says why."""
 
     status: int
     mime: str
@@ -53,7 +54,7 @@ class Traffic:
     """Listens to one context from before its first request."""
 
     def __init__(self, context: BrowserContext) -> None:
-        self.asked: dict[str, Asked] = {}
+        self.asked: dict[str, PageRequest] = {}
         self.requests = 0
         self.main: MainAnswer | None = None
         """The newest answer to a main-frame navigation that was no redirect."""
@@ -70,11 +71,11 @@ class Traffic:
         context.on("requestfailed", self._on_failed)
 
     def watch(self, frame: Frame) -> None:
-        """The page's main frame: its navigations set `main`."""
+        """Watch the page's main frame: its navigations set `main`."""
         self._main_frame = frame
 
     async def settled(self, quiet_seconds: float, most_seconds: float, *, from_now: bool = False) -> bool:
-        """Waits until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first.
+        """Wait until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first.
 
         With `from_now`, quiet before this call does not count, since something was just set off.
         """
@@ -101,7 +102,7 @@ class Traffic:
         error = self._proxy_said(response.status, headers)
         self._remember(
             request.url,
-            Asked(response.status, media_type(headers.get("content-type", "")), request.resource_type, error),
+            PageRequest(response.status, media_type(headers.get("content-type", "")), request.resource_type, error),
         )
         is_redirect = response.status in range(300, 400) and "location" in headers
         if not is_redirect and self._is_main(request):
@@ -111,13 +112,13 @@ class Traffic:
         self._closed(request)
         asked = self.asked.get(request.url)
         if asked is not None and asked.error is None and asked.status != 206 and request.method == "GET":
-            self.asked[request.url] = Asked(asked.status, asked.mime, asked.kind, None, is_whole=True)
+            self.asked[request.url] = PageRequest(asked.status, asked.mime, asked.kind, None, is_whole=True)
 
     def _on_failed(self, request: Request) -> None:
         self._closed(request)
         asked = self.asked.get(request.url)
         status, mime = (asked.status, asked.mime) if asked else (0, "")
-        self._remember(request.url, Asked(status, mime, request.resource_type, request.failure or "failed"))
+        self._remember(request.url, PageRequest(status, mime, request.resource_type, request.failure or "failed"))
         if self.main is not None and self.main.url == request.url and self._is_main(request):
             self.main_failed.set()
 
@@ -125,8 +126,9 @@ class Traffic:
         self._open.discard(request)
         self._changed = time.monotonic()
 
-    def _remember(self, url: str, asked: Asked) -> None:
-        if url.startswith("http") and (url in self.asked or len(self.asked) < MAX_REMEMBERED):
+    def _remember(self, url: str, asked: PageRequest) -> None:
+        is_new = url not in self.asked and len(self.asked) < MAX_REMEMBERED and len(url) <= MAX_LENGTH
+        if url.startswith("http") and (is_new or url in self.asked):
             self.asked[url] = asked
 
     def _proxy_said(self, status: int, headers: Mapping[str, str]) -> str | None:
@@ -141,7 +143,7 @@ class Traffic:
         return request.is_navigation_request() and _frame_of(request) == self._main_frame
 
     def _is_of_page(self, request: Request) -> bool:
-        """Whether the page is waited for this request: not if it is a popup's, which is closed at once."""
+        """Return whether the page is waited for this request: not if it is a popup's, which is closed at once."""
         frame = _frame_of(request)
         return frame is not None and self._main_frame is not None and frame.page == self._main_frame.page
 

@@ -1,7 +1,7 @@
-"""From a body's bytes on the wire to text that links can be found in, within bounds. Pure.
+"""This module decodes a body into text that is searched for links, within bounds. Pure.
 
-A body of a few kilobytes may unpack to gigabytes. Nothing here returns more than `limit` bytes, or more than
-`MAX_RATIO` times what came in, and at most three codings are undone: the archive has the original anyway.
+A body of a few kilobytes may decode to gigabytes. At most `limit` bytes, at most `MAX_RATIO` times the input, and at
+most three codings are decoded. The archive has the original.
 """
 
 from __future__ import annotations
@@ -51,14 +51,16 @@ _LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Unpacked bytes. `problem` is one word when they are not all there was: `bomb`, `capped` or `broken`."""
+    """The object has the decoded bytes. When they are incomplete, `problem` is `bomb`, `capped` or `broken`."""
 
     data: bytes
     problem: str | None = None
 
 
 def decode(body: bytes, content_encoding: str, limit: int) -> Decoded:
-    """`body` with its content codings removed, the last applied first; one that ends short gives what there is."""
+    """Return `body` with its content codings removed, the last applied first; one that ends short gives what there
+    is.
+    """
     codings = [coding.strip().lower() for coding in content_encoding.split(",") if coding.strip()]
     codings = [coding for coding in codings if coding != "identity"]
     if len(codings) > _MAX_CODINGS:
@@ -77,13 +79,16 @@ def decode(body: bytes, content_encoding: str, limit: int) -> Decoded:
 
 
 def gunzip(body: bytes, limit: int) -> Decoded:
-    """A gzip file's content, for sitemaps that are sent as files; `body` itself when it is no gzip file."""
+    """Return the content of a gzip file; `body` itself when it is no gzip file. Sitemaps may be gzip files."""
     return decode(body, "gzip", limit) if body[:2] == b"\x1f\x8b" else Decoded(body[:limit])
 
 
 def encoding_of(body: bytes, declared: str | None, kind: str = "html") -> str:
-    """Python's name of a text's encoding: its byte order mark, else `declared` (of the header), else what the text
-    itself says within 1,024 bytes, else UTF-8 if it is that, else windows-1252 as browsers assume."""
+    """Return Python's name of the encoding of a text.
+
+    The first of these decides: the byte order mark, `declared` (of the header), a declaration in the first 1,024 bytes,
+    valid UTF-8. Else it is windows-1252, as in browsers.
+    """
     for mark, name in _BOMS:
         if body.startswith(mark):
             return name
@@ -99,7 +104,7 @@ def encoding_of(body: bytes, declared: str | None, kind: str = "html") -> str:
 
 
 def text_of(body: bytes, encoding: str) -> str:
-    """The text, unreadable bytes as U+FFFD, without byte order mark and NULs."""
+    """Return the text, unreadable bytes as U+FFFD, without byte order mark and NULs."""
     return body.decode(encoding, "replace").removeprefix("\ufeff").replace("\x00", "")
 
 

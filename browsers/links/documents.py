@@ -1,7 +1,7 @@
-"""Which URLs a document points to. Pure: bytes and headers in, links out.
+"""This module finds the URLs to which a document points. Pure.
 
-Hop letters are Heritrix's, and so is the form of contexts: `a/@href`, `img/@srcset`, `style/text()`, `header:link`.
-A document never yields more than `found.MAX_LINKS`; what was left out is counted in an annotation.
+Hop letters and contexts are those of Heritrix: `a/@href`, `img/@srcset`, `style/text()`, `header:link`. A document has
+at most `collector.MAX_LINKS` links; an annotation counts the others.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from browsers import css, decoding, headers, html, sitemaps
-from browsers.found import Found
+from browsers.links import css, decoding, headers, html, sitemaps
+from browsers.links.collector import LinkCollector
 from browsers.visit import FoundLink
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """A document's links, and notes for crawl.log."""
+    """A document has links, and annotations for crawl.log."""
 
     links: tuple[FoundLink, ...] = ()
     annotations: tuple[str, ...] = ()
 
 
 def media_type(content_type: str) -> str:
-    """The type without parameters, in lower case: `Text/HTML; charset=x` is `text/html`."""
+    """Return the type without parameters, in lower case: `Text/HTML; charset=x` is `text/html`."""
     return content_type.partition(";")[0].strip().lower()
 
 
 def may_have_links(url: str, response: Mapping[str, str]) -> bool:
-    """Whether the body of such a response is worth keeping for a search; `response` is looked up in lower case."""
+    """Return whether the body of this response may have links. `response` has lower-case names."""
     kind = media_type(response.get("content-type", ""))
     return kind in html.TYPES | sitemaps.TYPES | {"", "text/css", "text/plain"} or sitemaps.has_sitemap_name(url)
 
@@ -36,12 +36,12 @@ def may_have_links(url: str, response: Mapping[str, str]) -> bool:
 def links_of(
     url: str, status: int, response: Mapping[str, str], body: bytes, *, forms: bool = False, limit: int = 1 << 24
 ) -> Links:
-    """Links of one response: of its headers, and of its body if that is HTML, CSS, XML, robots.txt or a sitemap.
+    """Return the links of a response: of its headers, and of a body that is HTML, CSS, XML, robots.txt or a sitemap.
 
-    `response` has lower-case header names. `body` is as on the wire, transfer coding removed, content coding kept;
-    no more than `limit` bytes of its unpacked form are searched. `forms` also follows forms that GET.
+    `response` has lower-case header names. `body` has its content coding and no transfer coding. At most `limit` bytes
+    of the decoded body are searched. With `forms`, the links of GET forms are added.
     """
-    found = Found(url)
+    found = LinkCollector(url)
     headers.collect(found, status, response)
     if not body:
         return Links(found.links, found.annotations)
@@ -51,8 +51,10 @@ def links_of(
     return Links(found.links, (*found.annotations, *(f"body-{note}" for note in notes if note)))
 
 
-def _search(found: Found, url: str, content_type: str, data: bytes, *, forms: bool, limit: int) -> tuple[str, ...]:
-    """Searches by what the body is, which its type, its URL and its first bytes tell together."""
+def _search(
+    found: LinkCollector, url: str, content_type: str, data: bytes, *, forms: bool, limit: int
+) -> tuple[str, ...]:
+    """Search the body by its kind, which follows from its media type, its URL and its first bytes."""
     kind = media_type(content_type)
     if sitemaps.is_robots(url):
         sitemaps.collect_robots(found, decoding.text_of(data, "utf-8"))

@@ -1,4 +1,4 @@
-"""Links in response headers: Location, Refresh, Link, Content-Location is none. Pure."""
+"""This module finds links in response headers: Location, Refresh and Link, but not Content-Location. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from browsers.found import Found
+from browsers.links.collector import LinkCollector
 
 REDIRECTS: Final = frozenset((300, 301, 302, 303, 305, 307, 308))
 EMBEDDED_RELATIONS: Final = frozenset(
@@ -25,9 +25,9 @@ EMBEDDED_RELATIONS: Final = frozenset(
         "manifest",
     )
 )
-"""`rel` values whose target belongs to the page; any other is a page to go to."""
+"""`rel` values of parts of the page. The target of any other value is a page."""
 IGNORED_RELATIONS: Final = frozenset(("dns-prefetch", "preconnect", "profile", "pingback"))
-"""`rel` values that name a host, a vocabulary or an interface, and no document."""
+"""`rel` values of a host, a vocabulary or an interface, and not of a document."""
 
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?\s*([^\s\"';,]{1,40})", re.I)
 _REFRESH: Final = re.compile(r"^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?(.*)$", re.I | re.S)
@@ -35,8 +35,8 @@ _LINK: Final = re.compile(r"<([^<>]*)>((?:[^,\"<]|\"[^\"]*\")*)")
 _REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.I)
 
 
-def collect(found: Found, status: int, response: Mapping[str, str]) -> None:
-    """Adds the links of a response's headers; `response` has lower-case names."""
+def collect(found: LinkCollector, status: int, response: Mapping[str, str]) -> None:
+    """Add the links of a response's headers; `response` has lower-case names."""
     if status in REDIRECTS:
         found.add(_as_utf8(response.get("location")), "R", "header:location")
     if refresh := response.get("refresh"):
@@ -46,8 +46,8 @@ def collect(found: Found, status: int, response: Mapping[str, str]) -> None:
         collect_relation(found, target, (match[1] or match[2]) if match else "", "header:link")
 
 
-def collect_relation(found: Found, target: str | None, relations: str, context: str) -> None:
-    """Adds a typed link (RFC 8288): part of the page, a page of its own, or nothing to fetch."""
+def collect_relation(found: LinkCollector, target: str | None, relations: str, context: str) -> None:
+    """Add a typed link (RFC 8288): part of the page, a page of its own, or nothing to fetch."""
     names = frozenset(relations.lower().split())
     if names & EMBEDDED_RELATIONS:
         found.add(target, "E", context)
@@ -56,7 +56,7 @@ def collect_relation(found: Found, target: str | None, relations: str, context: 
 
 
 def refresh_target(value: str) -> str | None:
-    """The URL in a Refresh header or meta element, such as `5; url='/next'`; None when it only reloads."""
+    """Return the URL in a Refresh header or meta element, such as `5; url='/next'`; None when it only reloads."""
     match = _REFRESH.match(value)
     text = match[1].strip() if match else ""
     if text[:1] in ("'", '"'):
@@ -65,13 +65,13 @@ def refresh_target(value: str) -> str | None:
 
 
 def charset(content_type: str) -> str | None:
-    """The charset parameter of a Content-Type, None without one."""
+    """Return the charset parameter of a Content-Type, None without one."""
     match = _CHARSET.search(content_type)
     return match[1] if match else None
 
 
 def _as_utf8(location: str | None) -> str | None:
-    """HTTP libraries read header bytes as Latin-1; browsers read a Location as UTF-8."""
+    """Return a Location as UTF-8, as browsers read it. HTTP libraries read header bytes as Latin-1."""
     if location is None or location.isascii():
         return location
     try:

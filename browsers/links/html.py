@@ -1,15 +1,15 @@
-"""Links in HTML and SVG. Pure, and forgiving: the parser is the one of browsers (lexbor through selectolax)."""
+"""This module finds links in HTML and SVG. Tags are found as browsers find them (`browsers.links.tags`). Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
-from selectolax.lexbor import LexborHTMLParser, LexborNode
-
-from browsers import css
-from browsers.found import Found
-from browsers.headers import collect_relation, refresh_target
+from browsers.links import css
+from browsers.links.collector import LinkCollector
+from browsers.links.headers import collect_relation, refresh_target
+from browsers.links.tags import Tag, start_tags
 from browsers.visit import Hop
 
 TYPES: Final = frozenset(("text/html", "application/xhtml+xml", "application/vnd.wap.xhtml+xml", "image/svg+xml"))
@@ -27,7 +27,7 @@ ATTRIBUTES: Final[Mapping[str, tuple[tuple[str, Hop], ...]]] = {
     "feimage": (("href", "E"), ("xlink:href", "E")),
     "frame": (("src", "E"), ("longdesc", "L")),
     "iframe": (("src", "E"), ("longdesc", "L")),
-    "image": (("href", "E"), ("xlink:href", "E")),
+    "image": (("href", "E"), ("xlink:href", "E"), ("src", "E")),
     "img": (("src", "E"), ("lowsrc", "E"), ("dynsrc", "E"), ("longdesc", "L")),
     "input": (("src", "E"),),
     "ins": (("cite", "L"),),
@@ -58,40 +58,27 @@ ANYWHERE: Final[Mapping[str, Hop]] = {
 }
 """Attributes by which lazy-loading scripts keep an image's address, on any element."""
 
-_DEEPEST_TEMPLATE: Final = 5
 _SETS: Final = ("srcset", "data-srcset", "data-lazy-srcset", "imagesrcset")
 _PICTURES_IN_META: Final = ("og:image", "og:video", "og:audio", "twitter:image", "twitter:player:stream")
 _META_NAMES: Final = frozenset(("msapplication-tileimage", "thumbnail", "image", "contenturl", "thumbnailurl"))
 
 
-def collect(found: Found, text: str, *, forms: bool = False) -> None:
-    """Adds every link of a document; `forms` also those of forms that GET."""
-    tree = LexborHTMLParser(text)
-    base = tree.css_first("base[href]")
-    if base is not None:
-        found.rebase(base.attributes.get("href"))
-    _collect_tree(found, tree, forms=forms, depth=0)
+def collect(found: LinkCollector, text: str, *, forms: bool = False) -> None:
+    """Add every link of a document; `forms` also those of forms that GET."""
+    if _BASE.search(text):
+        found.rebase(next((tag.attributes()["href"] for tag in start_tags(text) if _is_base(tag)), None))
+    for tag in start_tags(text):
+        if tag.name == "style":
+            css.collect(found, tag.text, "style/text()")
+        elif tag.name in _NAMES or _SHARED.search(tag.written):
+            _collect_tag(found, tag.name, tag.attributes(), forms=forms)
 
 
-def _collect_tree(found: Found, tree: LexborHTMLParser, *, forms: bool, depth: int) -> None:
-    root = tree.root
-    for node in root.traverse() if root is not None else ():
-        if node.tag == "template" and depth < _DEEPEST_TEMPLATE:
-            # Its content is a document apart, which traversal leaves out; shadow roots are written this way too.
-            _collect_tree(
-                found, LexborHTMLParser((node.html or "").removeprefix("<template")), forms=forms, depth=depth + 1
-            )
-        _collect_node(found, node, forms=forms)
+def _is_base(tag: Tag) -> bool:
+    return tag.name == "base" and "href" in tag.attributes()
 
 
-def _collect_node(found: Found, node: LexborNode, *, forms: bool) -> None:
-    tag = (node.tag or "").lower()
-    if tag == "style":
-        css.collect(found, node.text() or "", "style/text()")
-        return
-    attributes = node.attributes
-    if not attributes:
-        return
+def _collect_tag(found: LinkCollector, tag: str, attributes: Mapping[str, str], *, forms: bool) -> None:
     for name, hop in ATTRIBUTES.get(tag, ()):
         found.add(attributes.get(name), hop, f"{tag}/@{name}")
     special = _SPECIAL.get(tag)
@@ -102,8 +89,8 @@ def _collect_node(found: Found, node: LexborNode, *, forms: bool) -> None:
         found.add(attributes.get("action"), "L", "form/@action")
 
 
-def _collect_shared(found: Found, tag: str, attributes: Mapping[str, str | None]) -> None:
-    """What any element may carry: lazy addresses, sets of sources, a style."""
+def _collect_shared(found: LinkCollector, tag: str, attributes: Mapping[str, str]) -> None:
+    """Collect what any element may carry: lazy addresses, sets of sources, a style."""
     for name, value in attributes.items():
         if not value:
             continue
@@ -116,11 +103,11 @@ def _collect_shared(found: Found, tag: str, attributes: Mapping[str, str | None]
             css.collect(found, value, f"{tag}/@style")
 
 
-def _link(found: Found, attributes: Mapping[str, str | None]) -> None:
+def _link(found: LinkCollector, attributes: Mapping[str, str]) -> None:
     collect_relation(found, attributes.get("href"), attributes.get("rel") or "", "link/@href")
 
 
-def _meta(found: Found, attributes: Mapping[str, str | None]) -> None:
+def _meta(found: LinkCollector, attributes: Mapping[str, str]) -> None:
     content = attributes.get("content") or ""
     if (attributes.get("http-equiv") or "").lower() == "refresh":
         found.add(refresh_target(content), "R", "meta/@content")
@@ -130,9 +117,13 @@ def _meta(found: Found, attributes: Mapping[str, str | None]) -> None:
         found.add(content if "/" in content else None, "E", "meta/@content")
 
 
-def _param(found: Found, attributes: Mapping[str, str | None]) -> None:
+def _param(found: LinkCollector, attributes: Mapping[str, str]) -> None:
     if (attributes.get("name") or "").lower() in ("movie", "src", "filename", "url"):
         found.add(attributes.get("value"), "E", "param/@value")
 
 
 _SPECIAL: Final = {"link": _link, "meta": _meta, "param": _param}
+_NAMES: Final = frozenset(("form", *ATTRIBUTES, *_SPECIAL))
+_BASE: Final = re.compile(r"<base[\s/]", re.IGNORECASE)
+_SHARED: Final = re.compile(r"style|srcset|data-", re.IGNORECASE)
+"""A hint that a tag may carry an attribute that any element may."""

@@ -1,4 +1,5 @@
-"""Where is each capture? The durable index, in SQLite or PostgreSQL: history that outlives every crawl.
+"""The capture index says where each capture is. It is durable, in SQLite or PostgreSQL, and outlives every crawl. The
+durable index, in SQLite or PostgreSQL: history that outlives every crawl.
 
 Its rows come from the indexer and from nowhere else, and can all be had again from the disk. A query is read in
 pages, so that neither a long answer nor a slow reader holds memory, a transaction or a connection.
@@ -18,11 +19,12 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, fun
 from archive import url as urls
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros
-from dedupdb.query import KeyRange, Query
-from dedupdb.schema import (
+from dedupdb.captures.page_numbers import Pages
+from dedupdb.captures.paging import IndexScan, closest_first, paged
+from dedupdb.captures.query import KeyRange, Query
+from dedupdb.captures.schema import (
     CAPTURES,
     POSITIONS,
-    CapturesError,
     insert_for,
     insert_new,
     open_engine,
@@ -31,9 +33,6 @@ from dedupdb.schema import (
     to_row,
     writing,
 )
-from dedupdb.walk import Walk, closest_first, paged
-
-__all__ = ["Captures", "CapturesError", "Position", "SearchTimeout"]
 
 SEARCH_SECONDS: Final = 30.0
 _BATCH: Final = 1000
@@ -49,22 +48,23 @@ class SearchTimeout(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
-    """How far a source was read. What `mark` means is the reader's business."""
+class SourcePosition:
+    """A source was read up to this position. What `mark` means is the reader's business."""
 
     source: str
     mark: str
 
 
 class Captures:
-    """The index of all collections. Safe to share between threads, and between processes by URL."""
+    """The object is the index of all collections. Safe to share between threads, and between processes by URL."""
 
     def __init__(self, database_url: str) -> None:
-        """Opens the database, making the tables where there are none. Raises CapturesError."""
+        """Open the database, and make the tables where there are none. Raises CapturesError."""
         self._engine = open_engine(database_url)
+        self._pages = Pages(self._engine)
         self._insert = insert_for(self._engine)
 
-    def add(self, captures: Iterable[Capture], *, position: Position | None = None) -> int:
+    def add(self, captures: Iterable[Capture], *, position: SourcePosition | None = None) -> int:
         """Take captures in, and note how far their source was read; all of it or nothing. How many were new.
 
         A capture whose (collection, filename, offset) is known is left as it is. Raises ValueError for one whose
@@ -79,13 +79,13 @@ class Captures:
         return added
 
     def positions(self, prefix: str) -> dict[str, str]:
-        """Marks of the sources whose name starts so."""
+        """Return marks of the sources whose name starts so."""
         query = select(POSITIONS).where(*_begins(prefix))
         with reading(self._engine) as connection:
             return {row.source: row.mark for row in connection.execute(query)}
 
     def offsets(self, collection: str, filename: str, among: Collection[int]) -> set[int]:
-        """At which of those offsets of a file the index has a capture."""
+        """Return at which of those offsets of a file the index has a capture."""
         mine = and_(_C.collection == collection, _C.filename == filename)
         with reading(self._engine) as connection:
             found = (select(_C.offset).where(mine, _C.offset.in_(batch)) for batch in batched(among, _BATCH))
@@ -100,6 +100,21 @@ class Captures:
             for batch in batched(strays, _BATCH):
                 connection.execute(delete(CAPTURES).where(mine, _C.offset.in_(batch)))
         return len(strays)
+
+    def filenames(self, collection: str) -> list[str]:
+        """Return names of the files in which the collection has captures, sorted; one step along the index for each."""
+        mine = _C.collection == collection
+        names = select(func.min(_C.filename).label("filename")).where(mine).cte("names", recursive=True)
+        later = select(func.min(_C.filename)).where(mine, _C.filename > names.c.filename).scalar_subquery()
+        names = names.union_all(select(later).where(names.c.filename.is_not(None)))
+        with reading(self._engine) as connection:
+            return [name for name in connection.scalars(select(names.c.filename)) if name is not None]
+
+    def drop_file(self, collection: str, filename: str, position: str) -> int:
+        """Drop the captures of one file, and the position of the source named so. How many captures."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(POSITIONS).where(POSITIONS.c.source == position))
+        return self.prune(collection, filename, ())
 
     def drop(self, collection: str, sources: str) -> int:
         """Drop a collection's captures, and the positions of the sources whose name starts so. How many captures.
@@ -118,16 +133,34 @@ class Captures:
                 return dropped
 
     def search(self, query: Query, *, seconds: float = SEARCH_SECONDS) -> Iterator[Capture]:
-        """The captures that the query asks for, in its order, read as they are taken.
+        """Return the captures that the query asks for, in its order, read as they are taken.
 
         Raises SearchTimeout when looking for them, the caller's own time not counted, took longer than `seconds`.
         """
-        found = self._accepted(query, seconds)
-        if query.limit is None:
-            return found
-        if query.limit >= 0:
-            return islice(found, query.limit)
-        return reversed(list(islice(found, -query.limit)))
+        return limited((capture for capture, is_wanted in self.looked_at(query, seconds=seconds) if is_wanted), query)
+
+    def looked_at(self, query: Query, *, seconds: float = SEARCH_SECONDS) -> Iterator[tuple[Capture, bool]]:
+        """Yield every capture that is looked at for a query, without its limit, and whether it passes; see `search`."""
+        spent, since = 0.0, time.monotonic()
+        for row in self._rows(query):
+            capture = to_capture(row)
+            spent, since = spent + time.monotonic() - since, time.monotonic()
+            if spent > seconds:
+                raise SearchTimeout(f"looked for {seconds:.0f} s; ask for fewer URLs or a shorter time, or filter less")
+            is_wanted = query.accepts(capture)
+            if is_wanted or query.counts_skips:
+                yield capture, is_wanted
+                since = time.monotonic()
+
+    def size(self, query: Query) -> int:
+        """Return how many rows the index has for the query, before dates of many URLs and filters are looked at."""
+        return self._pages.count(self._walks(query))
+
+    def by_records(self, collection: str, record_ids: Iterable[str]) -> dict[str, Capture]:
+        """Return the captures kept in some records, by record id."""
+        query = select(CAPTURES).where(_C.collection == collection, _C.record_id.in_(list(record_ids)))
+        with reading(self._engine) as connection:
+            return {row.record_id: to_capture(row) for row in connection.execute(query)}
 
     def nearest(
         self,
@@ -139,32 +172,32 @@ class Captures:
         methods: Sequence[str] = ("GET",),
         limit: int = 20,
     ) -> list[Capture]:
-        """Captures with the URL's key, best first: those of exactly this URL, then the others, each by distance.
+        """Capture with the URL's key, best first: those of exactly this URL, then the others, each by distance.
 
         Without a date, the newest is nearest. No methods means any method.
         """
         wanted = (_C.kind.in_(kinds), *([_C.method.in_(methods)] if methods else []))
-        walk = Walk(collection, KeyRange(urls.key(url)), conditions=wanted)
+        scan = IndexScan(collection, KeyRange(urls.key(url)), conditions=wanted)
         with reading(self._engine) as connection:
-            rows = connection.execute(replace(walk, backward=True).page(None, _FEW)).all()
+            rows = connection.execute(replace(scan, backward=True).page(None, _FEW)).all()
         if len(rows) < _FEW:
             # Nearly always: then sorting them here takes one query instead of four.
             return [to_capture(row) for row in _by_nearness(rows, url, date)[:limit]]
         found: list[Row[Any]] = []
         for same_url in (_C.url == url, _C.url != url):
-            nearest = closest_first(self._engine, replace(walk, conditions=(*wanted, same_url)), date)
+            nearest = closest_first(self._engine, replace(scan, conditions=(*wanted, same_url)), date)
             found += islice(nearest, limit - len(found))
         return [to_capture(row) for row in found]
 
     def by_record(self, collection: str, record_id: str) -> Capture | None:
-        """The capture kept in the record, None when the index has none."""
+        """Return the capture kept in the record, None when the index has none."""
         query = select(CAPTURES).where(_C.collection == collection, _C.record_id == record_id).limit(1)
         with reading(self._engine) as connection:
             row = connection.execute(query).first()
         return to_capture(row) if row else None
 
     def complete(self, collection: str) -> Iterator[Capture]:
-        """All complete responses whose payload is known, ordered by SHA-256, length and date."""
+        """Return all complete responses whose payload is known, ordered by SHA-256, length and date."""
         order = (_C.sha256, _C.payload_length, _C.date, _C.id)
 
         def page(after: Row[Any] | None, size: int) -> Select[Any]:
@@ -177,7 +210,7 @@ class Captures:
         return map(to_capture, paged(self._engine, page))
 
     def with_payloads(self, collection: str, payloads: Iterable[bytes]) -> Iterator[Capture]:
-        """The complete responses with any of those payloads, named by raw SHA-256, earliest first."""
+        """Yield the complete responses with any of those payloads, named by raw SHA-256, earliest first."""
         for batch in batched(payloads, _FEW):
             query = select(CAPTURES).where(_C.collection == collection, _C.sha256.in_(batch), *_COMPLETE)
             with reading(self._engine) as connection:
@@ -185,7 +218,7 @@ class Captures:
             yield from map(to_capture, rows)
 
     def collections(self) -> list[str]:
-        """Names of the collections that have captures, sorted."""
+        """Return names of the collections that have captures, sorted."""
         names: list[str] = []
         with reading(self._engine) as connection:
             # One step along the index per name; DISTINCT would read all of it.
@@ -196,12 +229,12 @@ class Captures:
         return names
 
     def has(self, collection: str) -> bool:
-        """Whether the collection has captures."""
+        """Return whether the collection has captures."""
         with reading(self._engine) as connection:
             return connection.scalar(select(_C.id).where(_C.collection == collection).limit(1)) is not None
 
     def count(self, collection: str) -> int:
-        """How many captures the collection has; reads them all."""
+        """Return how many captures the collection has; reads them all."""
         with reading(self._engine) as connection:
             return connection.scalar(select(func.count()).where(_C.collection == collection)) or 0
 
@@ -217,33 +250,38 @@ class Captures:
     ) -> None:
         self.close()
 
-    def _note(self, connection: Connection, position: Position) -> None:
+    def _note(self, connection: Connection, position: SourcePosition) -> None:
         fresh = self._insert(POSITIONS).values(source=position.source, mark=position.mark)
         connection.execute(fresh.on_conflict_do_update(index_elements=["source"], set_={"mark": position.mark}))
 
-    def _accepted(self, query: Query, seconds: float) -> Iterator[Capture]:
-        spent, since = 0.0, time.monotonic()
-        for row in self._rows(query):
-            capture = to_capture(row)
-            spent, since = spent + time.monotonic() - since, time.monotonic()
-            if spent > seconds:
-                raise SearchTimeout(f"looked for {seconds:.0f} s; ask for fewer URLs or a shorter time, or filter less")
-            if query.accepts(capture):
-                yield capture
-                since = time.monotonic()
-
     def _rows(self, query: Query) -> Iterator[Row[Any]]:
-        walks = [Walk(query.collection, keys, query.since, query.until) for keys in query.ranges]
+        scans = self._walks(query)
         if query.sort == "closest":
-            return closest_first(self._engine, walks[0], query.closest)
-        # The last ones are the first ones of the reverse order; `search` turns them round again.
-        if (query.sort == "reverse") is not (query.limit is not None and query.limit < 0):
-            walks = [replace(walk, backward=True) for walk in reversed(walks)]
-        return chain.from_iterable(walk.rows(self._engine) for walk in walks)
+            return closest_first(self._engine, scans[0], query.closest)
+        if query.page is not None:
+            return self._pages.rows(scans, query.page)
+        return chain.from_iterable(scan.rows(self._engine) for scan in scans)
+
+    def _walks(self, query: Query) -> tuple[IndexScan, ...]:
+        scans = tuple(IndexScan(query.collection, keys, query.since, query.until) for keys in query.ranges)
+        if query.goes_backward:
+            return tuple(replace(scan, backward=True) for scan in reversed(scans))
+        return scans
+
+
+def limited[T](found: Iterator[T], query: Query) -> Iterator[T]:
+    """Yield as many as the query asks for. The last ones come as the first ones of the walk, and are turned round
+    again.
+    """
+    if query.limit is None:
+        return found
+    if query.limit >= 0:
+        return islice(found, query.limit)
+    return reversed(list(islice(found, -query.limit)))
 
 
 def _begins(prefix: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Not LIKE, to which in SQLite an upper-case letter is the same as its lower-case one."""
+    """Return the condition that a text begins with `prefix`. LIKE can't say so: in SQLite it ignores case."""
     return POSITIONS.c.source >= prefix, POSITIONS.c.source < prefix + chr(0x10FFFF)
 
 

@@ -60,24 +60,24 @@ _AMBIGUOUS: Final = re.compile(r"\[\^?\[|--|&&|~~|\|\|")
 
 
 class FilterError(ValueError):
-    """A filter that can't be used; the message says why."""
+    """A filter can't be used; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """One condition on a capture."""
+    """A filter is one condition on a capture."""
 
     value_of: Callable[[Capture], str]
     holds: Callable[[str], bool]
     negated: bool
 
     def accepts(self, capture: Capture) -> bool:
-        """Whether the capture fulfils the condition."""
+        """Return whether the capture fulfils the condition."""
         return self.holds(self.value_of(capture)) is not self.negated
 
 
 def parse(text: str) -> Filter:
-    """The filter that a query's text describes. Raises FilterError."""
+    """Return the filter that a query's text describes. Raises FilterError."""
     rest = text.removeprefix("!")
     sign = rest[:1] if rest[:1] in ("=", "~") else ""
     name, colon, expression = rest[len(sign) :].partition(":")
@@ -87,7 +87,7 @@ def parse(text: str) -> Filter:
 
 
 def field_name(name: str) -> str:
-    """Our name of a field. Raises FilterError for an unknown one."""
+    """Return our name of a field. Raises FilterError for an unknown one."""
     known = ALIASES.get(name.lower(), name.lower())
     if known not in FIELDS:
         raise FilterError(f"there is no field {name[:40]!r}; there are {', '.join(FIELDS)}")
@@ -95,7 +95,7 @@ def field_name(name: str) -> str:
 
 
 def worst_steps(pattern: str) -> int:
-    """About how many steps the regular expression may need on one field, found without running it.
+    """Return about how many steps the regular expression may need on one field, found without running it.
 
     Each repetition without a fixed count may try every length of the text; each `?` and each alternative doubles
     or multiplies the ways. Repetitions of groups that themselves hold a repetition or an alternative grow faster
@@ -119,7 +119,7 @@ def worst_steps(pattern: str) -> int:
             level.alternatives += 1
         elif ways := _ways(token):
             if closed is not None and closed.branches:
-                raise FilterError("a repeated group may not hold a repetition or an alternative itself")
+                raise FilterError("a repeated group may not contain a repetition or an alternative")
             level.steps *= ways
             level.repeats = True
         closed = None
@@ -136,7 +136,7 @@ class _Level:
 
     @property
     def branches(self) -> bool:
-        """Whether its content can match in more ways than one, or more often than once."""
+        """Return whether its content can match in more ways than one, or more often than once."""
         return self.repeats or self.alternatives > 1
 
     def take(self, inner: _Level) -> None:
@@ -146,7 +146,7 @@ class _Level:
 
 
 def _ways(token: str) -> int:
-    """In how many ways a quantifier may match; 0 for what is no quantifier."""
+    """Return in how many ways a quantifier may match; 0 for a text that is no quantifier."""
     if token in ("*", "+"):
         return MATCHED_LENGTH
     if token == "?":
@@ -176,7 +176,7 @@ def _regular_expression(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise FilterError(f"{pattern!r} is no regular expression: {error}") from error
+        raise FilterError(f"{pattern!r} is not a regular expression: {error}") from error
 
 
 def _text(value: object) -> str:

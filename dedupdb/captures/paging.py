@@ -9,24 +9,33 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Engine, Row, Select, select, tuple_
+from sqlalchemy import ColumnElement, Engine, Row, Select, func, select, tuple_
 
 from archive.dates import Micros
-from dedupdb.query import KeyRange
-from dedupdb.schema import CAPTURES, reading
+from dedupdb.captures.query import KeyRange
+from dedupdb.captures.schema import CAPTURES, reading
 
 _FIRST_PAGE: Final = 50
 _LAST_PAGE: Final = 1000
 _C: Final = CAPTURES.c
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """Which rows, and in which direction. `since` and `until` are included, and count for a single key only:
+class PageMark(NamedTuple):
+    """The mark is a place in a walk: behind the row with this key, date and id."""
 
-    over many keys the database would have to look at all of them to find one in time, without ever coming back.
+    key: str
+    date: Micros
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexScan:
+    """A walk says which rows are read, and in which direction. `since` and `until` are included, and count for a single
+    key only.
+
+    Over many keys the database would have to look at all of them to find one in time, without ever coming back.
     """
 
     collection: str
@@ -36,8 +45,8 @@ class Walk:
     conditions: tuple[ColumnElement[bool], ...] = ()
     backward: bool = False
 
-    def page(self, after: Row[Any] | None, size: int) -> Select[Any]:
-        """The next rows after `after`, the first ones for None."""
+    def page(self, after: PageMark | Row[Any] | None, size: int) -> Select[Any]:
+        """Return the next rows after `after`, the first ones for None."""
         columns = (_C.date, _C.id) if self.keys.high is None else (_C.key, _C.date, _C.id)
         order = [column.desc() for column in columns] if self.backward else list(columns)
         query = select(CAPTURES).where(_C.collection == self.collection, *self.conditions)
@@ -52,21 +61,37 @@ class Walk:
         return query.order_by(*order).limit(size)
 
     def _first(self, *, backward: bool) -> list[ColumnElement[bool]]:
-        """The bound at one end, in the columns that the walk is ordered by."""
+        """Return the bound at one end, in the columns that the walk is ordered by."""
         if self.keys.high is not None:
             return [_C.key < self.keys.high] if backward else [_C.key >= self.keys.low]
         if backward:
             return [] if self.until is None else [_C.date <= self.until]
         return [] if self.since is None else [_C.date >= self.since]
 
-    def rows(self, engine: Engine) -> Iterator[Row[Any]]:
-        """All rows of the walk in its order."""
-        return paged(engine, self.page)
+    def rows(self, engine: Engine, after: PageMark | None = None) -> Iterator[Row[Any]]:
+        """Return all rows of the walk in its order, or those after a mark."""
+        return paged(engine, self.page, after)
+
+    def mark(self, engine: Engine, after: PageMark | None, number: int) -> PageMark | None:
+        """Return the row so many rows after `after`, from 1 on; None when there are fewer. Reads nothing but the
+        index.
+        """
+        query = self.page(after, 1).with_only_columns(_C.key, _C.date, _C.id).offset(number - 1)
+        with reading(engine) as connection:
+            row = connection.execute(query).first()
+        return PageMark(*row) if row else None
+
+    def count(self, engine: Engine, after: PageMark | None = None) -> int:
+        """Return how many rows there are after `after`. Reads nothing but the index."""
+        rows = self.page(after, 1).with_only_columns(_C.id).order_by(None).limit(None)
+        with reading(engine) as connection:
+            return connection.scalar(select(func.count()).select_from(rows.subquery())) or 0
 
 
-def paged(engine: Engine, page: Callable[[Row[Any] | None, int], Select[Any]]) -> Iterator[Row[Any]]:
-    """The rows of page after page, each asked for with the row before it and its size, until one is not full."""
-    last, size = None, _FIRST_PAGE
+def paged(engine: Engine, page: Callable[[Any, int], Select[Any]], after: PageMark | None = None) -> Iterator[Row[Any]]:
+    """Yield the rows of page after page, each asked for with the row before it and its size, until one is not full."""
+    last: PageMark | Row[Any] | None = after
+    size = _FIRST_PAGE
     while True:
         with reading(engine) as connection:
             rows = connection.execute(page(last, size)).all()
@@ -76,15 +101,15 @@ def paged(engine: Engine, page: Callable[[Row[Any] | None, int], Select[Any]]) -
         last, size = rows[-1], min(size * 4, _LAST_PAGE)
 
 
-def closest_first(engine: Engine, walk: Walk, date: Micros | None) -> Iterator[Row[Any]]:
-    """The rows of one key by their distance from the date, the earlier of two equally near first.
+def closest_first(engine: Engine, scan: IndexScan, date: Micros | None) -> Iterator[Row[Any]]:
+    """Return the rows of one key by their distance from the date, the earlier of two equally near first.
 
     Without a date, newest first.
     """
     if date is None:
-        return replace(walk, backward=True).rows(engine)
-    before = replace(walk, until=_least(walk.until, date), backward=True)
-    after = replace(walk, since=max(walk.since or 0, date + 1))
+        return replace(scan, backward=True).rows(engine)
+    before = replace(scan, until=_least(scan.until, date), backward=True)
+    after = replace(scan, since=max(scan.since or 0, date + 1))
     return heapq.merge(before.rows(engine), after.rows(engine), key=lambda row: abs(row.date - date))
 
 

@@ -1,4 +1,4 @@
-"""A question to the capture index: which URLs, when, in which order, how many. Pure: asks nothing.
+"""A query asks the capture index which URLs, when, in which order, and how many. Pure. Pure: asks nothing.
 
 The words are those of pywb's CDX server; `parse` reads them from a query string.
 """
@@ -14,24 +14,30 @@ from typing import Final, Literal, cast, get_args
 from archive import url as urls
 from archive.capture import Capture
 from archive.dates import Micros, parse_date
-from dedupdb import filters
-from dedupdb.filters import Filter, FilterError
+from dedupdb.captures import filters
+from dedupdb.captures.filters import Filter, FilterError
 
-type Match = Literal["exact", "prefix", "host", "domain"]
+type UrlMatch = Literal["exact", "prefix", "host", "domain"]
 type Sort = Literal["default", "reverse", "closest"]
 
-MATCHES: Final[tuple[str, ...]] = get_args(Match.__value__)
+MATCHES: Final[tuple[str, ...]] = get_args(UrlMatch.__value__)
 SORTS: Final[tuple[str, ...]] = get_args(Sort.__value__)
 MAX_LAST: Final = 10_000
 """Most captures that a negative limit may ask for: they are held in memory, to be turned round."""
 MAX_FILTERS: Final = 20
+BLOCK: Final = 3_000
+"""Rows in a block, as in pywb's compressed indexes; the size of a page is told in blocks."""
+MAX_BLOCKS: Final = 100
+"""Most blocks of a page."""
+_TRUE: Final = ("true", "1", "yes", "on")
+_FALSE: Final = ("false", "0", "no", "off")
 _SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _NO_HOST: Final = ("urn:", "dns:", "whois:", "metadata:", "filedesc:")
 """How the URLs of records begin that were never fetched from a web server."""
 
 
 class QueryError(ValueError):
-    """A parameter that can't be used. `parameter` names it; the message is one line."""
+    """A parameter can't be used. `parameter` names it; the message is one line."""
 
     def __init__(self, parameter: str, reason: str) -> None:
         super().__init__(f"parameter {parameter}: {reason}")
@@ -40,10 +46,18 @@ class QueryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """Keys from `low` on and below `high`; with `high` None just the key `low`."""
+    """The range has the keys from `low` on and below `high`; with `high` None just the key `low`."""
 
     low: str
     high: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The query asks for page `number`, from 0 on, of so many index rows each."""
+
+    number: int
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +76,21 @@ class Query:
     sort: Sort = "default"
     closest: Micros | None = None
     filters: tuple[Filter, ...] = ()
+    page: Page | None = None
+    counts_skips: bool = False
+    """Whether what the filters leave out is to be counted."""
+
+    @property
+    def goes_backward(self) -> bool:
+        """Return whether the index is walked from its end: the last captures are the first ones of the reverse
+        order.
+        """
+        if self.sort == "closest":
+            return False
+        return (self.sort == "reverse") is not (self.limit is not None and self.limit < 0)
 
     def accepts(self, capture: Capture) -> bool:
-        """Whether a capture with a fitting key has a fitting date and passes all filters."""
+        """Return whether a capture with a fitting key has a fitting date and passes all filters."""
         if self.since is not None and capture.date < self.since:
             return False
         if self.until is not None and capture.date > self.until:
@@ -73,13 +99,17 @@ class Query:
 
 
 def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str] = ()) -> Query:
-    """The query that `url`, `matchType`, `from`, `to`, `limit`, `sort`, `closest` and the filters describe.
+    """Return the query that `url`, `matchType`, `from`, `to`, `limit`, `sort`, `closest` and the filters describe.
 
     A parameter that is empty counts as not given. Raises QueryError.
     """
     given = {name: value for name, value in single.items() if value}
+    if flag(given, "reverse"):
+        given["sort"] = given.get("sort", "reverse")
     match, ranges = _what(given.get("url", ""), given.get("matchType"))
     sort = _one_of("sort", given.get("sort", "default"), SORTS)
+    if sort == "closest" and match != "exact" and single.get("closest") == "":
+        sort = "default"  # as pywb asks a remote index that it wants all of
     if sort == "closest" and match != "exact":
         raise QueryError("sort", f"closest needs matchType=exact, not {match}")
     query = Query(
@@ -91,14 +121,47 @@ def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str
         sort=cast(Sort, sort),
         closest=_moment("closest", given["closest"]) if given.get("closest", "now") != "now" else None,
         filters=_filters(filter_texts),
+        page=_page(given, sort),
+        counts_skips=flag(given, "showSkipCount") or flag(given, "lastSkipTimestamp"),
     )
     if query.since is not None and query.until is not None and query.since > query.until:
         raise QueryError("from", f"{given['from']!r} is later than to={given['to']!r}")
     return query
 
 
-def key_ranges(url: str, match: Match) -> tuple[KeyRange, ...]:
-    """Where the keys of those URLs lie, in order. Raises UrlError when `url` is none.
+def flag(given: Mapping[str, str], parameter: str) -> bool:
+    """Return whether a parameter that is true or false is true; one that is not given is false. Raises QueryError."""
+    value = given.get(parameter, "").lower()
+    if value not in ("", *_TRUE, *_FALSE):
+        raise QueryError(parameter, f"{value[:40]!r} is neither true nor false")
+    return value in _TRUE
+
+
+def page_size(given: Mapping[str, str]) -> int:
+    """Return how many blocks a page has. Raises QueryError."""
+    return _whole("pageSize", given.get("pageSize") or "1", least=1, most=MAX_BLOCKS)
+
+
+def _page(given: Mapping[str, str], sort: str) -> Page | None:
+    blocks = page_size(given)
+    if "page" not in given:
+        return None
+    number = _whole("page", given["page"], least=0, most=10**9)
+    if sort != "default":
+        raise QueryError("page", f"can't be used with sort={sort}")
+    if given.get("limit", "").startswith("-"):
+        raise QueryError("page", "can't be used with a negative limit")
+    return Page(number, blocks * BLOCK)
+
+
+def _whole(parameter: str, text: str, *, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
+        raise QueryError(parameter, f"{text[:40]!r} is not a whole number from {least} to {most}")
+    return int(text)
+
+
+def key_ranges(url: str, match: UrlMatch) -> tuple[KeyRange, ...]:
+    """Return where the keys of those URLs lie, in order. Raises UrlError when `url` is none.
 
     exact: this key. prefix: keys that begin with it. host: this host, on any port unless the URL names one.
     domain: the host and every name below it.
@@ -119,7 +182,7 @@ def key_ranges(url: str, match: Match) -> tuple[KeyRange, ...]:
 
 
 def end_of(digits: str) -> Micros:
-    """The last microsecond of a moment given in 4 to 14 digits: `to=2025` includes New Year's Eve."""
+    """Return the last microsecond of a moment given in 4 to 14 digits: `to=2025` includes New Year's Eve."""
     start = datetime.fromtimestamp(parse_date(digits) // 1_000_000, UTC)
     if len(digits) == 4:
         after = start.replace(year=start.year + 1)
@@ -132,7 +195,7 @@ def end_of(digits: str) -> Micros:
     return int(after.timestamp()) * 1_000_000 - 1
 
 
-def _what(url: str, match_type: str | None) -> tuple[Match, tuple[KeyRange, ...]]:
+def _what(url: str, match_type: str | None) -> tuple[UrlMatch, tuple[KeyRange, ...]]:
     if not url:
         raise QueryError("url", "is missing; give a URL, *.host or url/*")
     if "\0" in url:
@@ -140,13 +203,13 @@ def _what(url: str, match_type: str | None) -> tuple[Match, tuple[KeyRange, ...]
     bare, meant = _wildcard(url) if match_type != "exact" else (url, "exact")
     match = _one_of("matchType", match_type or meant, MATCHES)
     try:
-        return cast(Match, match), key_ranges(_absolute(bare), cast(Match, match))
+        return cast(UrlMatch, match), key_ranges(_absolute(bare), cast(UrlMatch, match))
     except urls.UrlError as error:
         raise QueryError("url", str(error)) from error
 
 
-def _wildcard(url: str) -> tuple[str, Match]:
-    """`*.host` asks for a domain and `url*` for a prefix; `*` anywhere else is part of the URL.
+def _wildcard(url: str) -> tuple[str, UrlMatch]:
+    """Return `*.host` asks for a domain and `url*` for a prefix; `*` anywhere else is part of the URL.
 
     So it is at its ends, too, where matchType=exact says so.
     """
@@ -158,7 +221,9 @@ def _wildcard(url: str) -> tuple[str, Match]:
 
 
 def _absolute(url: str) -> str:
-    """As the index knows it. Without a scheme http is meant; `urn:…` and the like have no canonical form."""
+    """Return the URL as the index knows it. Without a scheme http is meant; `urn:…` and the like have no canonical
+    form.
+    """
     if url.startswith(_NO_HOST) and len(url) <= urls.MAX_LENGTH:
         return url
     return urls.canonical(url if _SCHEME.match(url) else f"http://{url}")
@@ -170,7 +235,7 @@ def _starting(prefix: str) -> KeyRange:
 
 def _one_of(parameter: str, value: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
-        raise QueryError(parameter, f"{value[:40]!r} is none of {', '.join(allowed)}")
+        raise QueryError(parameter, f"{value[:40]!r} is unknown; use one of {', '.join(allowed)}")
     return value
 
 
@@ -188,7 +253,7 @@ def _limit(text: str | None, sort: str) -> int | None:
     if text is None:
         return None
     if not text.removeprefix("-").isdecimal() or not text.isascii() or len(text) > 19:
-        raise QueryError("limit", f"{text[:40]!r} is no whole number")
+        raise QueryError("limit", f"{text[:40]!r} is not a whole number")
     limit = int(text)
     if limit < -MAX_LAST:
         raise QueryError("limit", f"{limit} asks for more than the last {MAX_LAST}; use sort=reverse and stop reading")

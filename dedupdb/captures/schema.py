@@ -1,4 +1,4 @@
-"""The tables of the capture index, how a Capture lies in them, and how their database is opened.
+"""This module has the tables of the capture index, maps a Capture to a row, and opens the database.
 
 `captures` has a row for every indexed record; which record that is, (collection, filename, offset) says. `positions`
 says how far each source was read, and is written in the same transaction as the rows that were read from it.
@@ -36,7 +36,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from archive.capture import OWN_BUCKET, Capture, Original
-from archive.jsontext import compact_json
+from archive.json_text import compact_json
+from archive.settings.redacted import without_secrets
 
 METADATA: Final = MetaData()
 # Keys sort by bytes, as CDX files do; that is SQLite's own order, and PostgreSQL's only in the "C" collation.
@@ -105,14 +106,14 @@ class CapturesError(Exception):
 
 
 def open_engine(url: str) -> Engine:
-    """An engine for the database with our tables in it. Safe when several processes do it at once.
+    """Return an engine for the database with our tables in it. Safe when several processes do it at once.
 
     Raises CapturesError.
     """
     try:
         engine = _engine(url)
     except (SQLAlchemyError, ImportError) as error:
-        address = url.rpartition("@")[2].partition("?")[0]
+        address = without_secrets(url).rpartition("://")[2]
         remedy = f"; {_REMEDY}" if isinstance(error, ImportError) and url.startswith("postgresql") else ""
         raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}{remedy}") from error
     try:
@@ -126,14 +127,14 @@ def open_engine(url: str) -> Engine:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection to look things up with. Raises CapturesError for what the database reports."""
+    """Return a connection to look things up with. Raises CapturesError for what the database reports."""
     with _translated(engine), engine.connect() as connection:
         yield connection
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A transaction, all of it or nothing. Raises CapturesError for what the database reports."""
+    """Return a transaction, all of it or nothing. Raises CapturesError for what the database reports."""
     with _translated(engine), engine.begin() as connection:
         yield connection
 
@@ -144,7 +145,7 @@ def _translated(engine: Engine) -> Iterator[None]:
         yield
     except SQLAlchemyError as error:
         raise CapturesError(
-            f"the capture index at {engine.url.set(query={}).render_as_string()}: {_first_line(error)}"
+            f"the capture index at {without_secrets(engine.url.render_as_string())}: {_first_line(error)}"
         ) from error
 
 
@@ -165,12 +166,12 @@ def _engine(url: str) -> Engine:
 
 
 def insert_for(engine: Engine) -> Callable[[Table], Any]:
-    """The INSERT of the engine's dialect, which knows ON CONFLICT."""
+    """Return the INSERT of the engine's dialect, which knows ON CONFLICT."""
     return postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], unique: Sequence[str]) -> int:
-    """Insert the rows whose `unique` columns are new; how many that were."""
+    """Return insert the rows whose `unique` columns are new; how many that were."""
     statement = insert_for(connection.engine)(table).on_conflict_do_nothing(index_elements=unique)
     if connection.dialect.name == "sqlite":
         # Thousands a minute: the rows go to the driver as they are, past the toolkit's work on each of them.
@@ -182,7 +183,7 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
 
 
 def to_row(capture: Capture) -> dict[str, Any]:
-    """The row of a capture. Raises ValueError when its SHA-256 is not hexadecimal."""
+    """Return the row of a capture. Raises ValueError when its SHA-256 is not hexadecimal."""
     row = {name: getattr(capture, name) for name in _SAME_NAMES}
     original = capture.refers_to
     row["refers_to_id"] = original.record_id if original else None
@@ -194,7 +195,7 @@ def to_row(capture: Capture) -> dict[str, Any]:
 
 
 def to_capture(row: Row[Any]) -> Capture:
-    """The capture of a row."""
+    """Return the capture of a row."""
     facts = {name: getattr(row, name) for name in _SAME_NAMES}
     if row.refers_to_url is not None:
         facts["refers_to"] = Original(row.refers_to_id, row.refers_to_url, row.refers_to_date)
@@ -213,7 +214,7 @@ def _create_tables(connection: Connection) -> None:
 
 
 def _add_new_columns(connection: Connection, table: Table) -> None:
-    """A table made by an older release gets the columns that came since; all of them may be null."""
+    """Add to a table of an older release the columns that came since; all of them may be null."""
     known = {column["name"] for column in inspect(connection).get_columns(table.name)}
     for column in table.columns:
         if column.name not in known:
@@ -222,13 +223,16 @@ def _add_new_columns(connection: Connection, table: Table) -> None:
 
 
 def _one_at_a_time(connection: Connection) -> None:
-    """IF NOT EXISTS alone fails in PostgreSQL when two do it at once; SQLite lets one write at a time anyway."""
+    """Let one process at a time create tables. IF NOT EXISTS alone fails in PostgreSQL when two do it at once; SQLite
+    lets one write at a time anyway.
+    """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _SCHEMA_LOCK})
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Write-ahead log: readers never wait. The last commits may go with the power; their sidecars bring them back.
+    """Set the write-ahead log, with which readers never wait. A power cut may undo the last commits; their sidecars
+    bring them back.
 
     Digests and record ids land anywhere in their indexes: a row touches five pages of 4 KiB, and those it shares with
     others are written once if they stay in memory, and in the log, for a while. That is a third of a row's CPU.
@@ -240,7 +244,8 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _switch_to_write_ahead(connection: sqlite3.Connection, deadline: float) -> None:
-    """Two that switch one new file at once would wait for each other, so SQLite refuses one of them at once.
+    """Switch the file to write-ahead logging. SQLite refuses one of two processes that switch a new file at once, since
+    they would wait for each other.
 
     Its own timeout is not asked for that (sqlite.org/c3ref/busy_handler.html), so the refused one comes again.
     """

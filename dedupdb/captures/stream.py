@@ -1,4 +1,4 @@
-"""The stream on which writers announce captures, and what one entry of it looks like.
+"""Writers announce captures on a stream in Redis. This module writes and reads its entries.
 
 `gf:captures` is one Redis stream for the whole fleet. An entry has one field, `c`: a JSON array of the captures of one
 batch, each an array of what `archive.capture.Capture` holds, in the order of its fields; `refers_to` is the array
@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from archive.capture import Capture, Original
-from archive.jsontext import compact_json
+from archive.json_text import compact_json
 
 STREAM: Final = "gf:captures"
 FIELD: Final = b"c"
@@ -31,7 +31,7 @@ _BUCKETS: Final = _NAMES.index("buckets")
 
 
 def to_entries(captures: Sequence[Capture]) -> list[bytes]:
-    """The values of the one field of as many entries as it takes to announce them.
+    """Return the values of the one field of as many entries as it takes to announce them.
 
     Not by `itertools.batched`: it cuts a tuple of 64 down to the few there are, and Python keeps thousands of such
     tuples for later use, each a small piece of C's heap where a large one was. That was two megabytes in ten minutes.
@@ -41,14 +41,14 @@ def to_entries(captures: Sequence[Capture]) -> list[bytes]:
 
 
 def from_entry(entry: Mapping[bytes, bytes]) -> list[Capture]:
-    """The captures that an entry announces. Raises ValueError for what announces none."""
+    """Return the captures that an entry announces. Raises ValueError for what announces none."""
     try:
         said = json.loads(entry[FIELD])
         if not said:
-            raise ValueError("nothing is announced")
+            raise ValueError("it announces no capture")
         return [_capture(facts) for facts in said]
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"stream {STREAM}: {str(entry)[:200]} is no capture: {error}") from error
+        raise ValueError(f"stream {STREAM}: {str(entry)[:200]} is not a capture: {error}") from error
 
 
 def _facts(capture: Capture) -> Sequence[Any]:
@@ -60,7 +60,7 @@ def _facts(capture: Capture) -> Sequence[Any]:
 
 def _capture(facts: Any) -> Capture:
     if not isinstance(facts, list):
-        raise ValueError("it is no array of facts")
+        raise ValueError("it is not an array")
     if len(facts) > _REFERS_TO and facts[_REFERS_TO] is not None:
         facts[_REFERS_TO] = Original(*facts[_REFERS_TO])
     if len(facts) > _BUCKETS:

@@ -1,4 +1,4 @@
-"""What an index line may say before it comes into the index.
+"""An index line must pass these checks before it comes into the index.
 
 Lines may come from anybody's archive, and whoever finds a capture opens the file it names; so a line that names a
 file elsewhere is no capture, nor is one whose facts no database could hold.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from archive.capture import Capture
-from archive.sections import NAME_PATTERN
+from archive.name_rules import NAME_PATTERN, NAME_RULE
 
 _SAFE_NAME: Final = re.compile(r"(?!\.)[^/\\\0:]+(/(?!\.)[^/\\\0:]+){0,8}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -21,11 +21,11 @@ _NUMBERS: Final = ("date", "offset", "length", "payload_length")
 
 
 def acceptable(capture: Capture) -> Capture:
-    """The capture itself. Raises ValueError, naming the field, when it can't be trusted."""
+    """Return the capture itself. Raises ValueError, naming the field, when it can't be trusted."""
     _check_texts(capture)
     _check_numbers(capture)
     if not re.fullmatch(NAME_PATTERN, capture.collection):
-        raise ValueError(f"collection {capture.collection[:80]!r} is no name; allowed is {NAME_PATTERN}")
+        raise ValueError(f"collection {capture.collection[:80]!r} can't be used; {NAME_RULE}")
     if not _SAFE_NAME.fullmatch(capture.filename):
         raise ValueError(f"filename {capture.filename[:200]!r} is not the name of a file in the collection")
     if capture.sha256 is not None and not _SHA256.fullmatch(capture.sha256):
@@ -43,11 +43,11 @@ def _check_texts(capture: Capture) -> None:
         return
     for name, value in said.items():
         if not isinstance(value, str) or "\0" in value or not _is_unicode(value):
-            raise ValueError(f"{name} {str(value)[:80]!r} is no text")
+            raise ValueError(f"{name} {str(value)[:80]!r} is not a text")
 
 
 def _are_texts(values: Iterable[object]) -> bool:
-    """All of them looked at together, which is quicker."""
+    """Return all of them looked at together, which is quicker."""
     try:
         joined = "".join(values)  # type: ignore[arg-type]
     except TypeError:
@@ -61,11 +61,11 @@ def _check_numbers(capture: Capture) -> None:
     for name, value in said.items():
         most = 2**31 if name == "status" else 2**63
         if not isinstance(value, int) or not 0 <= value < most:
-            raise ValueError(f"{name} {str(value)[:80]!r} is no number from 0 on, or too large a one")
+            raise ValueError(f"{name} {str(value)[:80]!r} is not a number from 0 to {most - 1}")
 
 
 def _is_unicode(text: str) -> bool:
-    """False for the half characters that JSON can write as `\\ud800`."""
+    """Return False for the half characters that JSON can write as `\ud800`."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The CDX server: the capture index over HTTP, in the words of pywb.
+"""The CDX server answers queries on the capture index over HTTP, with the parameters of pywb.
 
 | request | answer |
 |---|---|
@@ -8,7 +8,11 @@
 
 Parameters of the last: `url` (also `*.host` and `url*`), `matchType` exact, prefix, host, domain; `from`, `to`, 4 to
 14 digits; `limit`, negative for the last ones; `sort` default, reverse, closest, with `closest`; `filter`, repeatable;
-`fl` or `fields`; `output` cdxj, json, text, cdx. What it can't use is refused with 400 and one line that names it.
+`fl` or `fields`; `output` cdxj, json, text, cdx; `page`, `pageSize` in blocks of 3,000 index rows, `showNumPages`;
+`collapse=FIELD` or `FIELD:N`, repeatable, and pywb's `collapseTime=N`; `resolveRevisits`; `reverse`; `showDupeCount`,
+`showSkipCount`, `lastSkipTimestamp`; `fastLatest`, which changes nothing, since a negative limit is always quick.
+A page has the rows that pass the filters among so many rows of the index, so it may be empty; a page behind the last is
+refused. What the server can't use is refused with 400 and one line that names it.
 """
 
 from __future__ import annotations
@@ -17,37 +21,48 @@ import difflib
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import batched, chain, islice
 from typing import Any, Final
 
 from flask import Blueprint, Flask, Response, jsonify, request
 from werkzeug.datastructures import MultiDict
 
-from archive.sections import NAME_PATTERN
-from dedupdb import query as queries
-from dedupdb.captures import Captures, CapturesError, SearchTimeout
-from dedupdb.cdx_formats import Form, form
-from dedupdb.query import QueryError
+from archive.listener_access import HostNames
+from archive.name_rules import NAME_PATTERN
+from dedupdb.captures import query as queries
+from dedupdb.captures.capture_index import Captures, SearchTimeout
+from dedupdb.captures.query import QueryError
+from dedupdb.captures.schema import CapturesError
+from dedupdb.cdx import results as results
+from dedupdb.cdx.formats import Form, form
 
 logger = logging.getLogger(__name__)
 
 PARAMETERS: Final = (
     *("url", "matchType", "from", "to", "limit", "sort", "closest", "filter", "fl", "fields", "output"),
+    *("page", "pageSize", "showNumPages", "collapse", "collapseTime", "resolveRevisits", "reverse"),
+    *("showDupeCount", "showSkipCount", "lastSkipTimestamp", "fastLatest"),
 )
 IGNORED: Final = frozenset({"allowFuzzy", "gzip"})
 """Parameters of pywb and of Wayback whose absence changes no answer here."""
+_REPEATABLE: Final = frozenset({"filter", "collapse"})
 _LINES_AT_ONCE: Final = 100
 
 
-def create_app(captures: Captures) -> Flask:
-    """A WSGI application that answers from the index."""
+_LOOPBACK_ONLY: Final = HostNames("127.0.0.1", (), "admin.host_names")
+
+
+def create_app(captures: Captures, names: HostNames = _LOOPBACK_ONLY) -> Flask:
+    """Return a WSGI application that answers from the index, to requests that are sent to one of these names."""
     app = Flask("ghostfleet-cdx", static_folder=None)
     app.register_blueprint(blueprint(captures))
+    app.before_request(partial(_misdirected, names))
     return app
 
 
 def blueprint(captures: Captures) -> Blueprint:
-    """The same, to be hung into a larger application."""
+    """Return the same, to be hung into a larger application."""
     doors = Blueprint("cdx", __name__)
 
     @doors.get("/")
@@ -81,14 +96,45 @@ def blueprint(captures: Captures) -> Blueprint:
     return doors
 
 
+def _misdirected(names: HostNames) -> Response | None:
+    """Return the refusal of a request whose Host header has no name of this server: DNS rebinding looks like that."""
+    refusal = names.refusal(request.headers.getlist("Host"))
+    return _line(refusal, 421) if refusal else None
+
+
 def _found(captures: Captures, collection: str, given: MultiDict[str, str]) -> Response:
     _refuse_unknown(given)
-    query = queries.parse(collection, _single(given), given.getlist("filter"))
-    wanted = form(given.get("output") or "cdxj", given.get("fl") or given.get("fields") or "")
-    found = captures.search(query)
+    single, collapses = _single(given), given.getlist("collapse")
+    query = queries.parse(collection, single, given.getlist("filter"))
+    work = results.parse(single, collapses, query)
+    output = given.get("output") or "cdxj"
+    wanted = form(output, given.get("fl") or given.get("fields") or "", work.extra)
+    queries.flag(single, "fastLatest")  # a negative limit reads the latest captures alone in any case
+    if queries.flag(single, "showNumPages"):
+        return _pages(captures, query, queries.page_size(single))
+    found = results.find(captures, query, work)
     # The first capture is looked for before the answer begins, while an error can still be said with a status.
     first = list(islice(found, 1))
+    page = query.page
+    if not first and page and page.number and captures.size(query) <= page.number * page.size:
+        raise QueryError("page", f"{page.number} is behind the last page")
+    if not first and output == "json" and wanted.media_type != "application/json":
+        return _nothing(single["url"])
     return Response(_pieces(wanted, chain(first, found)), mimetype=wanted.media_type)
+
+
+def _pages(captures: Captures, query: queries.Query, blocks: int) -> Response:
+    """Return how many pages there are, as pywb says it."""
+    rows = captures.size(query)
+    count = -(-rows // queries.BLOCK)
+    return jsonify({"pages": -(-count // blocks), "pageSize": blocks, "blocks": count})
+
+
+def _nothing(url: str) -> Response:
+    """Return the response for no capture, as pywb says it to clients that read JSON: an empty text is none."""
+    answer = jsonify({"message": f"No Captures found for: {url[:2000]}"})
+    answer.status_code = 404
+    return answer
 
 
 def _pieces(wanted: Form, captures: Iterable[Any]) -> Iterator[str]:
@@ -106,7 +152,7 @@ def _refuse_unknown(given: MultiDict[str, str]) -> None:
 
 def _single(given: MultiDict[str, str]) -> dict[str, str]:
     for name in given:
-        if name != "filter" and len(set(given.getlist(name))) > 1:
+        if name not in _REPEATABLE and len(set(given.getlist(name))) > 1:
             raise QueryError(name, "is given more than once")
     return given.to_dict()
 

@@ -1,7 +1,7 @@
-"""Asks a CDX server elsewhere whether it has a payload: plain HTTP/1.1 over connections that stay open.
+"""Asks the CDX server of another archive whether it has a payload, over HTTP/1.1 connections that stay open.
 
-Never by way of a proxy, and wherever the server is: it is the operator's choice, so the rules for origins' addresses
-don't hold for it. Errors name the server without user, password and parameters.
+The server is asked directly, never through a proxy. The rules for addresses of origins do not apply, because the
+operator has chosen the server. Errors name the server without user, password and parameters.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from contextlib import contextmanager, suppress
 from typing import Final
 
 from archive.capture import Original
-from archive.cdx_address import CdxAddress
 from archive.dates import now_micros
-from dedupdb import cdx_lines
-from dedupdb.claims import Want
+from archive.settings.cdx_address import CdxAddress
+from dedupdb.claims import cdx_lines
+from dedupdb.claims.claims import PayloadKey
 
 _MOST_BYTES: Final = 65_536
-"""Read of one answer, which has a line or a few: more is no answer to our question."""
+"""Most bytes that are read of one answer, which should have a few lines."""
 _ABOUT_US: Final = frozenset((401, 403, 407, 429))
-"""Statuses below 500 that other questions would get too."""
+"""Statuses below 500 that every other request would get too."""
 
 
 class CdxUnavailable(Exception):
-    """The server can't be reached, did not answer in time or failed; the message says which, in one line."""
+    """The server can't be reached, did not answer in time or failed. The message gives the reason in one line."""
 
 
 class CdxRefused(CdxUnavailable):
-    """It does not answer this question, and may answer others."""
+    """The server refused this request, and may answer others."""
 
 
 class CdxClient:
-    """One CDX server. Safe to share between threads; each call uses a connection of its own."""
+    """The client asks one CDX server. It is safe to share between threads; each call uses a connection of its own."""
 
     def __init__(self, address: CdxAddress) -> None:
         self.name = address.name
-        """Its URL without secrets."""
+        """URL of the server without secrets."""
         self._address = address
         self._headers = {"Accept": "text/plain", "Accept-Encoding": "identity", "User-Agent": "ghostfleet"}
         if address.authorization:
@@ -51,30 +51,30 @@ class CdxClient:
         self._busy: set[socket.socket] = set()
         self._lock = threading.Lock()
 
-    def find(self, want: Want, deadline: float) -> Original | None:
-        """A capture of the want's URL with its digest, None when the server has none.
+    def find(self, payload: PayloadKey, deadline: float) -> Original | None:
+        """Return a capture with the payload's URL and digest; None when the server has none.
 
-        `deadline` is of `time.monotonic`. Raises CdxUnavailable.
+        `deadline` is a time of `time.monotonic`. Raises CdxUnavailable.
         """
-        target = cdx_lines.target(self._address, want, now_micros())
+        target = cdx_lines.target(self._address, payload, now_micros())
         while True:
             connection = self._connection()
             is_used = connection.sock is not None
             try:
                 answer = self._ask(connection, target, deadline)
             except TimeoutError as error:
-                raise CdxUnavailable("it did not answer in time") from error
+                raise CdxUnavailable("no answer in time") from error
             except (OSError, http.client.HTTPException, UnicodeError) as error:
                 if is_used:
-                    continue  # the server had closed it, as servers do with idle ones
+                    continue  # the server had closed the idle connection
                 raise CdxUnavailable(f"{type(error).__name__}: {' '.join(str(error).split())[:200]}") from error
-            return cdx_lines.original_in(answer, want, self.name, now_micros())
+            return cdx_lines.original_in(answer, payload, self.name, now_micros())
 
-    def break_off(self) -> None:
-        """End the questions that are under way: they raise CdxUnavailable in their threads."""
+    def abort(self) -> None:
+        """Abort the requests in progress: they raise CdxUnavailable in their threads."""
         with self._lock:
             for busy in self._busy:
-                with suppress(OSError):  # it has ended by itself
+                with suppress(OSError):  # the request has just ended
                     busy.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
@@ -92,7 +92,10 @@ class CdxClient:
             return http.client.HTTPConnection(host, port)
 
     def _ask(self, connection: http.client.HTTPConnection, target: str, deadline: float) -> bytes:
-        """The lines that are whole. Raises CdxUnavailable, OSError or HTTPException, and the connection is closed."""
+        """Return the complete lines of the answer.
+
+        Raises CdxUnavailable, OSError or HTTPException, and then the connection is closed.
+        """
         may_stay = False
         try:
             connection.timeout = _left(deadline)
@@ -116,7 +119,7 @@ class CdxClient:
 
     @contextmanager
     def _in_use(self, stream: socket.socket) -> Iterator[None]:
-        """Within, it can be broken off."""
+        """Allow `abort` to end the request in this block."""
         with self._lock:
             self._busy.add(stream)
         try:
@@ -127,12 +130,13 @@ class CdxClient:
 
 
 def _read(response: http.client.HTTPResponse, stream: socket.socket, deadline: float) -> bytes:
-    """Of an answer that is too long, or whose length was not told, the last line may not be whole: it is left out.
+    """Return the answer.
 
-    A URL that is cut off would be another URL.
+    When the answer is too long or its length is unknown, its last line is left out: the line may be incomplete, and a
+    URL that is cut off would be another URL.
     """
     if (coding := response.getheader("Content-Encoding", "identity")) != "identity":
-        raise CdxUnavailable(f"it answers in {coding[:40]!r}, which was not asked for")
+        raise CdxUnavailable(f"the answer has Content-Encoding {coding[:40]!r}, which was not asked for")
     is_told = response.chunked or response.length is not None
     answer = bytearray()
     while len(answer) < _MOST_BYTES:
@@ -150,8 +154,8 @@ def _read(response: http.client.HTTPResponse, stream: socket.socket, deadline: f
 
 def _refusal(status: int) -> CdxUnavailable:
     if status in _ABOUT_US or not 400 <= status < 500:
-        return CdxUnavailable(f"it answered with status {status}")
-    return CdxRefused(f"it answered with status {status}")
+        return CdxUnavailable(f"the answer has status {status}")
+    return CdxRefused(f"the answer has status {status}")
 
 
 def _left(deadline: float) -> float:

@@ -1,7 +1,7 @@
-"""Which payloads are deduplicated, and within which borders: the settings of `[dedup]` as one decision. Pure.
+"""The settings of `[dedup]` decide which payloads are deduplicated, and with which others they are compared. No I/O.
 
-The proxy asks of every response, and whoever rebuilds the dedup store asks the same of every row of the index, so
-that both have the same originals.
+The proxy applies the rules to every response. A rebuild of the dedup store applies them to every row of the index. So
+both have the same originals.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import Final
 from archive import url as urls
 from archive.capture import OWN_BUCKET, Capture, Original
 from archive.dates import Micros
-from archive.dedup_section import DedupSettings, read_statuses
 from archive.digest import DEFAULT_ALGORITHM, algorithm_of
-from archive.record import UNKNOWN_MIME
-from dedupdb.claims import Want
+from archive.settings import DedupSettings
+from archive.settings.dedup import read_statuses
+from archive.warc.record import UNKNOWN_MIME
+from dedupdb.claims.claims import PayloadKey
 
 _NEVER: Final = 1 << 63
 """A length that no payload has."""
@@ -33,8 +34,8 @@ _TEXTS: Final = frozenset(
 )
 
 
-class Eligible:
-    """The rules of one archive. Safe to share between threads."""
+class DedupRules:
+    """The rules decide for one archive. They are safe to share between threads."""
 
     def __init__(self, settings: DedupSettings) -> None:
         self.enabled = settings.enabled
@@ -51,11 +52,11 @@ class Eligible:
         self._own = () if settings.only_with_bucket else OWN_BUCKET
 
     def takes(self, status: int | None, mime: str | None, length: int) -> bool:
-        """Whether a complete payload of that media type (without parameters, None for none) is deduplicated."""
+        """Return whether a complete payload of that media type (without parameters, None for none) is deduplicated."""
         least = self._least if self._least is not None else self._least_of(mime or "")
         return length >= least and status in self._statuses
 
-    def want(
+    def payload_key(
         self,
         collection: str,
         url: str,
@@ -65,21 +66,21 @@ class Eligible:
         *,
         algorithm: str = DEFAULT_ALGORITHM,
         digest: bytes = b"",
-    ) -> Want | None:
-        """The want for such a payload; None when its buckets (name, and `rw` or `ro`) leave nothing to search.
+    ) -> PayloadKey | None:
+        """Return the key of such a payload; None when its buckets (name, and `rw` or `ro`) leave nothing to search.
 
-        Without buckets it is the collection's own. `digest` is raw, by `algorithm`.
+        Without buckets, the collection's own bucket counts. `digest` is raw, by `algorithm`.
         """
         border = "" if not self._by_url else urls.key(url) if self._by_key else url
         if not buckets:
             own = self._own
-            return Want(collection, sha256, length, own, (), border, algorithm, url, digest) if own else None
+            return PayloadKey(collection, sha256, length, own, (), border, algorithm, url, digest) if own else None
         filled = tuple(name for name, mode in buckets if mode == "rw")
         searched = tuple(name for name, mode in buckets if mode != "rw")
-        return Want(collection, sha256, length, filled, searched, border, algorithm, url, digest)
+        return PayloadKey(collection, sha256, length, filled, searched, border, algorithm, url, digest)
 
-    def original(self, capture: Capture) -> tuple[Want, Original] | None:
-        """What a row of the index makes known: the payload and the buckets it fills; None when nothing."""
+    def original(self, capture: Capture) -> tuple[PayloadKey, Original] | None:
+        """Return the original in a row of the index, with the key of its payload; None when the row is no original."""
         if capture.kind != "response" or capture.truncated is not None or capture.sha256 is None:
             return None
         mime = None if capture.mime == UNKNOWN_MIME else capture.mime
@@ -88,7 +89,7 @@ class Eligible:
         buckets = [(name, "rw") for name in capture.buckets if name or self._own]
         if not buckets:
             return None
-        want = self.want(
+        payload = self.payload_key(
             capture.collection,
             capture.url,
             bytes.fromhex(capture.sha256),
@@ -96,10 +97,10 @@ class Eligible:
             buckets,
             algorithm=algorithm_of(capture.digest),
         )
-        return (want, Original.of(capture)) if want else None
+        return (payload, Original.of(capture)) if payload else None
 
     def in_blackout(self, url: str, date: Micros, original: Original) -> bool:
-        """Whether this copy comes so soon after its original, of the same URL, that it is not worth a record."""
+        """Return whether this copy follows its original of the same URL too soon for a revisit record."""
         return self._blackout > 0 and url == original.url and date - original.date <= self._blackout
 
     def _least_for(self, mime: str) -> int:
@@ -110,5 +111,5 @@ class Eligible:
 
 
 def is_text(mime: str) -> bool:
-    """Whether a media type, in lower case and without parameters, is text as `dedup.min_text_bytes` has it."""
+    """Return whether `dedup.min_text_bytes` applies to a media type in lower case and without parameters."""
     return mime.startswith("text/") or mime.endswith(("+xml", "+json")) or mime in _TEXTS

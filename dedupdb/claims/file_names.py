@@ -1,7 +1,7 @@
-"""Which WARC files the originals lie in, by the short keys that stand for their names in the dedup store.
+"""The dedup store knows the WARC files of originals by short keys. This module stores and reads the names behind them.
 
-`gf:{collection}:files` is a hash of the names by their keys. A key is made from the name alone, so that nobody has to
-agree on it, and a store that has lost a name can't take it for another.
+`gf:{collection}:files` is a hash of the names by their keys. A key is computed from the name alone, so all writers use
+the same key, and a store that has lost a name can't mistake the file for another.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from archive.capture import Original
-from dedupdb.command import Command
-from dedupdb.packing import file_key, file_key_in
-from dedupdb.redis_link import DedupUnavailable, RedisLink
+from dedupdb.claims.packing import file_key, file_key_in
+from dedupdb.redis_io.command import Command
+from dedupdb.redis_io.link import DedupUnavailable, RedisLink
 
 _REMEMBERED: Final = 10_000
 
 
 class Filenames:
-    """The names as one writer knows them; what it does not know it asks Redis for, once."""
+    """The names that one writer knows. It asks Redis once for each name that it does not know."""
 
     def __init__(self, link: RedisLink) -> None:
         self._link = link
         self._known: dict[bytes, str] = {}
 
     def announce(self, originals: Iterable[tuple[str, Original]]) -> list[Command]:
-        """The commands that make the files of those originals, each with its collection, known to everybody."""
+        """Return the commands that store the file names of these originals, each with its collection."""
         names: dict[str, dict[str, None]] = {}
         for collection, original in originals:
             if original.filename:
@@ -36,7 +36,7 @@ class Filenames:
         ]
 
     def of(self, collection: str, packed: Sequence[bytes]) -> dict[bytes, str]:
-        """The names of the files that those packed originals lie in, as far as they can be had now."""
+        """Return the file names of these packed originals by their keys, as far as Redis answers."""
         keys = {key for each in packed if (key := file_key_in(each))}
         if asked := [key for key in keys if key not in self._known]:
             self._learn(collection, asked)
@@ -46,12 +46,17 @@ class Filenames:
         try:
             (names,) = self._link.run([Command("HMGET", (files_key(collection), *keys))])
         except DedupUnavailable:
-            return  # a revisit needs no file's name: it is for logs
+            return  # the name is only for logs, not for the revisit
         if len(self._known) > _REMEMBERED:
             self._known.clear()
         self._known |= {key: name.decode() for key, name in zip(keys, names, strict=True) if name}
 
 
+def forget_names(collection: str, filenames: Iterable[str]) -> Command:
+    """Return the command that forgets the names of these files, of which there must be at least one."""
+    return Command("HDEL", (files_key(collection), *map(file_key, filenames)))
+
+
 def files_key(collection: str) -> str:
-    """The key of a collection's file names."""
+    """Return the key of a collection's file names."""
     return f"gf:{{{collection}}}:files"

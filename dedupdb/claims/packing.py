@@ -1,8 +1,8 @@
-"""Originals and lengths as the few bytes that Redis keeps of each.
+"""Redis keeps originals and lengths in few bytes. This module packs and unpacks them.
 
-An original is: one byte, the length of its record id (0: the id is a UUID in its usual lower-case form, and 16 raw
-bytes follow), the id, the date as 8 bytes of big-endian microseconds, and the URL in UTF-8 to the end. When its place
-is known, a byte 255, its file's key (see `file_key`) and the offset in 6 bytes come before all that.
+A packed original has one byte with the length of its record id (0 for a UUID in lower case, of which 16 raw bytes
+follow), the id, the date as 8 bytes of big-endian microseconds, and the URL in UTF-8 to the end. When file and offset
+are known, a byte 255, the key of the file (see `file_key`) and the offset in 6 bytes come first.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _LONGEST_ID: Final = 254
 
 
 def pack_length(length: int) -> bytes:
-    """Big-endian, without leading zero bytes; 0 is empty."""
+    """Return the length in big-endian bytes without leading zeros; 0 gives no bytes."""
     return length.to_bytes((length.bit_length() + 7) // 8, "big")
 
 
 @lru_cache(maxsize=64)
 def file_key(filename: str) -> bytes:
-    """What stands for a WARC file's name, which is longer and the same for thousands: 8 bytes of its SHA-256."""
+    """Return the short key of a WARC file's name: 8 bytes of its SHA-256."""
     return hashlib.sha256(filename.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
 def pack_original(original: Original) -> bytes:
-    """The original as bytes. Raises ValueError for a record id of more than 254 bytes."""
+    """Return the original as bytes. Raises ValueError for a record id of more than 254 bytes."""
     packed = b"".join((_pack_id(original.record_id), _DATE.pack(original.date), original.url.encode()))
     if not original.filename:
         return packed
@@ -46,12 +46,12 @@ def pack_original(original: Original) -> bytes:
 
 
 def file_key_in(packed: bytes) -> bytes | None:
-    """The key of the file that a packed original lies in; None when that is not known."""
+    """Return the key of a packed original's file; None when the file is not known."""
     return packed[1 : 1 + _KEY_BYTES] if packed.startswith(_PLACED) else None
 
 
 def unpack_original(packed: bytes, names: Mapping[bytes, str]) -> Original:
-    """What `pack_original` packed; with its place when `names` has the file's name by its key."""
+    """Return the original that `pack_original` packed, with file and offset when `names` has the key of the file."""
     filename, offset = "", 0
     if key := file_key_in(packed):
         filename = names.get(key, "")

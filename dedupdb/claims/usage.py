@@ -1,4 +1,4 @@
-"""How much the dedup store knows and what it costs: originals and bytes of Redis, by collection and bucket."""
+"""This module measures the dedup store: originals and their memory in Redis, by collection and bucket."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from dataclasses import dataclass
 from typing import Final
 
 from archive.digest import DEFAULT_ALGORITHM
-from dedupdb.command import Command
-from dedupdb.redis_link import RedisLink
+from dedupdb.redis_io.command import Command
+from dedupdb.redis_io.link import RedisLink
 
 _KEY: Final = re.compile(rb"gf:\{(.*?)\}:o:(.*):..", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class BucketSize:
     """The originals of one bucket whose records name digests of one algorithm."""
 
     collection: str
     bucket: str
-    """Empty for the collection's own."""
+    """Empty for the collection's own bucket."""
     algorithm: str
     originals: int
     bytes: int
-    """Of memory in Redis, its own overhead included; without persistence and replication."""
+    """Memory in Redis with its overhead, without persistence and replication."""
 
     @property
     def bytes_each(self) -> float:
-        """Bytes for one original."""
+        """Return the mean number of bytes of one original."""
         return self.bytes / self.originals if self.originals else 0.0
 
 
-def measure(link: RedisLink, collections: tuple[str, ...]) -> list[Shelf]:
-    """Every shelf of these collections, sorted. Raises DedupUnavailable.
+def measure(link: RedisLink, collections: tuple[str, ...]) -> list[BucketSize]:
+    """Return the size of every bucket of these collections, sorted. Raises DedupUnavailable.
 
-    There are at most 65,536 hashes for each, however many originals: a second or so of Redis's time, in small pieces.
+    A bucket has at most 65,536 hashes. They cost Redis about a second, in small pieces.
     """
     found: dict[tuple[str, str, str], list[int]] = {}
     for name in collections:
@@ -48,7 +48,7 @@ def measure(link: RedisLink, collections: tuple[str, ...]) -> list[Shelf]:
                 sums = found.setdefault((name, bucket, algorithm or DEFAULT_ALGORITHM), [0, 0])
                 sums[0] += counts[0]
                 sums[1] += counts[1]
-    return [Shelf(*shelf, *sums) for shelf, sums in sorted(found.items())]
+    return [BucketSize(*bucket_key, *sums) for bucket_key, sums in sorted(found.items())]
 
 
 def _sizes(link: RedisLink, keys: list[bytes]) -> Iterator[tuple[int, int]]:
@@ -58,5 +58,5 @@ def _sizes(link: RedisLink, keys: list[bytes]) -> Iterator[tuple[int, int]]:
 
 
 def _literal(name: str) -> str:
-    """A name as a glob that fits nothing else."""
+    """Return a glob that matches this name only."""
     return re.sub(r"([\[\]*?\\^])", r"\\\1", name)

@@ -1,30 +1,29 @@
-"""Whose turn it is at a host: pauses between requests that hold across the fleet.
+"""Pauses between requests to a host are kept by the whole fleet. This module gives each request its turn.
 
-`gf:next:<host>` says when the host may be asked next, and expires then. Whoever wants to ask it takes the next place,
-and pushes the time on by the pause it wants behind itself; so requests are answered in the order in which they came,
-and a place that nobody uses after all is one pause lost.
+`gf:next:<host>` is the time of the host's next turn, and expires then. A request takes this turn and moves the time on
+by its pause. So requests are sent in the order in which they came. A turn that is not used wastes one pause.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from dedupdb.command import Script
-from dedupdb.redis_link import RedisLink
+from dedupdb.redis_io.command import RedisScript
+from dedupdb.redis_io.link import RedisLink
 
-_TURN: Final = Script.load("turn.lua")
+_TURN: Final = RedisScript.load("turn.lua")
 
 
-class Turns:
-    """The fleet's hosts. Safe to share between threads; every call is one round trip."""
+class HostTurns:
+    """Gives turns at hosts, for the whole fleet. Safe to share between threads; every call is one round trip."""
 
     def __init__(self, redis_url: str, *, longest_seconds: float, timeout_seconds: float) -> None:
-        """Nobody gets a place that is more than `longest_seconds` away."""
+        """Give no turn that is more than `longest_seconds` away."""
         self._link = RedisLink(redis_url, timeout_seconds=timeout_seconds)
         self._longest_ms = round(longest_seconds * 1000)
 
     def take(self, host: str, pause_seconds: float) -> float:
-        """Seconds until this request may be sent; more than the longest there may be when it got no place.
+        """Return the seconds until this request may be sent; more than `longest_seconds` when it got no turn.
 
         Raises DedupUnavailable.
         """
@@ -33,5 +32,5 @@ class Turns:
         return int(wait_ms) / 1000
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         self._link.close()

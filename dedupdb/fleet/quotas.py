@@ -1,11 +1,12 @@
 """Counters of named buckets, and limits on them that hold exactly across the fleet.
 
-A bucket has six counters: `total`, `new` and `revisit`, each with `/urls` and `/wire_bytes`. `Claims.settle` counts,
-in the round trip that it makes anyway, under the job name `tally_name(bucket)`; here limits are asked about, before
-an origin is. A request that may go on holds a reservation until it has been counted, so that no number of requests
-at once gets past a limit of URLs, and none is refused for the sake of one that may yet fail: that one is waited for.
-Keys: `gf:{collection}:t:bucket/<bucket>` the counters, `gf:{collection}:r:<bucket>` a sorted set of reservations by
-the time they expire.
+A bucket has six counters: `total`, `new` and `revisit`, each with `/urls` and `/wire_bytes`. `Claims.settle` counts
+under the job name `tally_name(bucket)`, in the round trip that it makes anyway. This module checks the limits before a
+request goes to its origin. An admitted request holds a reservation until it has been counted, so concurrent requests
+can't exceed a limit of URLs. A request that only reservations would refuse waits for them: those requests may fail.
+
+Keys: `gf:{collection}:t:bucket/<bucket>` has the counters. `gf:{collection}:r:<bucket>` is a sorted set of reservations
+by the time at which they expire.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dedupdb.command import Command, Script
-from dedupdb.redis_link import RedisLink
+from dedupdb.redis_io.command import Command, RedisScript
+from dedupdb.redis_io.link import RedisLink
 
-_ADMIT: Final = Script.load("admit.lua")
+_ADMIT: Final = RedisScript.load("admit.lua")
 _COUNTERS: Final = (
     "total/urls",
     "total/wire_bytes",
@@ -30,20 +31,18 @@ _COUNTERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """At most that much of a counter. `key` is the limit in its client's words."""
+    """A limit is the most that a counter may reach. `key` names it as warcprox does, with the domain as in URLs."""
 
     key: str
     bucket: str
     counter: str
     most: int
     is_soft: bool = False
-    domain: str = ""
-    """Only URLs of this domain are limited; empty for all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A limit that is reached; `is_certain` unless requests under way may still fail and leave room."""
+    """A limit is reached. `is_certain` is false when requests in progress may still fail and leave room."""
 
     limit: Limit
     stats: dict[str, Any]
@@ -52,17 +51,18 @@ class Reached:
 
 
 class Quotas:
-    """The fleet's buckets. Safe to share between threads; every call is one round trip."""
+    """The quotas count the buckets of the fleet. Safe to share between threads; every call is one round trip."""
 
     def __init__(self, redis_url: str, *, hold_seconds: float, timeout_seconds: float) -> None:
-        """A reservation whose holder died expires after `hold_seconds`."""
+        """Let the reservation of a holder that has died expire after `hold_seconds`."""
         self._link = RedisLink(redis_url, timeout_seconds=timeout_seconds)
         self._hold_ms = max(1, round(hold_seconds * 1000))
 
     def admit(self, collection: str, limits: Sequence[Limit], token: str) -> Reached | None:
-        """None when the request may go on: it holds reservations under `token`. Else the first limit in its way.
+        """Return None for an admitted request, which then holds reservations under `token`.
 
-        Asked again with the same token it is the same request. Raises DedupUnavailable.
+        Otherwise return the first limit that is reached. A second call with the same token is for the same request.
+        Raises DedupUnavailable.
         """
         keys = [key for limit in limits for key in _keys(collection, limit.bucket)]
         arguments = [
@@ -75,22 +75,25 @@ class Quotas:
         return Reached(limit, _stats(limit.bucket, reply[2:]), reply[0] == b"reached")
 
     def release(self, collection: str, limits: Sequence[Limit], token: str) -> None:
-        """The request is over and counted, or came to nothing. Raises DedupUnavailable; then they expire."""
+        """Release the reservations of a request that was counted or failed.
+
+        Raises DedupUnavailable; then the reservations expire.
+        """
         buckets = {limit.bucket for limit in limits if limit.counter.endswith("/urls")}
         self._link.run([Command("ZREM", (_keys(collection, bucket)[1], token)) for bucket in buckets])
 
     def stats(self, collection: str, bucket: str) -> dict[str, Any]:
-        """A bucket's counters, all 0 for one never counted. Raises DedupUnavailable."""
+        """Return the counters of a bucket, all 0 for an unknown bucket. Raises DedupUnavailable."""
         (reply,) = self._link.run([Command("HMGET", (_keys(collection, bucket)[0], *_COUNTERS))])
         return _stats(bucket, reply)
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         self._link.close()
 
 
 def tally_name(bucket: str) -> str:
-    """Under which job name `Claims.settle` counts for a bucket: no job can be called that."""
+    """Return the job name under which `Claims.settle` counts for a bucket. No job can have this name."""
     return f"bucket/{bucket}"
 
 

@@ -1,11 +1,11 @@
-"""Which recording processes there are: each says so in Redis every few seconds, and is forgotten when it stops to.
+"""Each recording process registers itself in Redis every few seconds. The entry expires when the process stops.
 
 Keys, in one hash slot of their own:
 
-- `gf:{proxies}` the names of all that ever registered and were not seen to be gone.
-- `gf:{proxies}:NAME` one process as JSON; expires after three heartbeats.
+- `gf:{proxies}` has the names of all processes that have registered and were not found to be gone.
+- `gf:{proxies}:NAME` is one process as JSON; it expires after three heartbeats.
 
-The registry is news, not truth: without Redis proxies go on recording, and clients that know addresses go on asking.
+Nothing depends on the registry: without Redis, proxies keep recording, and clients keep using the addresses they know.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
-from archive.jsontext import compact_json
-from dedupdb.command import Command
-from dedupdb.redis_link import DedupUnavailable, RedisLink
+from archive.json_text import compact_json
+from dedupdb.redis_io.command import Command
+from dedupdb.redis_io.link import DedupUnavailable, RedisLink
 
 log = logging.getLogger(__name__)
 
@@ -33,50 +33,58 @@ _MISSED_BEATS: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A recording process as it described itself last."""
+    """A member is a recording process as it described itself last."""
 
     address: str
-    """Main port, which the processes of one machine share; as host:port."""
+    """Main port as host:port, shared by the processes of one machine."""
     control: str
-    """Its own control port, on its machine's loopback; as host:port."""
+    """Control port as host:port, on the loopback of the machine."""
     load: float = 0.0
-    """0 idle, 1 as much as it can take."""
+    """Load from 0 (idle) to 1 (as much as the process can take)."""
     since: float = 0.0
-    """When it started, as Unix time in seconds."""
+    """Start of the process as Unix time in seconds."""
     pid: int = 0
     host: str = ""
-    """Its machine's name."""
+    """Name of the machine."""
+    listens: tuple[str, ...] = ()
+    """All listeners of the home as `address port`, so that no proxy of the fleet fetches from them."""
 
     @property
     def name(self) -> str:
-        """Its own in the whole fleet: the one that takes over its ports has another."""
+        """Return the name, which is unique in the fleet. A process that takes over the ports has another name."""
         return f"{self.host}:{self.pid}"
 
     @classmethod
     def here(cls, address: str, control: str) -> Self:
-        """This process."""
+        """Return the member for this process."""
         return cls(address, control, since=round(time.time(), 3), pid=os.getpid(), host=socket.gethostname())
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> Self:
+        """Return the member in this description; unknown keys of a newer release are ignored."""
+        known = {each.name for each in fields(cls)}
+        return cls(**{**{name: value for name, value in told.items() if name in known}, "listens": _texts(told)})
 
 
 class Registry:
-    """Reads and writes the list of members. Every call raises DedupUnavailable when Redis does."""
+    """Reads and writes the list of members. Every call raises DedupUnavailable when Redis fails."""
 
     def __init__(self, redis_url: str, *, timeout_seconds: float) -> None:
         self._link = RedisLink(redis_url, timeout_seconds=timeout_seconds)
 
     def put(self, member: Member, *, seconds: float) -> None:
-        """List the member for so long, or once more for so long. One round trip."""
+        """List the member for `seconds` from now. One round trip."""
         text, expiry = compact_json(asdict(member)), max(1, round(seconds * 1000))
         self._link.run([Command("SET", (_key(member.name), text, "PX", expiry)), Command("SADD", (NAMES, member.name))])
 
     def remove(self, member: Member) -> None:
-        """List it no more."""
+        """Remove the member from the list."""
         self._link.run([Command("DEL", (_key(member.name),)), Command("SREM", (NAMES, member.name))])
 
     def members(self) -> list[Member]:
-        """Those that were heard of lately, by machine and start. Names of those that were not are dropped.
+        """Return the members whose entries have not expired, by machine and start, and drop the names of the others.
 
-        Should one of these come back in the same moment, its next heartbeat puts the name there again.
+        When a dropped member comes back at the same moment, its next heartbeat adds its name again.
         """
         (raw,) = self._link.run([Command("SMEMBERS", (NAMES,))], patient=True)
         names = sorted(name.decode() for name in raw)
@@ -86,11 +94,11 @@ class Registry:
         found = dict(zip(names, texts, strict=True))
         if gone := [name for name, text in found.items() if text is None]:
             self._link.run([Command("SREM", (NAMES, *gone))], patient=True)
-        members = [Member(**json.loads(text)) for text in found.values() if text is not None]
+        members = [Member.from_json(json.loads(text)) for text in found.values() if text is not None]
         return sorted(members, key=lambda member: (member.host, member.since, member.pid))
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         self._link.close()
 
     def __enter__(self) -> Self:
@@ -102,31 +110,42 @@ class Registry:
         self.close()
 
 
-class Heartbeat:
-    """Keeps one member listed, from a thread of its own, until it is closed. Redis may come and go meanwhile."""
+class MemberHeartbeat:
+    """Keeps one member listed until it is closed, from a thread of its own. Redis may fail and come back meanwhile."""
 
-    def __init__(self, registry: Registry, member: Member, load: Callable[[], float], *, every_seconds: float) -> None:
-        """`load` is asked from the thread."""
+    def __init__(
+        self,
+        registry: Registry,
+        member: Member,
+        load: Callable[[], float],
+        *,
+        every_seconds: float,
+        listens: Callable[[], tuple[str, ...]] = tuple,
+        hear: Callable[[list[Member]], None] = lambda members: None,
+    ) -> None:
+        """Call `load` and `listens` at each heartbeat, in a thread, and `hear` with all members."""
         self._registry = registry
         self._member = member
         self._load = load
         self._every = every_seconds
+        self._listens = listens
+        self._hear = hear
         self._stop = threading.Event()
         self._is_heard = True
         self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
 
     def start(self) -> None:
-        """Register, and again and again."""
+        """Start the heartbeats."""
         self._thread.start()
 
     def close(self) -> None:
-        """Withdraw, and let the connections go. Blocks for as long as Redis may take for one answer."""
+        """Remove the member and close the connections. Blocks for as long as Redis may take for one answer."""
         self._stop.set()
         self._thread.join()
         try:
             self._registry.remove(self._member)
         except DedupUnavailable as error:
-            log.info("not withdrawn from the registry, which forgets us by itself: %s", error)
+            log.info("can't remove this process from the registry, where its entry expires: %s", error)
         self._registry.close()
 
     def _run(self) -> None:
@@ -136,15 +155,20 @@ class Heartbeat:
                 return
 
     def _beat(self) -> None:
-        member = replace(self._member, load=round(self._load(), 3))
+        member = replace(self._member, load=round(self._load(), 3), listens=self._listens())
         try:
             self._registry.put(member, seconds=_MISSED_BEATS * self._every)
+            self._hear(self._registry.members())
         except DedupUnavailable as error:
             if self._is_heard:
-                log.warning("not listed in the registry of proxies: %s", error)
+                log.warning("can't list this process in the registry of proxies: %s", error)
             self._is_heard = False
         else:
             self._is_heard = True
+
+
+def _texts(told: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(text for text in told.get("listens", ()) if isinstance(text, str))
 
 
 def _key(name: str) -> str:

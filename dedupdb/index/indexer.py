@@ -1,8 +1,8 @@
-"""Keeps the capture index in step with what is on disk, and rebuilds it and the dedup store from there.
+"""The indexer keeps the capture index in step with the files on disk. It also rebuilds the index and the dedup store.
 
-Captures come by two ways. Writers announce them on a stream, which is quick; and they stand in the sidecars beside
-the WARC files, which is the truth. Both are read from a position that is stored with the rows, and adding a capture
-twice adds it once, so that neither a crash nor a lost announcement loses or doubles anything.
+Captures come in two ways. Writers announce them on a stream, which is quick but may lose some. The sidecars beside the
+WARC files have them all. The positions of both are stored with the rows, and a capture that is added twice has one row.
+So neither a crash nor a lost announcement loses or doubles a capture.
 """
 
 from __future__ import annotations
@@ -10,34 +10,38 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from archive.capture import Capture
-from dedupdb.captures import Captures, CapturesError, Position
-from dedupdb.claims import Claims
-from dedupdb.command import Command
-from dedupdb.eligible import Eligible
-from dedupdb.originals import Originals
-from dedupdb.redis_link import DedupUnavailable, RedisLink
-from dedupdb.sidecars import Sidecars
-from dedupdb.stream import STREAM, from_entry
-from dedupdb.trust import acceptable
-from dedupdb.wholeness import declare_whole
+from archive.storage.presence import WarcFiles
+from dedupdb.captures.capture_index import Captures, SourcePosition
+from dedupdb.captures.schema import CapturesError
+from dedupdb.captures.stream import STREAM, from_entry
+from dedupdb.captures.validation import acceptable
+from dedupdb.claims.claims import Claims
+from dedupdb.claims.completeness import declare_whole
+from dedupdb.claims.dedup_rules import DedupRules
+from dedupdb.claims.originals import IsThere, Originals
+from dedupdb.index.removed_files import Sweeper
+from dedupdb.index.sidecar_repair import RepairedSidecar
+from dedupdb.index.sidecars import Sidecars
+from dedupdb.redis_io.command import Command
+from dedupdb.redis_io.link import DedupUnavailable, RedisLink
 
 logger = logging.getLogger(__name__)
 
 _SOURCE: Final = f"stream/{STREAM}"
 _START: Final = "0-0"
 _BATCH: Final = 50
-"""Entries read at once; each announces up to 64 captures."""
+"""Entries that are read at once; each announces up to 64 captures."""
 _GATHER_SECONDS: Final = 0.2
-"""Pause after each look at the stream: under load, a transaction for many captures instead of one for a few."""
+"""Pause after each read of the stream, so that under load a transaction has many captures."""
 
 
 class Indexer:
-    """The one writer of a capture index. Several at once do no harm, and no good."""
+    """The indexer writes a capture index. Several indexers of one index do the same work without harm."""
 
     def __init__(
         self,
@@ -48,28 +52,34 @@ class Indexer:
         timeout_seconds: float = 5,
         poll_seconds: float = 0.5,
         reconcile_seconds: float = 60,
+        files: WarcFiles | None = None,
+        own_home: str = "",
     ) -> None:
-        """`poll_seconds`: longest wait for a stream entry; `reconcile_seconds`: how often sidecars are looked through.
+        """`poll_seconds` is the longest wait for a stream entry, `reconcile_seconds` the pause between two searches of
+        the sidecars.
 
-        With an empty `redis_url` there is only the looking through.
+        With an empty `redis_url`, only sidecars are read. With `files`, each search ends with dropping the captures of
+        removed WARC files. `own_home` is the name of this home where other homes share Redis or the index.
         """
         self._link = RedisLink(redis_url, timeout_seconds=timeout_seconds + poll_seconds) if redis_url else None
         self._captures = captures
-        self._sidecars = Sidecars(home, captures)
+        self._sidecars = Sidecars(home, captures, files)
+        self._sweeper = Sweeper(self._link, captures, files, own_home) if files is not None else None
         self._poll_seconds = poll_seconds
         self._reconcile_seconds = reconcile_seconds
         self._is_following = True
 
     def run(self, stop: threading.Event) -> None:
-        """Take in captures until `stop` is set; what was announced before that is in the index on return.
+        """Add captures until `stop` is set. All captures that were announced before are in the index on return.
 
-        Raises CapturesError only at the end: until then, a database that fails is tried again.
+        A failing database is tried again; only at the end CapturesError is raised.
         """
         due = 0.0
         while not stop.is_set():
             try:
                 if time.monotonic() >= due:
                     self.reconcile()
+                    self.sweep()
                     due = time.monotonic() + self._reconcile_seconds
                 if self._follow(wait=True):
                     stop.wait(_GATHER_SECONDS)
@@ -77,51 +87,70 @@ class Indexer:
                     due = 0.0
                     stop.wait(self._poll_seconds)
             except CapturesError as error:
-                logger.error("captures are not taken in: %s", error)
+                logger.error("can't add captures to the index: %s", error)
                 stop.wait(self._poll_seconds)
         self._follow(wait=False)
         self.reconcile()
+        self.sweep()
 
     def take(self, *, wait: bool = False) -> int:
-        """Take in what was announced since the last time. How many captures were new.
+        """Add the captures that were announced since the last call. Return how many were new.
 
-        Raises DedupUnavailable. Rows and position are one transaction; the stream is shortened after it.
+        Rows and position are one transaction, and the stream is shortened after it. Raises DedupUnavailable.
         """
         added = 0
         while entries := self._announced(wait=wait):
             reached = entries[-1][0].decode()
-            added += self._captures.add(_captures_in(entries), position=Position(_SOURCE, reached))
+            added += self._captures.add(_captures_in(entries), position=SourcePosition(_SOURCE, reached))
             self._run(Command("XTRIM", (STREAM, "MINID", "~", reached)))
             if wait or len(entries) < _BATCH:
                 break
         return added
 
     def reconcile(self, collection: str | None = None) -> int:
-        """Take in what is new in the sidecars, of one collection or of all. How many captures were new."""
+        """Add the captures of new lines in sidecars, of one collection or of all. Return how many were new."""
         added = self._sidecars.reconcile(collection)
         if added:
-            logger.info("%d captures of %s taken from sidecars", added, collection or "all collections")
+            logger.info("added %d captures of %s from sidecars", added, collection or "all collections")
         return added
 
-    def reindex(self, collection: str) -> int:
-        """Rebuild a collection's index from its sidecars, first writing those that are missing. How many captures now.
+    def sweep(self, collection: str | None = None) -> int:
+        """Drop captures whose WARC file was removed, of one collection or of all. Return how many were dropped.
 
-        Stopped half way, the next `reconcile` goes on with it.
+        While Redis can't be reached, nothing is dropped.
         """
-        self._sidecars.write_missing(collection)
+        if self._sweeper is None:
+            return 0
+        try:
+            return self._sweeper.sweep([collection] if collection else self._captures.collections())
+        except DedupUnavailable as error:
+            logger.info("can't look for removed files: %s", error)
+            return 0
+
+    def reindex(self, collection: str, *, report: Callable[[RepairedSidecar], None] = lambda _: None) -> int:
+        """Rebuild the index of a collection from its sidecars. Return how many captures it has now.
+
+        Missing and incomplete sidecars are rewritten first, from their WARC files. `report` is called with the state of
+        each sidecar. After an interruption, the next `reconcile` continues.
+        """
+        for repaired in self._sidecars.repair(collection):
+            report(repaired)
         before = self._sidecars.reset(collection)
         self._sidecars.reconcile(collection)
         now = self._captures.count(collection)
-        logger.info("collection %s: index rebuilt, %d captures before and %d now", collection, before, now)
+        logger.info("collection %s: rebuilt the index, which had %d captures and has %d now", collection, before, now)
         return now
 
-    def rebuild_dedup(self, collection: str, claims: Claims, eligible: Eligible) -> int:
-        """Fill the dedup store again from the collection's index, all its buckets. How many originals it knows.
+    def rebuild_dedup(
+        self, collection: str, claims: Claims, eligible: DedupRules, is_there: IsThere | None = None
+    ) -> int:
+        """Rebuild the dedup store from the index of the collection, with all buckets. Return the number of originals.
 
-        Those are, by the rules given, the earliest of each payload and bucket. Raises DedupUnavailable.
+        By the given rules, the earliest capture of each payload in each bucket is an original; `is_there` leaves out
+        captures whose files are missing. Raises DedupUnavailable.
         """
         claims.forget(collection)
-        restored = claims.restore(Originals(self._captures, eligible).of(collection))
+        restored = claims.restore(Originals(self._captures, eligible, is_there).of(collection))
         declare_whole(claims.link, collection)
         return restored
 
@@ -137,14 +166,14 @@ class Indexer:
         self.close()
 
     def _follow(self, *, wait: bool) -> bool:
-        """`take`, and whether the stream could be read."""
+        """Call `take`, and return whether the stream could be read."""
         if self._link is None:
             return False
         try:
             self.take(wait=wait)
         except DedupUnavailable as error:
             if self._is_following:
-                logger.warning("announcements can't be read, sidecars are looked through instead: %s", error)
+                logger.warning("can't read announcements, so sidecars are searched: %s", error)
             self._is_following = False
             return False
         if not self._is_following:
@@ -153,7 +182,7 @@ class Indexer:
         return True
 
     def _announced(self, *, wait: bool) -> Sequence[tuple[bytes, dict[bytes, bytes]]]:
-        """The next entries; none when none come within `poll_seconds`."""
+        """Return the next entries; none when no entry comes within `poll_seconds`."""
         mark = self._captures.positions(_SOURCE).get(_SOURCE, _START)
         if found := self._read(mark, wait=wait):
             return found
@@ -161,7 +190,9 @@ class Indexer:
         if not newest or _number(newest[0][0].decode()) >= _number(mark):
             return ()
         logger.warning(
-            "stream %s ends before %s, where it was read to: it is another one, read from its start", STREAM, mark
+            "stream %s ends before entry %s, which was read before; the stream is new and is read from its start",
+            STREAM,
+            mark,
         )
         return self._read(_START, wait=False)
 
@@ -181,13 +212,13 @@ def _captures_in(entries: Sequence[tuple[bytes, dict[bytes, bytes]]]) -> Iterato
         try:
             announced = from_entry(entry)
         except ValueError as error:
-            logger.warning("stream entry %s is left out: %s", number.decode(), error)
+            logger.warning("stream entry %s is skipped: %s", number.decode(), error)
             continue
         for capture in announced:
             try:
                 yield acceptable(capture)
             except ValueError as error:
-                logger.warning("a capture of stream entry %s is left out: %s", number.decode(), error)
+                logger.warning("a capture of stream entry %s is skipped: %s", number.decode(), error)
 
 
 def _number(entry_id: str) -> tuple[int, ...]:

@@ -1,9 +1,9 @@
-"""Takes the CDXJ sidecars beside the WARC files into the capture index, exactly once and as they grow.
+"""This module adds the lines of growing CDXJ sidecars to the capture index, each line once.
 
-Of each sidecar it notes, in the transaction that adds the rows, which file it was (inode), how far it was read, and
-a checksum of the bytes just before. A sidecar that was replaced (sorted, when its WARC is closed; mended, by a
-repair) or cut back is read again from its start, and rows that it no longer has are dropped. A last line without
-its line end is still being written, and waits.
+The transaction that adds the rows of a sidecar also stores its inode, the offset that was read, and a checksum of the
+bytes before the offset. A sidecar that was replaced or cut back is read again from its start, and rows that it no
+longer has are dropped: a sidecar is sorted when its WARC is closed, and a repair rewrites it. A last line without a
+line end is still being written, and is read later.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from archive import cdxj
 from archive.capture import Capture
-from archive.openfile import make_folder
-from archive.place import SIDECAR_SUFFIX, Place, closed, sidecars
-from archive.sections import NAME_PATTERN
-from archive.source import WarcError
-from dedupdb.captures import Captures, Position
-from dedupdb.trust import acceptable
+from archive.name_rules import NAME_PATTERN
+from archive.storage.presence import Presence, WarcFiles
+from archive.warc import cdxj
+from archive.warc_paths import SIDECAR_SUFFIX, WarcPaths, sidecars
+from dedupdb.captures.capture_index import Captures, SourcePosition
+from dedupdb.captures.validation import acceptable
+from dedupdb.index.sidecar_repair import RepairedSidecar, repair_sidecars
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +33,8 @@ _CHECKED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """How far a sidecar was read: the file's inode, the offset after the last line, the checksum before it."""
+class SidecarMark:
+    """The mark says how far a sidecar was read: inode, offset behind the last line, checksum of the bytes before it."""
 
     inode: int = 0
     offset: int = 0
@@ -44,75 +44,72 @@ class Mark:
         return f"{self.inode} {self.offset} {self.checksum}"
 
     @classmethod
-    def read(cls, text: str) -> Mark:
-        """The mark that `str` wrote."""
+    def read(cls, text: str) -> SidecarMark:
+        """Return the mark that `str` wrote."""
         return cls(*map(int, text.split()))
 
 
 class Sidecars:
-    """The sidecars of all collections of one home."""
+    """Reads the sidecars of all collections of one home."""
 
-    def __init__(self, home: Path, captures: Captures) -> None:
+    def __init__(self, home: Path, captures: Captures, files: WarcFiles | None = None) -> None:
+        """Take `files` to skip sidecars whose WARC files are neither in the home nor in the storage."""
         self._collections = home / "collections"
         self._captures = captures
+        self._files = files
 
     def reconcile(self, collection: str | None = None) -> int:
-        """Read what is new in the sidecars, of one collection or of all. How many captures the index did not have."""
+        """Read new lines of the sidecars, of one collection or of all. Return how many captures the index lacked."""
         folders = [self._collections / collection] if collection else sorted(self._collections.glob("*"))
         return sum(self._reconcile_folder(folder) for folder in folders if re.fullmatch(NAME_PATTERN, folder.name))
 
-    def write_missing(self, collection: str) -> int:
-        """Write the sidecars of closed WARC files that have none, from those files. How many were written.
-
-        A damaged file gets none: `ghostfleet check` tells what is the matter with it.
-        """
-        written = 0
-        for place in closed(self._collections / collection):
-            if place.sidecar.exists():
-                continue
-            make_folder(place.sidecar.parent)
-            try:
-                captures = cdxj.captures_of(place.warc, collection, place.name)
-                cdxj.write_sorted(place.sidecar, [cdxj.line(capture) for capture in captures])
-                written += 1
-            except (WarcError, OSError) as error:
-                logger.warning("%s gets no sidecar: %s", place.warc, error)
-        return written
+    def repair(self, collection: str) -> Iterator[RepairedSidecar]:
+        """Rewrite sidecars that are missing or incomplete, from the WARC files; yield the state of each sidecar."""
+        for repaired in repair_sidecars(self._collections / collection):
+            if repaired.reason:
+                logger.warning("collection %s: %s", collection, repaired)
+            yield repaired
 
     def reset(self, collection: str) -> int:
-        """Empty the collection's index, so that `reconcile` reads everything again. How many captures it had."""
+        """Empty the index of the collection, so that `reconcile` reads all again. Return how many captures it had."""
         return self._captures.drop(collection, source(collection, ""))
 
     def _reconcile_folder(self, folder: Path) -> int:
         marks = self._captures.positions(source(folder.name, ""))
         added = 0
-        for place in sidecars(folder):
-            mark = Mark.read(marks.get(_source(place), "0 0 0"))
+        for place in self._with_files(folder, list(sidecars(folder))):
+            mark = SidecarMark.read(marks.get(_source(place), "0 0 0"))
             try:
                 added += self._reconcile_file(place, mark)
             except OSError as error:
-                logger.warning("sidecar %s can't be read now: %s", place.sidecar, error)
+                logger.warning("can't read sidecar %s: %s", place.sidecar, error)
         return added
 
-    def _reconcile_file(self, place: Place, mark: Mark) -> int:
+    def _with_files(self, folder: Path, places: list[WarcPaths]) -> list[WarcPaths]:
+        if self._files is None:
+            return places
+        found = self._files.presence_of_all(folder.name, [place.name for place in places])
+        return [place for place in places if found[place.name] is not Presence.MISSING]
+
+    def _reconcile_file(self, place: WarcPaths, mark: SidecarMark) -> int:
         with place.sidecar.open("rb") as file:
             if _continues(file, mark):
                 return self._read_on(place, file, mark)
-            start = Mark(os.fstat(file.fileno()).st_ino)
+            start = SidecarMark(os.fstat(file.fileno()).st_ino)
             return (self._read_again if mark.inode else self._read_on)(place, file, start)
 
-    def _read_on(self, place: Place, file: BinaryIO, mark: Mark) -> int:
-        """Take in all whole lines after the mark."""
+    def _read_on(self, place: WarcPaths, file: BinaryIO, mark: SidecarMark) -> int:
+        """Add the captures of all complete lines after the mark."""
         added = 0
         for lines, reached in _chunks(file, mark):
             fresh, _ = self._sorted_out(lines, place)
-            added += self._captures.add(fresh, position=Position(_source(place), str(reached)))
+            added += self._captures.add(fresh, position=SourcePosition(_source(place), str(reached)))
         return added
 
-    def _read_again(self, place: Place, file: BinaryIO, mark: Mark) -> int:
-        """Take in a sidecar that is not what it was, and drop captures of its WARC that it no longer has.
+    def _read_again(self, place: WarcPaths, file: BinaryIO, mark: SidecarMark) -> int:
+        """Add all lines of a changed sidecar, and drop captures of its WARC that it no longer has.
 
-        Its position comes last: whoever is stopped before finds it to be read again.
+        The position is stored last, so that an interrupted read starts again.
         """
         added, offsets, collection = 0, set[int](), place.folder.name
         for lines, reached in _chunks(file, mark):
@@ -122,15 +119,15 @@ class Sidecars:
             mark = reached
         if dropped := self._captures.prune(collection, place.name, offsets):
             logger.warning(
-                "collection %s: %d captures are no longer in %s; dropped", collection, dropped, place.sidecar
+                "collection %s: dropped %d captures that are no longer in %s", collection, dropped, place.sidecar
             )
-        self._captures.add((), position=Position(_source(place), str(mark)))
+        self._captures.add((), position=SourcePosition(_source(place), str(mark)))
         return added
 
-    def _sorted_out(self, lines: bytes, place: Place) -> tuple[list[Capture], set[int]]:
-        """The captures of those lines that the index may lack, and the offsets of the others.
+    def _sorted_out(self, lines: bytes, place: WarcPaths) -> tuple[list[Capture], set[int]]:
+        """Return captures that the index may lack, and the offsets of the others.
 
-        Nearly all lines tell of captures that were announced; to find which costs a fifth of what reading them does.
+        Most lines have captures that were announced before. Finding those costs a fifth of parsing the lines.
         """
         said = {line: cdxj.offset_in(line, place.name) for line in lines.split(b"\n")}
         asked = {offset for offset in said.values() if offset is not None}
@@ -139,16 +136,24 @@ class Sidecars:
 
 
 def source(collection: str, name: str) -> str:
-    """Under which name the position of a sidecar is kept; for no name, the start of all the collection's."""
+    """Return the name of a sidecar's position in the index; without `name`, the prefix for the collection."""
     return f"sidecar/{collection}/{name}"
 
 
-def _source(place: Place) -> str:
-    return source(place.folder.name, place.name + SIDECAR_SUFFIX)
+def source_of(collection: str, filename: str) -> str:
+    """Return the name in the index for the position of a WARC file's sidecar."""
+    return source(collection, filename + SIDECAR_SUFFIX)
 
 
-def _continues(file: BinaryIO, mark: Mark) -> bool:
-    """Whether this is the file of the mark, unchanged up to its offset. Every line has an id of its own to tell by."""
+def _source(place: WarcPaths) -> str:
+    return source_of(place.folder.name, place.name)
+
+
+def _continues(file: BinaryIO, mark: SidecarMark) -> bool:
+    """Return whether this is the file of the mark, unchanged up to its offset.
+
+    Each line has its own id, so the checksum of the last lines is enough.
+    """
     status = os.fstat(file.fileno())
     if status.st_ino != mark.inode or status.st_size < mark.offset:
         return False
@@ -156,15 +161,15 @@ def _continues(file: BinaryIO, mark: Mark) -> bool:
     return zlib.crc32(file.read(mark.offset - file.tell())) == mark.checksum
 
 
-def _chunks(file: BinaryIO, mark: Mark) -> Iterator[tuple[bytes, Mark]]:
-    """Whole lines after the mark, about a megabyte at a time, with the mark after them."""
+def _chunks(file: BinaryIO, mark: SidecarMark) -> Iterator[tuple[bytes, SidecarMark]]:
+    """Yield complete lines after the mark, about a megabyte at a time, with the mark behind them."""
     rest, tail = b"", _tail_before(file, mark.offset)
     while data := file.read(_CHUNK):
         lines, end, rest = (rest + data).rpartition(b"\n")
         if end:
             lines += end
             tail = (tail + lines)[-_CHECKED:]
-            mark = Mark(mark.inode, mark.offset + len(lines), zlib.crc32(tail))
+            mark = SidecarMark(mark.inode, mark.offset + len(lines), zlib.crc32(tail))
             yield lines, mark
 
 
@@ -173,10 +178,10 @@ def _tail_before(file: BinaryIO, offset: int) -> bytes:
     return file.read(offset - file.tell())
 
 
-def _captures_of(lines: Iterable[bytes], place: Place) -> Iterator[Capture]:
+def _captures_of(lines: Iterable[bytes], place: WarcPaths) -> Iterator[Capture]:
     for line in lines:
         if line.strip() and not line.startswith((b"!", b"#")):
             try:
                 yield acceptable(cdxj.parse(line.decode(), place.folder.name))
             except (ValueError, OverflowError, RecursionError) as error:
-                logger.warning("sidecar %s: a line is left out: %s", place.sidecar, error)
+                logger.warning("sidecar %s: a line is skipped: %s", place.sidecar, error)

@@ -1,6 +1,5 @@
--- Makes captures known as originals, each only over this writer's own claim or over nothing: a known original stays,
--- and so does another writer's live claim. Returns how many became known.
--- KEYS: bucket and claim key of each. ARGV: writer, then field and packed original of each.
+-- Makes originals known, unless the payload has an original or a live claim of another writer. Returns how many became
+-- known. KEYS: hash and claim key of each original. ARGV: writer, then field and packed original of each.
 local known = 0
 for kept = 1, #KEYS / 2 do
   local claim = redis.call('GET', KEYS[2 * kept])

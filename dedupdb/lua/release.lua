@@ -1,4 +1,4 @@
--- Gives up this writer's claims, and no other's. KEYS: claim keys. ARGV: writer. Returns how many were given up.
+-- Releases claims of this writer only. Returns how many were released. KEYS: claim keys. ARGV: writer.
 local released = 0
 for _, key in ipairs(KEYS) do
   if redis.call('GET', key) == ARGV[1] then

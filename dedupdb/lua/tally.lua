@@ -1,5 +1,5 @@
--- Adds to a job's counters, once for each (writer, serial) however often it is sent: a writer that got no answer may
--- ask again. A writer's serials grow. KEYS: counters. ARGV: writer's field, serial, then name and increment of each.
+-- Adds to the counters of a job, once for each writer and serial: a writer that got no answer sends the same again.
+-- The serials of a writer grow. KEYS: counters. ARGV: the writer's field, serial, then name and increment of each counter.
 local last = redis.call('HGET', KEYS[1], ARGV[1])
 if last and tonumber(last) >= tonumber(ARGV[2]) then
   return 0

@@ -1,13 +1,15 @@
-"""The wire to a Redis Cluster: each command goes to the server that has its key's hash slot.
+"""The wire to a Redis Cluster sends each command to the server that has its key's hash slot.
 
-Which server has which slots is asked when it is first needed, when one answers that a slot has moved, and after one
-could not be reached: a replica may have taken its place (Redis cluster specification, "Redirection and resharding").
-While a slot is on its way, a command with several of its keys is refused, as a claim is: what comes is kept whole.
+The wire asks for the slots of each server at its first use, when a server answers that a slot has moved, and after a
+server could not be reached, since a replica may have replaced it (Redis cluster specification, "Redirection and
+resharding"). While a slot moves, Redis refuses commands with several keys of the slot, such as claims. Payloads are
+kept whole then.
 """
 
 from __future__ import annotations
 
 import threading
+from binascii import crc_hqx
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,42 +17,42 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 import redis
-from redis.crc import key_slot
 from redis.exceptions import AskError, MovedError
 
-from archive.cluster_url import named_server
-from dedupdb.command import Command, Script
-from dedupdb.redis_wire import ServerWire
+from archive.settings.cluster_url import named_server
+from dedupdb.redis_io.command import Command, RedisScript
+from dedupdb.redis_io.server_wire import ServerWire
 
 _PORT: Final = 6379
+_SLOTS: Final = 16_384
 _ROUNDS: Final = 3
-"""How often a slot may have moved between two questions."""
+"""Most moves of slots that one call follows."""
 
-type Address = tuple[str, int]
+type ServerAddress = tuple[str, int]
 
 
 class _Share(NamedTuple):
-    """A run of hash slots, and who has it."""
+    """A share is a range of hash slots and the server that has it."""
 
     first: int
     last: int
-    address: Address
+    address: ServerAddress
 
 
 class ClusterWire:
-    """A wire to every server that was heard of. Safe to share between threads."""
+    """The wire has connections to every known server. It is safe to share between threads."""
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
-        """`url` as `archive.cluster_url` has it. Connects at the first call."""
+        """`url` has the form of `archive.settings.cluster_url`. The wire connects at the first call."""
         self._url = urlsplit(named_server(url))
         self._timeout = timeout_seconds
-        self._seed: Address = (self._url.hostname or "localhost", self._url.port or _PORT)
-        self._servers: dict[Address, ServerWire] = {}
+        self._seed: ServerAddress = (self._url.hostname or "localhost", self._url.port or _PORT)
+        self._servers: dict[ServerAddress, ServerWire] = {}
         self._shares: list[_Share] = []
         self._lock = threading.Lock()
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
-        """As `Wire.send`; those for one server in one round trip, and one server after the other."""
+        """Send as `RedisWire.send` does, to one server after the other, with one round trip for each."""
         replies: list[Any] = [None] * len(commands)
         places = list(range(len(commands)))
         for _ in range(_ROUNDS):
@@ -64,33 +66,33 @@ class ClusterWire:
             self._shares = []
         return replies
 
-    def teach(self, scripts: Iterable[Script]) -> None:
-        """As `Wire.teach`, on every server that has slots."""
+    def load_scripts(self, scripts: Iterable[RedisScript]) -> None:
+        """Load scripts as `RedisWire.load_scripts` does, on every server that has slots."""
         known = list(scripts)
         for address in self._owners():
             with self._forgetting():
-                self._server(address).teach(known)
+                self._server(address).load_scripts(known)
 
     def keys(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """As `Wire.keys`, of one server after the other."""
+        """Yield keys as `RedisWire.keys` does, from one server after the other."""
         for address in self._owners():
             with self._forgetting():
                 yield from self._server(address).keys(pattern)
 
     def close(self) -> None:
-        """As `Wire.close`."""
+        """Close all connections."""
         for server in list(self._servers.values()):
             server.close()
 
-    def _by_owner(self, commands: Sequence[Command], places: Iterable[int]) -> dict[Address, list[int]]:
-        """The places of commands by the server they belong to, in the order they have."""
-        groups: dict[Address, list[int]] = {}
+    def _by_owner(self, commands: Sequence[Command], places: Iterable[int]) -> dict[ServerAddress, list[int]]:
+        """Return the places of commands by server, in the order of the commands."""
+        groups: dict[ServerAddress, list[int]] = {}
         for place in places:
             groups.setdefault(self._owner(commands[place]), []).append(place)
         return groups
 
-    def _owner(self, command: Command) -> Address:
-        slot = key_slot(_as_bytes(command.key))
+    def _owner(self, command: Command) -> ServerAddress:
+        slot = hash_slot(_as_bytes(command.key))
         shares = self._shares or self._learn()
         place = bisect(shares, slot, key=lambda share: share.first) - 1
         if place < 0 or slot > shares[place].last:
@@ -98,22 +100,22 @@ class ClusterWire:
             raise redis.ConnectionError(f"no server of the cluster has hash slot {slot}")
         return shares[place].address
 
-    def _owners(self) -> list[Address]:
+    def _owners(self) -> list[ServerAddress]:
         return list(dict.fromkeys(share.address for share in self._shares or self._learn()))
 
-    def _ask(self, address: Address, commands: Sequence[Command]) -> list[Any]:
+    def _ask(self, address: ServerAddress, commands: Sequence[Command]) -> list[Any]:
         with self._forgetting():
             return self._server(address).send(commands)
 
     def _ask_importing(self, reply: Any, command: Command) -> Any:
-        """The reply, or that of the server which is just taking over the key's slot."""
+        """Return the reply, or the reply of the server to which the slot of the key is moving."""
         if type(reply) is not AskError:
             return reply
         return self._ask((reply.host, reply.port), [Command("ASKING", ()), command])[1]
 
     @contextmanager
     def _forgetting(self) -> Iterator[None]:
-        """After a failure, who has which slots is asked again."""
+        """Forget the slots of the servers after a failure."""
         try:
             yield
         except (redis.RedisError, OSError):
@@ -121,7 +123,7 @@ class ClusterWire:
             raise
 
     def _learn(self) -> list[_Share]:
-        """Who has which slots, as the first server that answers knows it."""
+        """Return the slots of each server, from the first server that answers."""
         failure: Exception = redis.ConnectionError("the cluster has no servers")
         for address in dict.fromkeys([self._seed, *self._servers]):
             try:
@@ -135,7 +137,7 @@ class ClusterWire:
             return self._shares
         raise failure
 
-    def _server(self, address: Address) -> ServerWire:
+    def _server(self, address: ServerAddress) -> ServerWire:
         with self._lock:
             if (server := self._servers.get(address)) is None:
                 host = f"[{address[0]}]" if ":" in address[0] else address[0]
@@ -145,10 +147,17 @@ class ClusterWire:
             return server
 
 
-def _share(entry: Any, asked: Address) -> _Share:
-    """One of the answer to CLUSTER SLOTS; a server that does not know its own name leaves it empty."""
+def _share(entry: Any, asked: ServerAddress) -> _Share:
+    """Return one part of the answer to CLUSTER SLOTS. A server that does not know its own name leaves it empty."""
     first, last, (host, port, *_), *_ = entry
     return _Share(int(first), int(last), ((host or b"").decode() or asked[0], int(port)))
+
+
+def hash_slot(key: bytes) -> int:
+    """Return the number of the key's hash slot: of the part in braces when there is one that is not empty."""
+    _, brace, rest = key.partition(b"{")
+    tag, end, _ = rest.partition(b"}")
+    return crc_hqx(tag if brace and end and tag else key, 0) % _SLOTS
 
 
 def _as_bytes(key: bytes | str | int) -> bytes:

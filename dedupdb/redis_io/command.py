@@ -1,4 +1,4 @@
-"""One command to Redis, and the scripts that some of them run."""
+"""This module has commands to Redis, and the Lua scripts that they may run."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
-type Argument = bytes | str | int
+type CommandArgument = bytes | str | int
 
 
 class Command(NamedTuple):
-    """One Redis command: its name and arguments, and the script it runs if it runs one."""
+    """A command has its name and arguments, and the script if it runs one."""
 
     name: str
-    arguments: tuple[Argument, ...]
-    script: Script | None = None
-    beside: Argument = ""
-    """For a command without a key: the one whose server it is about."""
+    arguments: tuple[CommandArgument, ...]
+    script: RedisScript | None = None
+    beside: CommandArgument = ""
+    """For a command without a key: a key whose server gets the command."""
 
     @property
-    def key(self) -> Argument:
-        """The first of its keys, by which a cluster knows the server that it belongs to."""
+    def key(self) -> CommandArgument:
+        """Return the first key, which decides the server of a cluster."""
         if self.beside:
             return self.beside
         if self.script is not None:
@@ -33,18 +33,18 @@ class Command(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """A Lua script, known to Redis by the SHA-1 of its text."""
+class RedisScript:
+    """A Lua script is known to Redis by the SHA-1 of its text."""
 
     text: str
     sha1: str
 
     @classmethod
-    def load(cls, name: str) -> Script:
-        """The script in a file of this folder."""
-        text = files("dedupdb").joinpath(name).read_text("utf-8")
+    def load(cls, name: str) -> RedisScript:
+        """Return the script in a file of the folder `lua`."""
+        text = files("dedupdb").joinpath("lua", name).read_text("utf-8")
         return cls(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
-    def command(self, keys: Sequence[Argument], arguments: Sequence[Argument]) -> Command:
-        """A run of the script."""
+    def command(self, keys: Sequence[CommandArgument], arguments: Sequence[CommandArgument]) -> Command:
+        """Return the command that runs the script."""
         return Command("EVALSHA", (self.sha1, len(keys), *keys, *arguments), self)

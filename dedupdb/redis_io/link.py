@@ -1,8 +1,8 @@
-"""The link to Redis: any batch in one round trip, and no waiting on a Redis that does not answer.
+"""The link to Redis sends any batch in one round trip, and has a circuit breaker.
 
-After a failure the link rests for a second, or four times as long as the failed call took, whichever is more (a
-circuit breaker): every call in that time fails at once, so that a silent Redis costs a writer at most a fifth of
-its time. In a cluster (`cluster_wire`), one server's failure rests the whole link.
+After a failure, every call fails at once for a second, or for four times as long as the failed call took, whichever is
+longer. So a silent Redis costs a writer at most a fifth of its time. In a cluster (`cluster_wire`), the failure of one
+server opens the breaker for all.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import redis
 
-from archive.cluster_url import is_cluster
-from dedupdb.cluster_wire import ClusterWire
-from dedupdb.command import Command
-from dedupdb.redis_wire import ServerWire, Wire
+from archive.settings.cluster_url import is_cluster
+from archive.settings.redacted import without_secrets
+from dedupdb.redis_io.cluster_wire import ClusterWire
+from dedupdb.redis_io.command import Command
+from dedupdb.redis_io.server_wire import RedisWire, ServerWire
 
 logger = logging.getLogger(__name__)
 
@@ -27,24 +28,24 @@ _PAUSE_FACTOR: Final = 4.0
 
 
 class DedupUnavailable(Exception):
-    """Redis can't be reached, did not answer in time or refused; the message says which, in one line."""
+    """Redis can't be reached, did not answer in time or refused. The message gives the reason in one line."""
 
 
 class RedisLink:
-    """A Redis, or a Redis Cluster, behind a circuit breaker. Safe to share between threads."""
+    """The link is a Redis or a Redis Cluster behind a circuit breaker. It is safe to share between threads."""
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
-        """Connects at the first call."""
+        """Connect at the first call."""
         wire = ClusterWire if is_cluster(url) else ServerWire
-        self._wire: Wire = wire(url, timeout_seconds=timeout_seconds)
-        self._address = url.rpartition("@")[2].partition("?")[0]
-        self._rests_until = 0.0
+        self._wire: RedisWire = wire(url, timeout_seconds=timeout_seconds)
+        self._address = without_secrets(url)
+        self._open_until = 0.0
 
     def run(self, commands: Sequence[Command], *, patient: bool = False) -> list[Any]:
-        """The replies to all commands, sent at once and not as a transaction.
+        """Return the replies to all commands, which are sent at once and not as a transaction.
 
-        A script that Redis does not know is sent along in a second trip. `patient` ignores the breaker. Raises
-        DedupUnavailable if any command failed; others of the batch may have been carried out.
+        A script that Redis does not know is loaded in a second round trip. With `patient`, an open breaker is ignored.
+        Raises DedupUnavailable if any command failed; Redis may have run the others.
         """
         if not commands:
             return []
@@ -63,12 +64,12 @@ class RedisLink:
             return replies
 
     def drop_matching(self, pattern: bytes) -> int:
-        """Unlink every key that fits the glob, all of one hash slot; how many there were."""
+        """Unlink every key that matches the glob, all in one hash slot. Return how many there were."""
         found = (tuple(keys) for keys in self.keys(pattern) if keys)
         return sum(int(self.run([Command("UNLINK", keys)], patient=True)[0]) for keys in found)
 
     def keys(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """Every key that fits the glob, once or more often, some at a time. Raises DedupUnavailable."""
+        """Yield lists of keys that match the glob. A key may come more than once. Raises DedupUnavailable."""
         found = self._wire.keys(pattern)
         while True:
             with self.guarded(patient=True):
@@ -79,16 +80,16 @@ class RedisLink:
 
     @contextmanager
     def guarded(self, *, patient: bool = False) -> Iterator[None]:
-        """Translates Redis's errors, and refuses at once shortly after one (unless `patient`)."""
+        """Translate errors of Redis, and refuse at once while the breaker is open, unless `patient`."""
         started = time.monotonic()
-        if started < self._rests_until and not patient:
-            left = self._rests_until - started
-            raise DedupUnavailable(f"Redis at {self._address} failed a moment ago; asked again in {left:.1f} s")
+        if started < self._open_until and not patient:
+            left = self._open_until - started
+            raise DedupUnavailable(f"Redis at {self._address} failed a moment ago; the next try is in {left:.1f} s")
         try:
             yield
         except (redis.RedisError, OSError) as error:
             took = time.monotonic() - started
-            self._rests_until = time.monotonic() + max(_PAUSE_SECONDS, _PAUSE_FACTOR * took)
+            self._open_until = time.monotonic() + max(_PAUSE_SECONDS, _PAUSE_FACTOR * took)
             reason = " ".join(str(error).split())
             raise DedupUnavailable(f"Redis at {self._address}: {type(error).__name__}: {reason}") from error
 
@@ -98,6 +99,6 @@ class RedisLink:
 
     def _send_with_scripts(self, commands: Sequence[Command]) -> list[Any]:
         scripts = {command.script for command in commands if command.script is not None}
-        logger.info("Redis at %s forgot %d of our scripts; sent again", self._address, len(scripts))
-        self._wire.teach(scripts)
+        logger.info("Redis at %s did not know %d scripts; they are loaded again", self._address, len(scripts))
+        self._wire.load_scripts(scripts)
         return self._wire.send(commands)

@@ -1,4 +1,4 @@
-"""The wire to one Redis server: any batch of commands in one round trip."""
+"""The wire to one Redis server sends any batch of commands in one round trip."""
 
 from __future__ import annotations
 
@@ -11,38 +11,45 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from dedupdb.command import Argument, Command, Script
+from dedupdb.redis_io.command import Command, CommandArgument, RedisScript
 
 _SCAN_COUNT: Final = 1000
-_pack: Final[Callable[[tuple[Argument, ...]], bytes]] = cast(Any, hiredis.pack_command)
-"""Without the client's look at each argument; ours are of the three kinds it takes."""
+_pack: Final[Callable[[tuple[CommandArgument, ...]], bytes]] = cast(Any, hiredis.pack_command)
+"""Without the client's look at each argument; ours are of the three kinds it takes.
+
+`pack_command` is undocumented, and so are the client's `response_callbacks` and a connection's `send_packed_command`,
+`read_response` and `retry`. Only this module uses these names: the documented pipeline takes three times as long.
+`tests/test_library_contracts.py` compares them with the installed releases.
+"""
 
 
-class Wire(Protocol):
-    """What carries commands to Redis, be it one server or a cluster. Every call may raise redis.RedisError or OSError,
-    and is safe from any thread.
+class RedisWire(Protocol):
+    """A wire carries commands to Redis, a single server or a cluster.
+
+    Every call is safe from any thread, and may raise redis.RedisError or OSError.
     """
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
-        """A reply to each command, an exception for what Redis refused. They are sent at once, not as a transaction."""
+        """Send all commands at once, not as a transaction. Return a reply to each, an exception for a refused one."""
 
-    def teach(self, scripts: Iterable[Script]) -> None:
-        """Make the scripts known wherever a command may run."""
+    def load_scripts(self, scripts: Iterable[RedisScript]) -> None:
+        """Load the scripts on every server where a command may run."""
 
     def keys(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """Every key that fits the glob, once or more often, some at a time: a round trip for each list."""
+        """Yield lists of keys that match the glob, with one round trip for each. A key may come more than once."""
 
     def close(self) -> None:
         """Close all connections; a later call opens new ones."""
 
 
 class ServerWire:
-    """A pool of connections to one server. A connection that broke since its last use, as after a restart of Redis,
-    is replaced and used at once.
+    """The wire is a pool of connections to one server.
+
+    A connection that has broken since its last use, for instance by a restart of Redis, is replaced at once.
     """
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
-        """Connects at the first call."""
+        """Connect at the first call."""
         self._client: redis.Redis = redis.Redis.from_url(
             url,
             protocol=2,
@@ -53,7 +60,7 @@ class ServerWire:
         self._idle: deque[Any] = deque()
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
-        """All of them on one connection. The client's own pipeline does the same at three times the price."""
+        """Send all commands on one connection. The pipeline of redis-py does the same for three times the CPU."""
         connection = self._connection()
         packed = b"".join([_pack((*command.name.split(), *command.arguments)) for command in commands])
         try:
@@ -61,7 +68,7 @@ class ServerWire:
                 lambda: _exchange(connection, packed, len(commands)), lambda _: connection.disconnect()
             )
         except BaseException:
-            connection.disconnect()  # replies may still be on their way
+            connection.disconnect()  # replies may still come
             raise
         finally:
             self._idle.append(connection)
@@ -71,12 +78,15 @@ class ServerWire:
             for command, reply in zip(commands, replies, strict=True)
         ]
 
-    def teach(self, scripts: Iterable[Script]) -> None:
-        """As `Wire.teach`. What the server refuses here it refuses again when it is told to run it."""
+    def load_scripts(self, scripts: Iterable[RedisScript]) -> None:
+        """Load scripts as `RedisWire.load_scripts` does.
+
+        The reply is ignored, because a script that the server refuses fails again when it is run.
+        """
         self.send([Command("SCRIPT LOAD", (script.text,)) for script in scripts])
 
     def keys(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """As `Wire.keys`."""
+        """Yield keys as `RedisWire.keys` does."""
         cursor = 0
         while True:
             cursor, found = self._client.scan(cursor, match=pattern, count=_SCAN_COUNT)
@@ -85,11 +95,11 @@ class ServerWire:
                 return
 
     def close(self) -> None:
-        """As `Wire.close`."""
+        """Close all connections."""
         self._client.close()
 
     def _connection(self) -> Any:
-        """One that nobody else is using. It belongs to the client's pool, which closes it with all others."""
+        """Return a connection that is not in use. It belongs to the pool of the client, which closes it."""
         try:
             return self._idle.pop()
         except IndexError:

@@ -1,11 +1,14 @@
--- Take in candidates. ARGV: id, token and worker of the lease that found them (three times '' for none), then for
--- each: id, bucket of the seen set, host, priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
--- Answers 1 or 0 (seen) for each, or '' when the lease is another's or over: then nothing changes.
+-- Add candidates. ARGV: id, token and worker of the lease that found them (three times '' for none; '', '' and 'operator'
+-- for seeds that are added to a running job), then for each candidate: id, bucket of the seen set, host,
+-- priority * 256 + depth, JSON, 1 to visit it again, its URL if it is a seed.
+-- Returns 1 or 0 (seen) for each candidate. Returns '' and changes nothing when the lease is over or another's, or when
+-- an operator adds to a finished job.
 
 if not known() then return 'gone' end
+if ARGV[3] == 'operator' and call('HEXISTS', key('state'), 'finished') == 1 then return '' end
 if ARGV[1] ~= '' and call('HGET', key('lease'), ARGV[1]) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
 
--- Whether it may be queued: it is new, or it is to be visited again and not waiting for that already.
+-- Return whether a candidate may be queued: it is new, or it is to be visited again and is not queued yet.
 local function admitted(id, bucket, force)
   local new = call('SADD', key('seen:' .. bucket), id) == 1
   if new or not force then return new end
@@ -27,9 +30,9 @@ for number = 1, wanted do
   if seed ~= '' then call('HSETNX', key('seeds'), id, 'queued\n0\n\n' .. seed) end
   answers[number] = 0
   if admitted(id, ARGV[at + 2], ARGV[at + 6] == '1') then
-    local place = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
-    call('HSET', key('u'), id, host .. '\n' .. place .. '\n' .. ARGV[at + 5])
-    enqueue(id, host, place)
+    local score = string.format('%.0f', tonumber(ARGV[at + 4]) * 2 ^ 40 + sequence + number)
+    call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. ARGV[at + 5])
+    enqueue(id, host, score)
     answers[number] = 1
   end
 end

@@ -1,5 +1,5 @@
--- What operators do to a host. ARGV: host, 'block' with ms from now, 'aside' with a reason, or 'wake'.
--- Answers 1 when that changed something.
+-- Block a host, set it aside, or undo both. ARGV: host, then 'block' and ms from now, 'aside' and a reason, or 'wake'.
+-- Returns 1 when this changed something.
 
 if not known() then return 'gone' end
 local host, what = ARGV[1], ARGV[2]
@@ -9,15 +9,15 @@ if what == 'block' then
   local over = NOW + tonumber(ARGV[3])
   call('HSET', name, 'b', over)
   call('PEXPIREAT', name, over + 2 * DAY_MS)
-  look_when_due(host, over)
+  schedule_host(host, over)
   return 1
 end
 if what == 'aside' then return set_aside(host, ARGV[3]) end
 
 local blocked = call('HDEL', name, 'b', 'f')
-local due = look(host)
+local due = host_state(host)
 if not is_aside(host) then
-  look_when_due(host, due)
+  schedule_host(host, due)
   return blocked > 0 and 1 or 0
 end
 call('HDEL', key('aside'), host)

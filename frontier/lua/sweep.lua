@@ -1,4 +1,4 @@
--- Take back leases. ARGV: max retries, 1 for all of them and not only those that ran out. Answers how many.
+-- Take back expired leases. ARGV: max retries, 1 to take back all leases. Returns their number.
 
 if not known() then return 'gone' end
 return sweep(ARGV[2] == '1' and '+inf' or NOW, 1000, tonumber(ARGV[1]))

@@ -1,9 +1,9 @@
-"""An append-only file of Redis that a power cut or a failing disk has damaged: cut back to its last whole command.
+"""A power cut or a failing disk can damage the append-only file of Redis. This module repairs the file.
 
-File systems may keep the length of what was appended and lose its bytes (ext4 leaves zeros, up to a block of them);
-and what can't be written back to a failing disk is missing in the middle. Redis reads a file that ends too early, but
-refuses one with such a place. Its own tool cuts off everything from there on: what is left is a state that Redis had,
-as after any loss of its last seconds (`appendfsync everysec`).
+A file system may keep the length of the appended data and lose the bytes (ext4 leaves up to a block of zeros). On a
+failing disk, data in the middle may be missing. Redis reads a file that ends too early, and refuses a file with such
+damage. The tool of Redis cuts off the file from the damage on. The rest is an earlier state of Redis, as after any loss
+of its last seconds (`appendfsync everysec`).
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _DAMAGED: Final = re.compile(r"Bad file format reading the append only file(?: (
 _ANALYZED: Final = re.compile(r"AOF analyzed:.*?ok_up_to=(\d+).*?diff=(\d+)")
 _MOST_CUT: Final = 64 << 20
 _TOOL: Final = "redis-check-aof"
-"""Every redis-server is this tool too, when it is called so."""
+"""Every redis-server executable is this tool when it is called by this name."""
 
 
-def mend(folder: Path, executable: str, said: str) -> bool:
-    """Whether Redis can be started again in this folder, after it ended and `said` why in the end of its log.
+def repair(folder: Path, executable: str, said: str) -> bool:
+    """Repair the file and return whether Redis can be started again. `said` is the last line of its log.
 
-    The file as it was stays beside it, as `damaged-<time>.aof`. Raises OSError.
+    The damaged file is kept as `damaged-<time>.aof`. Raises OSError.
     """
     found = _DAMAGED.search(said)
     if found is None:
@@ -44,15 +44,21 @@ def mend(folder: Path, executable: str, said: str) -> bool:
     run = _tool(executable, "--fix", str(whole))
     cut = before - file.stat().st_size
     if run.returncode or not cut:
-        logger.error("%s is damaged, and %s does not mend it: %s", file, _TOOL, " ".join(run.stdout.split())[-300:])
+        logger.error("%s is damaged, and %s can't repair it: %s", file, _TOOL, " ".join(run.stdout.split())[-300:])
         kept.unlink()
         return False
-    logger.warning("%s was damaged; its last %d of %d bytes are cut off, the whole is %s", file, cut, before, kept)
+    logger.warning(
+        "%s was damaged; its last %d of %d bytes were cut off, and %s is a copy of the damaged file",
+        file,
+        cut,
+        before,
+        kept,
+    )
     return True
 
 
 def _is_worth_it(file: Path, analysis: str) -> bool:
-    """Whether little is lost: the end of the file, or nothing that was ever written. Else people must decide."""
+    """Return whether the repair loses little: zeros at the end, or at most 64 MB. Else an operator must decide."""
     found = _ANALYZED.findall(analysis)
     if not found:
         return False
@@ -61,7 +67,7 @@ def _is_worth_it(file: Path, analysis: str) -> bool:
 
 
 def _ends_with_zeros(file: Path) -> bool:
-    """A whole one never does: its commands end with a line's end."""
+    """Return whether the file ends with a zero byte. A whole file ends with a line end."""
     with file.open("rb") as stream:
         stream.seek(max(0, file.stat().st_size - 1))
         return stream.read() == b"\0"

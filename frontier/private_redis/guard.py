@@ -1,9 +1,9 @@
-"""Ends a private Redis once all its users are gone, however they ended. Run as a process of its own by `embedded.py`.
+"""The guard ends a private Redis after all its users are gone. `server.py` runs it as a process of its own.
 
     python -I guard.py FOLDER SOCKET
 
-Users hold a shared lock on FOLDER/users.lock; the kernel lets go of it even when they are killed. The guard waits
-until it can have the lock for itself, and shuts the server down. It knows the standard library only.
+Users hold a shared lock on FOLDER/users.lock, which the kernel releases even when they are killed. The guard waits for
+an exclusive lock, and then shuts the server down. It imports the standard library only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SECONDS: Final = 10.0
 
 
 def main(folder: Path, address: str) -> None:
-    """Return at once; what is left behind waits for the last user. One guard is enough: a second one leaves."""
+    """Start the guard in the background, and return at once. A second guard ends itself."""
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -37,13 +37,13 @@ def main(folder: Path, address: str) -> None:
 
 
 def wait_until_unused(folder: Path) -> None:
-    """Return at a moment when nobody uses the server."""
+    """Wait until no process uses the server."""
     with (folder / "users.lock").open("a") as users:
         fcntl.flock(users, fcntl.LOCK_EX)
 
 
 def end_if_unused(folder: Path, address: str) -> bool:
-    """Shut the server down unless somebody uses it; `start.lock` keeps others from starting or ending it meanwhile."""
+    """Shut the server down unless it is used. `start.lock` keeps others from starting or ending it at the same time."""
     with (folder / "start.lock").open("a") as starting, (folder / "users.lock").open("a") as users:
         fcntl.flock(starting, fcntl.LOCK_EX)
         if not is_alone(users):
@@ -53,10 +53,9 @@ def end_if_unused(folder: Path, address: str) -> bool:
 
 
 def is_alone(users: IO[str]) -> bool:
-    """Whether nobody else holds the lock; then it is ours.
+    """Return whether no other process holds the lock; then this process holds it.
 
-    A guard that was waiting for the last user takes the lock for a moment, once: that is waited out, and does not
-    count as a user.
+    A guard that waited for the last user holds the lock for a moment. It does not count as a user.
     """
     for _ in range(3):
         try:
@@ -68,12 +67,12 @@ def is_alone(users: IO[str]) -> bool:
 
 
 def is_up(address: str) -> bool:
-    """Whether a Redis answers at this socket, whatever it says: on a full disk even PING gets an error (MISCONF)."""
+    """Return whether a Redis answers at this socket. On a full disk, even PING gets an error (MISCONF)."""
     return answer(address, PING).startswith((b"+", b"-"))
 
 
 def answer(address: str, command: bytes) -> bytes:
-    """What the server says to one command; empty when it is not there, or went."""
+    """Return the answer of the server to one command; empty when there is none."""
     try:
         with socket.socket(socket.AF_UNIX) as link:
             link.settimeout(_SECONDS)

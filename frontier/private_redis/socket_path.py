@@ -1,4 +1,4 @@
-"""Where a home's Redis has its socket: in the home, or, when that path is too long for one, in a private folder."""
+"""The socket of a home's Redis is in the home, or in a private folder when the path is too long for a socket."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from pathlib import Path
 from typing import Final
 
 _LONGEST: Final = 100
-"""Bytes of a unix socket's path; Linux takes 107, other systems 103."""
+"""The longest path of a unix socket. Linux allows 107 bytes, other systems 103."""
+
+
+def plain_path(folder: Path) -> str | None:
+    """Return the path of the socket in `folder`; None when it is too long."""
+    plain = str(folder / "redis.sock")
+    return plain if len(os.fsencode(plain)) <= _LONGEST else None
 
 
 def socket_path(folder: Path) -> str:
-    """The socket of the Redis in `folder`. A temporary folder made for it is recorded there, so that others find it."""
-    plain = str(folder / "redis.sock")
-    if len(os.fsencode(plain)) <= _LONGEST:
+    """Return the path of the socket for the Redis in `folder`.
+
+    When it is in a temporary folder, the path is recorded in `folder` for other processes.
+    """
+    if plain := plain_path(folder):
         return plain
     recorded = folder / "socket"
     if recorded.exists():
@@ -29,7 +37,7 @@ def socket_path(folder: Path) -> str:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether it is still the folder that we made, and not another user's in its place."""
+    """Return whether the folder is still ours, and not one that another user put in its place."""
     try:
         found = folder.lstat()
     except OSError:
@@ -38,12 +46,12 @@ def _is_private(folder: Path) -> bool:
 
 
 def drop_socket_path(folder: Path) -> None:
-    """Remove the temporary folder, if there is one; nothing may be using it."""
+    """Remove the temporary folder, if there is one. No process may use it."""
     recorded = folder / "socket"
     if recorded.exists():
         address = Path(recorded.read_text("utf-8"))
         if _is_private(address.parent):
             address.unlink(missing_ok=True)
-            with suppress(OSError):  # it holds something that is not ours to remove
+            with suppress(OSError):  # the folder has files that are not ours
                 address.parent.rmdir()
         recorded.unlink()

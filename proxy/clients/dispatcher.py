@@ -5,39 +5,43 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from proxy import heads
-from proxy.asking import Asking
-from proxy.conditional import Conditions
-from proxy.delivery import Client
-from proxy.exchanging import Exchanging, Tunnel
-from proxy.extensions import Extensions
-from proxy.fetch import Fetch
-from proxy.gate import Gate, Session
-from proxy.http1 import BadMessage, Framing, RequestHead, request_framing
-from proxy.meta import Endpoints
-from proxy.order import Order
-from proxy.patch import Patch, asks_archive
-from proxy.policy import Policy, policy_of
+from proxy.clients.endpoints import Endpoints
+from proxy.clients.write_record import WriteRecord, written_uri
+from proxy.delivery.delivery import Client
+from proxy.delivery.slices import range_from_start, without_range
+from proxy.fetch.contracts import ClientExchange, Tunnel
+from proxy.fetch.fetch import Fetch
+from proxy.fetch.incoming_request import IncomingRequest
+from proxy.fetch.order import Order
+from proxy.fetch.services import Services
+from proxy.fetch.target import ABSOLUTE, host_and_port, target_of
+from proxy.origins.upstream import Destination
+from proxy.protocol import heads
+from proxy.protocol.http1 import BadMessage, Framing, RequestHead, request_framing
 from proxy.refusal import Refused
-from proxy.replayer import Replayer
-from proxy.scripted import Scripted
-from proxy.services import Services
-from proxy.slices import range_from_start, without_range
-from proxy.target import ABSOLUTE, Target, host_and_port, target_of
-from proxy.upstream import Destination
-from proxy.vouched import is_by_browser
-from proxy.wishes import Meta
-from proxy.writerecord import WriteRecord
+from proxy.replay.conditional import Conditions
+from proxy.replay.patch import Patch, asks_archive
+from proxy.replay.replayer import Replayer
+from proxy.scripting.scripted import ScriptedExchange
+from proxy.scripting.scripted_request import ScriptedRequest
+from proxy.scripting.scripts import Scripts
+from proxy.scripting.user_addons import UserAddons
+from proxy.sessions.gate import Gate
+from proxy.sessions.meta_trust import is_by_browser
+from proxy.sessions.policy import Policy
+from proxy.sessions.policy_builder import policy_of
+from proxy.sessions.request_options import Meta
+from proxy.sessions.session import Session, SessionScripts
 
 _CONTROL_METHODS: Final = frozenset(("WARCPROX_WRITE_RECORD", "PUTMETA"))
 
 
 def _is_upgrade(head: RequestHead) -> bool:
-    """Whether a WebSocket is asked for."""
+    """Return whether a WebSocket is asked for."""
     return head.method == "GET" and (head.get(b"upgrade") or b"").lower() == b"websocket"
 
 
-class Desk:
+class Dispatcher:
     """Starts what answers a request: a fetch, a replay, or one of the proxy's own endpoints."""
 
     def __init__(
@@ -47,34 +51,43 @@ class Desk:
         replayer: Replayer,
         endpoints: Endpoints,
         conditions: Conditions,
-        extensions: Extensions | None = None,
+        user_addons: UserAddons | None = None,
     ) -> None:
         self._gate = gate
         self._services = services
         self._replayer = replayer
         self._endpoints = endpoints
         self._conditions = conditions
-        self._extensions = extensions
+        self._user_addons = user_addons
         self._methods = frozenset(services.settings.methods.replace(" ", "").upper().split(",")) - {""}
 
-    def connect(self, head: RequestHead, listener: Session | None, *, is_local: bool) -> Tunnel:
+    def connect(self, head: RequestHead, listener: Session | None, *, is_local: bool, address: str) -> Tunnel:
         """Judge a CONNECT. It is answered before the origin is known to be there; later failures go inside."""
         if request_framing(head)[0] is not Framing.NONE:
             raise BadMessage(
                 "CONNECT takes no body"
             )  # others may have read these bytes as one (RFC 9110 section 9.3.6)
-        session, trusted = self._gate.who(head, listener, is_local=is_local)
+        session, trusted = self._gate.identify(head, listener, is_local=is_local)
+        if trusted:
+            self._gate.remember_connect(head, session, address=address)
         host, port = host_and_port(head.target, None)  # RFC 9110 section 9.3.6: there is no default
         return Tunnel(f"{host}:{port}", session, trusted, tls=True)
 
     def begin(
-        self, head: RequestHead, tunnel: Tunnel | None, listener: Session | None, client: Client, *, is_local: bool
-    ) -> Exchanging:
+        self,
+        head: RequestHead,
+        tunnel: Tunnel | None,
+        listener: Session | None,
+        client: Client,
+        *,
+        is_local: bool,
+        address: str,
+    ) -> ClientExchange:
         """Start the exchange. Raises Refused or BadMessage."""
         framing, length = request_framing(head)
         if head.method in _CONTROL_METHODS:
             session, trusted = (
-                (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener, is_local=is_local)
+                (tunnel.session, tunnel.trusted) if tunnel else self._gate.identify(head, listener, is_local=is_local)
             )
             self._check_may_write(head, trusted=trusted)
             return self._write_record(head, (framing, length), tunnel, session, client)
@@ -84,33 +97,26 @@ class Desk:
                 raise BadMessage(f"{head.method} {head.target[:100]} is for the proxy itself, and takes no body")
             return self._endpoints.begin(head, client)
         session, trusted = (
-            (tunnel.session, tunnel.trusted) if tunnel else self._gate.who(head, listener, is_local=is_local)
+            (tunnel.session, tunnel.trusted) if tunnel else self._gate.identify(head, listener, is_local=is_local)
         )
-        meta = self._gate.meta(head, trusted=trusted)
+        meta = self._gate.meta(head, session, trusted=trusted, address=address)
+        request = IncomingRequest(head, framing, length, target, session, meta, client)
         if session.spec.mode == "replay":
-            return self._replayer.begin(head, framing, length, target.url, session, client)
+            return self._replayer.begin(request)
         if session.scripts is not None and not _is_upgrade(head):
-            return self._scripted(head, (framing, length), target, session, meta, client)
-        return self._live(head, (framing, length), target, session, meta, client)
+            return self._scripted(request, session.scripts)
+        return self._live(request)
 
-    def _live(
-        self,
-        head: RequestHead,
-        body: tuple[Framing, int],
-        target: Target,
-        session: Session,
-        meta: Meta,
-        client: Client,
-    ) -> Exchanging:
+    def _live(self, request: IncomingRequest) -> ClientExchange:
         """Fetch it, or look into the archive first."""
-        framing, length = body
-        asking, refusal = (session, None) if self._extensions is None else self._judge(session, head, target.url)
-        policy = self._policy(head, asking, meta, target.url)
+        head, target, session, client = request.head, request.target, request.session, request.client
+        asking, refusal = (session, None) if self._user_addons is None else self._judge(session, head, target.url)
+        policy = self._policy(head, asking, request.meta, target.url)
         if refusal is not None:
             policy = replace(policy, refusal=refusal)
         # Of other protocols nothing could be recorded; without the header, origins go on with HTTP.
         is_upgrade = _is_upgrade(head)
-        whole = self._services.settings.whole_ranges and session.keeps and not policy.wishes.accept
+        whole = self._services.settings.whole_ranges and session.keeps and not policy.options.accept
         part = range_from_start(head) if whole else None
         asked = head if part is None else without_range(head)
         order = Order(
@@ -119,18 +125,18 @@ class Desk:
             url=target.url,
             destination=self._destination(target.destination, asking, upgrade=is_upgrade),
             origin_head=heads.origin_head(asked, target.path, target.host, upgrade=is_upgrade, via=self._services.via),
-            framing=framing,
-            length=length,
+            framing=request.framing,
+            length=request.length,
             policy=policy,
             part=part,
         )
-        if session.spec.mode == "patch" and asks_archive(head, framing, is_upgrade=is_upgrade):
+        if session.spec.mode == "patch" and asks_archive(head, request.framing, is_upgrade=is_upgrade):
             return Patch(
                 client,
-                lambda missed: self._replayer.begin(head, framing, length, target.url, session, client, missed),
+                lambda missed: self._replayer.begin(request, missed),
                 lambda: self._fetch(order, client),
             )
-        if self._conditions.wanted(order) and framing is Framing.NONE and not is_upgrade:
+        if self._conditions.wanted(order) and request.framing is Framing.NONE and not is_upgrade:
             return self._conditions.begin(order, client, self._fetch)
         return self._fetch(order, client)
 
@@ -141,39 +147,32 @@ class Desk:
         fetch.start()
         return fetch
 
-    def _scripted(
-        self,
-        head: RequestHead,
-        body: tuple[Framing, int],
-        target: Target,
-        session: Session,
-        meta: Meta,
-        client: Client,
-    ) -> Scripted:
-        """Let the session's scripts see it; what they send on is judged by where it goes then."""
-        assert session.scripts is not None
+    def _scripted(self, request: IncomingRequest, scripts: SessionScripts) -> ScriptedExchange:
+        """Show the request to the session's scripts. The request that they send on is judged by its own target."""
+        assert isinstance(scripts, Scripts)
 
-        def fetch(sent: RequestHead, to: Client) -> Exchanging:
+        def fetch(sent: RequestHead, to: Client) -> ClientExchange:
             found = target_of(sent, None)
             if found is None:
                 raise BadMessage(f"a script asks for {sent.target[:100]!r}")
-            return self._live(sent, request_framing(sent), found, session, meta, to)
+            framing, length = request_framing(sent)
+            return self._live(replace(request, head=sent, framing=framing, length=length, target=found, client=to))
 
-        asking = Asking(head, *body, target, session, self._policy(head, session, meta, target.url))
-        scripted = Scripted(asking, session.scripts, client, fetch, self._services)
+        policy = self._policy(request.head, request.session, request.meta, request.target.url)
+        scripted = ScriptedExchange(ScriptedRequest(request, policy), scripts, fetch, self._services)
         scripted.start()
         return scripted
 
     def _judge(self, session: Session, head: RequestHead, url: str) -> tuple[Session, Refused | None]:
-        """The session as users' addons want it for this request, or their refusal of it."""
-        assert self._extensions is not None
-        found = self._extensions.judge(session.id, session.spec, head, url)
+        """Return the session as users' addons want it for this request, or their refusal of it."""
+        assert self._user_addons is not None
+        found = self._user_addons.judge(session.id, session.spec, head, url)
         if isinstance(found, Refused):
             return session, found
         return (session if found is session.spec else replace(session, spec=found)), None
 
     def _destination(self, destination: Destination, session: Session, *, upgrade: bool) -> Destination:
-        """Where to connect to, and by which egress."""
+        """Return where to connect to, and by which egress."""
         if upgrade and self._services.settings.http2_origins:
             destination = destination._replace(http1=True)
         egress = self._services.routes.choose(destination.host, destination.port, session.spec.egress)
@@ -186,17 +185,18 @@ class Desk:
         tunnel: Tunnel | None,
         session: Session,
         client: Client,
-    ) -> Exchanging:
-        """A record may be about anything that has a URI, such as `urn:view:…`."""
+    ) -> ClientExchange:
+        """Take a record that the client hands in; its subject may be anything with a URI, such as `urn:view:…`."""
         session.check_keeps()
         self._gate.check_open()
         target = target_of(head, tunnel) if tunnel or ABSOLUTE.fullmatch(head.target) else None
-        uri = target.url if target else head.target
-        policy = policy_of(session, self._gate.meta(head, trusted=True), uri, None)
+        # A target in percent-encoding no longer shows the control characters that its client wrote.
+        uri = target.url if target and head.target.isascii() else written_uri(head.target)
+        policy = policy_of(session, self._gate.meta(head, session, trusted=True), uri, None)
         return WriteRecord(head, *framing, uri, policy, session, client, self._services)
 
     def _check_may_write(self, head: RequestHead, *, trusted: bool) -> None:
-        """Raises Refused (403). What crawlers hand in never comes from a browser; a page's script would."""
+        """Raise Refused (403). What crawlers hand in never comes from a browser; a page's script would."""
         if not trusted or is_by_browser(head):
             self._gate.counts["control_refused"] += 1
             why = "is not for pages" if trusted else "needs a session's password or a trusted listener"

@@ -1,4 +1,4 @@
-"""The HTTP/1 relay layer: stands where mitmproxy's `HttpLayer` would, and hands whole exchanges on.
+"""The HTTP/1 relay layer stands where mitmproxy's `HttpLayer` would, and hands whole exchanges on.
 
 mitmproxy's own layer parses every message into objects, runs hooks as tasks and re-frames bodies: 1 to 3 ms for each
 exchange, and the origin's bytes are lost. This one finds the borders of messages and passes bytes. It is a sans-io
@@ -7,67 +7,18 @@ layer like all of mitmproxy's: events in, commands out; TLS beneath it is mitmpr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from mitmproxy.proxy import commands, events, layer
-from mitmproxy.proxy.context import Context as LayerContext
-
-from proxy import heads
-from proxy.exchanging import Desk, Exchanging, Tunnel
-from proxy.gate import Refused
-from proxy.http1 import BadMessage, RequestHead, find_head_end, parse_request
-
-if TYPE_CHECKING:
-    from proxy.connection import ClientConnection
+from proxy.clients.client_stream import AfterOutput, ClientOutput, Stream
+from proxy.clients.connection import ClientConnection
+from proxy.fetch.contracts import ClientExchange, RequestDispatcher, Tunnel
+from proxy.protocol import heads
+from proxy.protocol.http1 import MOST_LINES, BadMessage, RequestHead, find_head_end, parse_request
+from proxy.protocol.mitmproxy_adapter import LayerContext, commands, events, layer
+from proxy.refusal import Refused
 
 _MAX_WAITING: Final = 262_144
 """Bytes of further requests taken in while one is being answered; then the client must wait."""
-
-
-@dataclass
-class Said(events.Event):
-    """Bytes for the client of one stream, and what becomes of its connection then."""
-
-    stream: Stream
-    data: bytes
-    end: str = ""
-    """"" goes on, "keep" and "close" end the response, "abort" breaks the connection, "switch" ends HTTP on it."""
-
-
-class Stream:
-    """One exchange on a client's connection; what `proxy.delivery.Client` asks for."""
-
-    __slots__ = ("_connection", "exchange", "has_begun", "has_switched")
-    remarks: tuple[str, ...] = ()
-
-    def __init__(self, connection: ClientConnection) -> None:
-        self.exchange: Exchanging | None = None
-        self.has_begun = False
-        """Whether the client has got any of the response."""
-        self.has_switched = False
-        """Whether client and origin speak another protocol now."""
-        self._connection = connection
-
-    @property
-    def is_full(self) -> bool:
-        return self._connection.is_full
-
-    def send(self, data: bytes) -> None:
-        self._connection.run(Said(self, data))
-
-    def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
-        self._connection.run(Said(self, last, "keep" if keep_alive else "close"))
-
-    def abort(self) -> None:
-        self._connection.run(Said(self, b"", "abort"))
-
-    def upgraded(self) -> None:
-        self._connection.run(Said(self, b"", "switch"))
-
-    def take_more(self) -> None:
-        self._connection.resume_reading()
 
 
 class RelayLayer(layer.Layer):
@@ -77,28 +28,30 @@ class RelayLayer(layer.Layer):
         self,
         context: LayerContext,
         connection: ClientConnection,
-        desk: Desk,
+        dispatcher: RequestDispatcher,
         max_head: int,
         tunnel: Tunnel | None = None,
     ) -> None:
         super().__init__(context)
         self.tunnel = tunnel
         self._connection = connection
-        self._desk = desk
+        self._dispatcher = dispatcher
         self._max_head = max_head
-        self._buffer = b""
-        self._searched = 0
+        self._buffer: bytes | bytearray = b""
+        self._searched = self._lines = 0
         self._closing = False
         self._child: layer.Layer | None = None
 
     def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """What mitmproxy's layers do about commands that they must wait for, this one has no need of: it gives none."""
+        """Return what mitmproxy's layers do about commands that they must wait for, this one has no need of: it gives
+        none.
+        """
         return self._handle_event(event) if self._child is None else self._child.handle_event(event)
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
         if isinstance(event, events.DataReceived):
             yield from self._received(event.data)
-        elif isinstance(event, Said):
+        elif isinstance(event, ClientOutput):
             if event.stream is self._connection.stream:
                 yield from self._said(event)
         elif isinstance(event, events.ConnectionClosed):
@@ -125,13 +78,22 @@ class RelayLayer(layer.Layer):
         elif exchange is not None and not exchange.request_is_whole:
             yield from self._body(exchange, data)
         else:
-            self._buffer = self._buffer + data if self._buffer else data
+            self._keep_for_later(data)
             if self._connection.stream is None:
                 yield from self._next_request()
             elif len(self._buffer) > _MAX_WAITING:
                 self._connection.pause_reading()
 
-    def _body(self, exchange: Exchanging, data: bytes) -> layer.CommandGenerator[None]:
+    def _keep_for_later(self, data: bytes) -> None:
+        """Add to what was not read yet, without moving that each time: heads may come in many pieces."""
+        if not self._buffer:
+            self._buffer = data
+            return
+        if isinstance(self._buffer, bytes):
+            self._buffer = bytearray(self._buffer)
+        self._buffer += data
+
+    def _body(self, exchange: ClientExchange, data: bytes) -> layer.CommandGenerator[None]:
         try:
             taken = exchange.request_data(data)
         except BadMessage as error:
@@ -159,12 +121,19 @@ class RelayLayer(layer.Layer):
             self._buffer = self._buffer.lstrip(b"\r\n")  # RFC 9112 section 2.2
         end = find_head_end(self._buffer, self._searched)
         if end < 0:
+            self._lines += self._buffer.count(b"\n", self._searched)
             self._searched = len(self._buffer)
             self._connection.asking_since = self._connection.asking_since or self._connection.last_heard
             if self._searched > self._max_head:
                 yield from self._answer(Refused(431, f"the request's head is larger than {self._max_head} bytes"))
+            elif self._lines > MOST_LINES:
+                yield from self._answer(Refused(431, f"the request's head has more than {MOST_LINES} lines"))
             return
-        raw, self._buffer, self._searched = self._buffer[:end], self._buffer[end:], 0
+        raw, self._searched, self._lines = bytes(self._buffer[:end]), 0, 0
+        if isinstance(self._buffer, bytes):
+            self._buffer = self._buffer[end:]
+        else:
+            del self._buffer[:end]
         try:
             head = parse_request(raw)
             if head.method == "CONNECT":
@@ -179,15 +148,20 @@ class RelayLayer(layer.Layer):
             return
         exchange = self._connection.stream.exchange if self._connection.stream is not None else None
         if exchange is not None and self._buffer and not exchange.request_is_whole:
-            data, self._buffer = self._buffer, b""
+            data, self._buffer = bytes(self._buffer), b""
             yield from self._body(exchange, data)
 
     def _begin(self, head: RequestHead) -> None:
         stream = Stream(self._connection)
         self._connection.stream = stream
         try:
-            stream.exchange = self._desk.begin(
-                head, self.tunnel, self._connection.listener, stream, is_local=self._connection.is_local
+            stream.exchange = self._dispatcher.begin(
+                head,
+                self.tunnel,
+                self._connection.listener,
+                stream,
+                is_local=self._connection.is_local,
+                address=self._connection.address,
             )
         except (BadMessage, Refused):
             self._connection.stream = None
@@ -197,7 +171,12 @@ class RelayLayer(layer.Layer):
     def _open_tunnel(self, head: RequestHead) -> layer.CommandGenerator[None]:
         if self.tunnel is not None:
             raise BadMessage("CONNECT inside a tunnel")
-        self.tunnel = self._desk.connect(head, self._connection.listener, is_local=self._connection.is_local)
+        self.tunnel = self._dispatcher.connect(
+            head,
+            self._connection.listener,
+            is_local=self._connection.is_local,
+            address=self._connection.address,
+        )
         self._connection.asking_since = self._connection.last_heard
         host, _, port = self.tunnel.authority.rpartition(":")
         self.context.server.address = (host.strip("[]"), int(port))
@@ -205,7 +184,7 @@ class RelayLayer(layer.Layer):
         self._child = layer.NextLayer(self.context)
         yield from self._child.handle_event(events.Start())
         if self._buffer:
-            data, self._buffer = self._buffer, b""
+            data, self._buffer = bytes(self._buffer), b""
             yield from self._child.handle_event(events.DataReceived(self.context.client, data))
 
     def _answer(self, refused: Refused, exchange: str = "") -> layer.CommandGenerator[None]:
@@ -217,29 +196,29 @@ class RelayLayer(layer.Layer):
 
     # -- to the client --------------------------------------------------------------------------------------------
 
-    def _said(self, event: Said) -> layer.CommandGenerator[None]:
+    def _said(self, event: ClientOutput) -> layer.CommandGenerator[None]:
         if event.data:
             event.stream.has_begun = True
             yield commands.SendData(self.context.client, event.data)
-        if event.end == "keep":
+        if event.then is AfterOutput.KEEP:
             self._connection.stream = None
             self._connection.resume_reading()
             if self._buffer:
                 yield from self._next_request()
             elif self._connection.is_at_end:
                 yield commands.CloseConnection(self.context.client)
-        elif event.end == "switch":
+        elif event.then is AfterOutput.SWITCH:
             event.stream.has_switched = True
             if self._buffer and self._connection.stream is not None and self._connection.stream.exchange is not None:
-                data, self._buffer = self._buffer, b""
+                data, self._buffer = bytes(self._buffer), b""
                 self._connection.stream.exchange.client_data(data)
-        elif event.end:
+        elif event.then is not AfterOutput.GO_ON:
             self._connection.stream = None
             self._closing = True
             exchange = event.stream.exchange
-            if event.end == "abort":
+            if event.then is AfterOutput.ABORT:
                 self._connection.abort()
-            elif self._connection.house.gate.is_draining or (exchange is not None and not exchange.request_is_whole):
+            elif self._connection.owner.gate.is_draining or (exchange is not None and not exchange.request_is_whole):
                 self._connection.linger()
             else:
                 yield commands.CloseConnection(self.context.client)
@@ -253,6 +232,3 @@ def _is_endless(stream: Stream) -> bool:
 
 def _id(stream: Stream | None) -> str:
     return stream.exchange.id if stream is not None and stream.exchange is not None else ""
-
-
-type MakeRelay = Callable[[LayerContext, Tunnel | None], RelayLayer]

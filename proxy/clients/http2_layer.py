@@ -1,8 +1,9 @@
-"""Clients that speak HTTP/2: each of their streams is an exchange as any other.
+"""Clients may use HTTP/2. Each of their streams is an exchange as any other.
 
-Stands where `proxy.relay` would, behind the TLS layer, when a client has chosen `h2` (setting `proxy.http2`). What a
-stream asks becomes a request head of HTTP/1.1 for the desk, so whoever answers knows nothing of HTTP/2; what they
-answer is read back into frames. Frames are mitmproxy's business (`proxy.h2wire`).
+Stands where `proxy.clients.http1_layer` would, behind the TLS layer, when a client has chosen `h2` (setting
+`proxy.http2`). What a
+stream asks becomes a request head of HTTP/1.1 for the dispatcher, so whoever answers knows nothing of HTTP/2; what they
+answer is read back into frames. Frames are mitmproxy's business (`proxy.protocol.http2`).
 """
 
 from __future__ import annotations
@@ -10,26 +11,31 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from h2 import events as h2
-from h2.errors import ErrorCodes
-from h2.exceptions import ProtocolError
-from mitmproxy.proxy import commands, events, layer
-from mitmproxy.proxy.context import Context as LayerContext
-
 from archive.capture import Trailers
-from proxy import heads
-from proxy.answer import HOP_BY_HOP, AnswerReader
-from proxy.exchanging import Desk, Tunnel
-from proxy.gate import Refused
-from proxy.h2streams import AllStreams, ClientStream, Spoke
-from proxy.h2wire import GoAway, Wire, pseudo, request_lines, request_trailers, sendable
-from proxy.http1 import BadMessage, RequestHead, ResponseHead, parse_request, request_framing
-from proxy.loglines import about
-from proxy.relay import Stream
-from proxy.target import host_and_port
+from proxy.clients.client_stream import Stream
+from proxy.clients.http2_streams import ClientStream, ConnectionExchange, StreamEnd, StreamOutput
+from proxy.fetch.contracts import RequestDispatcher, Tunnel
+from proxy.fetch.target import host_and_port
+from proxy.log_lines import about
+from proxy.protocol import heads
+from proxy.protocol.answer import HOP_BY_HOP, AnswerReader
+from proxy.protocol.http1 import BadMessage, RequestHead, ResponseHead, parse_request, request_framing
+from proxy.protocol.http2 import (
+    ErrorCodes,
+    GoAway,
+    Http2Wire,
+    ProtocolError,
+    pseudo,
+    request_lines,
+    request_trailers,
+    sendable,
+)
+from proxy.protocol.http2 import events as h2
+from proxy.protocol.mitmproxy_adapter import LayerContext, commands, events, layer
+from proxy.refusal import Refused
 
 if TYPE_CHECKING:
-    from proxy.connection import ClientConnection
+    from proxy.clients.connection import ClientConnection
 
 log = logging.getLogger(__name__)
 
@@ -43,20 +49,20 @@ class ClientLayer(layer.Layer):
         self,
         context: LayerContext,
         connection: ClientConnection,
-        desk: Desk,
+        dispatcher: RequestDispatcher,
         max_head: int,
         tunnel: Tunnel,
     ) -> None:
         super().__init__(context)
         self.tunnel = tunnel
         self._connection = connection
-        self._desk = desk
-        self._wire = Wire(client_side=False, max_head_bytes=max_head)
+        self._dispatcher = dispatcher
+        self._wire = Http2Wire(client_side=False, max_head_bytes=max_head)
         self._streams: dict[int, ClientStream] = {}
         self._waiting: set[ClientStream] = set()
         """Those whose origin was paused because their client reads too slowly."""
         self._talk = Stream(connection)
-        self._talk.exchange = AllStreams(self._streams)
+        self._talk.exchange = ConnectionExchange(self._streams)
         self._is_closing = False
         self._answered = self._resets = 0
 
@@ -65,14 +71,14 @@ class ClientLayer(layer.Layer):
             self._wire.initiate_connection()  # type: ignore[no-untyped-call]
         elif isinstance(event, events.DataReceived):
             self._received(event.data)
-        elif isinstance(event, Spoke):
+        elif isinstance(event, StreamOutput):
             self._spoke(event)
         elif isinstance(event, events.ConnectionClosed):
             self._leave_all()
             yield commands.CloseConnection(self.context.client)
             return
         self._connection.stream = self._talk if self._streams else None
-        if not self._streams and not self._is_closing and self._connection.house.gate.is_draining:
+        if not self._streams and not self._is_closing and self._connection.owner.gate.is_draining:
             self._wire.close_connection()
             self._is_closing = True
         if data := self._wire.data_to_send():
@@ -124,8 +130,13 @@ class ClientLayer(layer.Layer):
         try:
             head, stream.left, stream.in_chunks = self._head(event)
             stream.answer = AnswerReader(head.method)
-            stream.exchange = self._desk.begin(
-                head, self.tunnel, self._connection.listener, stream, is_local=self._connection.is_local
+            stream.exchange = self._dispatcher.begin(
+                head,
+                self.tunnel,
+                self._connection.listener,
+                stream,
+                is_local=self._connection.is_local,
+                address=self._connection.address,
             )
         except BadMessage as error:
             self._malformed(stream, error)
@@ -133,7 +144,9 @@ class ClientLayer(layer.Layer):
             self._refuse(stream, refused)
 
     def _head(self, event: h2.RequestReceived) -> tuple[RequestHead, int | None, bool]:
-        """The request's head in HTTP/1.1, the length of its body if that is known, whether it is to go in chunks."""
+        """Return the request's head in HTTP/1.1, the length of its body if that is known, whether it is to go in
+        chunks.
+        """
         headers = event.headers
         if any(name == b"trailer" for name, _ in headers):  # they go in chunks, which no length may be said of
             headers = [(name, value) for name, value in headers if name != b"content-length"]
@@ -212,7 +225,7 @@ class ClientLayer(layer.Layer):
             exchange.client_left()
 
     def _note_reset(self) -> None:
-        """Raises ProtocolError for a client that does little but reset: each costs a fetch (CVE-2023-44487)."""
+        """Raise ProtocolError for a client that does little but reset: each costs a fetch (CVE-2023-44487)."""
         self._resets += 1
         if self._resets > _MOST_RESETS and self._resets > self._answered:
             self._wire.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
@@ -227,39 +240,41 @@ class ClientLayer(layer.Layer):
 
     # -- to the client --------------------------------------------------------------------------------------------
 
-    def _refuse(self, stream: ClientStream, refused: Refused, exchange: str = "", end: str = "whole") -> None:
+    def _refuse(
+        self, stream: ClientStream, refused: Refused, exchange: str = "", end: StreamEnd = StreamEnd.WHOLE
+    ) -> None:
         self._connection.refused(refused, exchange)
-        self._spoke(Spoke(stream, heads.refusal(refused.status, refused.word, str(refused), refused.extra), end))
+        self._spoke(StreamOutput(stream, heads.refusal(refused.status, refused.word, str(refused), refused.extra), end))
 
     def _malformed(self, stream: ClientStream, fault: BadMessage | str) -> None:
-        """A stream error (section 8.1.1): the client is told what it did unless the origin's answer has begun."""
-        self._break_off(stream, Refused(400, str(fault), "bad-request"), end="malformed")
+        """Report a stream error (section 8.1.1) to the client unless the origin's answer has begun."""
+        self._break_off(stream, Refused(400, str(fault), "bad-request"), end=StreamEnd.MALFORMED)
 
-    def _break_off(self, stream: ClientStream, refused: Refused, end: str = "whole") -> None:
+    def _break_off(self, stream: ClientStream, refused: Refused, end: StreamEnd = StreamEnd.WHOLE) -> None:
         """Give a request up half-way: with an answer of ours, unless the origin's has begun."""
         exchange = stream.exchange.id if stream.exchange is not None else ""
         self._leave(stream)
         if stream.answer.has_begun:
             self._connection.refused(refused, exchange)
-            self._spoke(Spoke(stream, end="abort" if end == "whole" else end))
+            self._spoke(StreamOutput(stream, end=StreamEnd.ABORT if end is StreamEnd.WHOLE else end))
         else:
             self._refuse(stream, refused, exchange, end)
 
-    def _spoke(self, event: Spoke) -> None:
+    def _spoke(self, event: StreamOutput) -> None:
         stream = event.stream
         if stream.id not in self._streams or stream.is_answered:
             return
         try:
-            if event.end == "room":
+            if event.end is StreamEnd.ROOM:
                 self._release(stream)
                 return
             for part in stream.answer.feed(event.data):
                 self._send(stream, part)
-            if event.end == "whole":
+            if event.end is StreamEnd.WHOLE:
                 self._end(stream)
-            elif event.end:
+            elif event.end is not StreamEnd.GO_ON:
                 stream.is_answered = True
-                is_ours = event.end == "abort"
+                is_ours = event.end is StreamEnd.ABORT
                 self._wire.reset_stream(stream.id, ErrorCodes.INTERNAL_ERROR if is_ours else ErrorCodes.PROTOCOL_ERROR)
         except ProtocolError as error:  # the client has reset the stream, in frames that we have yet to read
             log.info("an answer came too late: %s", error)
@@ -287,7 +302,7 @@ class ClientLayer(layer.Layer):
             self._release(stream)
 
     def _drop_when_sent(self, stream: ClientStream) -> None:
-        """An answered stream is kept in mind until its last bytes are out: a connection with any is not idle."""
+        """Drop an answered stream when its last bytes are out: a connection with any is not idle."""
         if stream.is_answered and stream.id not in self._wire.stream_buffers:
             self._streams.pop(stream.id, None)
             self._waiting.discard(stream)

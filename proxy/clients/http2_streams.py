@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
-from mitmproxy.proxy import events
-
-from proxy.answer import AnswerReader
-from proxy.exchanging import Exchanging
-from proxy.h2wire import Wire
+from proxy.fetch.contracts import ClientExchange, NeverUpgraded
+from proxy.protocol.answer import AnswerReader
+from proxy.protocol.http2 import Http2Wire
+from proxy.protocol.mitmproxy_adapter import events
 
 if TYPE_CHECKING:
-    from proxy.connection import ClientConnection
+    from proxy.clients.connection import ClientConnection
+
+
+class StreamEnd(Enum):
+    """The end of an output says what happens to the stream once the bytes are sent."""
+
+    GO_ON = "go on"
+    WHOLE = "whole"
+    """The response has ended."""
+    ROOM = "room"
+    """The client may send more of the request."""
+    ABORT = "abort"
+    """The stream is reset: the response is not whole."""
+    MALFORMED = "malformed"
+    """The stream is reset: the client's request is malformed."""
 
 
 @dataclass
-class Spoke(events.Event):
-    """Bytes of an answer for one stream, and what becomes of it then."""
+class StreamOutput(events.Event):
+    """The event carries bytes of an answer for one stream."""
 
     stream: ClientStream
     data: bytes = b""
-    end: str = ""
-    """"" goes on, "whole" ends the response, "room" lets the client send more. "abort" breaks it off, as does
-    "malformed", which says that it is the client's fault."""
+    end: StreamEnd = StreamEnd.GO_ON
 
 
 class ClientStream:
-    """One stream of a client's connection; what `proxy.delivery.Client` asks for."""
+    """The stream is one stream of a client's HTTP/2 connection; it is what `proxy.delivery.delivery.Client` asks
+    for.
+    """
 
-    def __init__(self, stream_id: int, connection: ClientConnection, wire: Wire, waiting: set[ClientStream]) -> None:
+    def __init__(
+        self, stream_id: int, connection: ClientConnection, wire: Http2Wire, waiting: set[ClientStream]
+    ) -> None:
         self.id = stream_id
-        self.exchange: Exchanging | None = None
+        self.exchange: ClientExchange | None = None
         self.answer = AnswerReader("GET")
         self.in_chunks = False
         """Whether the request's body has no length that is known."""
@@ -53,24 +69,24 @@ class ClientStream:
         return self._connection.is_full
 
     def send(self, data: bytes) -> None:
-        self._connection.run(Spoke(self, data))
+        self._connection.run(StreamOutput(self, data))
 
     def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
-        self._connection.run(Spoke(self, last, "whole"))
+        self._connection.run(StreamOutput(self, last, StreamEnd.WHOLE))
 
     def abort(self) -> None:
-        self._connection.run(Spoke(self, end="abort"))
+        self._connection.run(StreamOutput(self, end=StreamEnd.ABORT))
 
     def upgraded(self) -> None:
-        """Never right: no stream asks for another protocol."""
+        """Refuse; no stream asks for another protocol."""
         self.abort()
 
     def take_more(self) -> None:
         if self.held:
-            self._connection.run(Spoke(self, end="room"))
+            self._connection.run(StreamOutput(self, end=StreamEnd.ROOM))
 
 
-class AllStreams:
+class ConnectionExchange(NeverUpgraded):
     """All streams of a connection as one exchange, for the connection itself."""
 
     id = ""
@@ -92,11 +108,8 @@ class AllStreams:
         return True
 
     def request_data(self, data: bytes) -> int:
-        """Never called: the layer knows which stream bytes are for."""
+        """Refuse; the layer knows which stream bytes are for."""
         return 0
-
-    def client_data(self, data: bytes) -> None:
-        """Never called: nothing switches protocols."""
 
     def client_writable(self) -> None:
         for exchange in self._under_way():
@@ -106,6 +119,6 @@ class AllStreams:
         for exchange in self._under_way():
             exchange.client_left()
 
-    def _under_way(self) -> list[Exchanging]:
+    def _under_way(self) -> list[ClientExchange]:
         streams = self._streams.values()
         return [stream.exchange for stream in streams if stream.exchange is not None and not stream.is_answered]

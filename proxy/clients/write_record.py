@@ -5,56 +5,90 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
+from urllib.parse import quote
 
 from archive.capture import Body, Context
 from archive.dates import now_micros
-from archive.derived import ResourceKind
-from proxy import heads
-from proxy.bodyreader import BodyReader
-from proxy.delivery import Client
-from proxy.gate import Session
-from proxy.http1 import Framing, RequestHead
-from proxy.keep import Kept, Lost
-from proxy.leave import Leave
-from proxy.plan import Derived
-from proxy.policy import Policy
+from archive.warc.derived import ResourceKind
+from proxy.delivery.capture_header import capture_meta
+from proxy.delivery.delivery import Client
+from proxy.fetch.contracts import NeverUpgraded
+from proxy.fetch.services import Services
+from proxy.protocol import heads
+from proxy.protocol.body_reader import BodyReader
+from proxy.protocol.http1 import Framing, RequestHead
+from proxy.recording.keep import Kept, Lost
+from proxy.recording.plan import DerivedRecord
+from proxy.recording.spool import Spool
 from proxy.refusal import Refused, meta_line
-from proxy.services import Services
-from proxy.spool import Spool
-from proxy.telling import capture_meta
+from proxy.sessions.policy import Policy
+from proxy.sessions.reservation import Reservation
+from proxy.sessions.session import Session
 
 _KINDS: Final[Mapping[str, ResourceKind]] = {
     "resource": "resource",
     "metadata": "metadata",
     "conversion": "conversion",
 }
-_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20\x7f]+")
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 _RECORD_ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_MEDIA_TYPE: Final = re.compile(r"[^\x00-\x1f\x7f]{1,255}")
+_LONGEST_TYPE: Final = 255
+_SAFE: Final = "!$&'()*+,;=:@/?#%-._~[]|^`{}\"\\<>"
+"""All printable ASCII that a URI's text is left in as it came."""
 
 
 def derived(
     kind: str | None, url: str, content_type: str | None, body: Body, context: Context, concurrent_to: str | None = None
-) -> Derived:
-    """The record asked for. Raises Refused (400) naming the first field that can't be used.
+) -> DerivedRecord:
+    """Return the record asked for. Raises Refused (400) naming the first field that can't be used.
 
     Only kinds that claim nothing about an origin may be handed in: a client must not forge a response.
     """
     checked = _KINDS.get(kind or "")
     if checked is None:
         raise Refused(400, f"WARC-Type = {kind!r} must be one of {', '.join(_KINDS)}")
-    if not _URI.fullmatch(url):
-        raise Refused(400, f"WARC-Target-URI = {url[:200]!r} is no URI")
-    if not content_type or not _MEDIA_TYPE.fullmatch(content_type):
-        raise Refused(400, f"Content-Type = {content_type!r} must name the block's media type")
+    uri, media_type = written_uri(url), _as_written(content_type or "")
+    if not 0 < len(media_type) <= _LONGEST_TYPE or not media_type.isprintable():
+        raise Refused(
+            400,
+            f"Content-Type = {media_type[:_LONGEST_TYPE]!a} must name the block's media type"
+            f" in 1 to {_LONGEST_TYPE} printable characters",
+        )
     if concurrent_to is not None and not _RECORD_ID.fullmatch(concurrent_to):
         raise Refused(400, f"WARC-Concurrent-To = {concurrent_to!r} must be page or the UUID of a record")
-    return Derived(context, checked, url, content_type, body, now_micros(), concurrent_to)
+    return DerivedRecord(context, checked, uri, media_type, body, now_micros(), concurrent_to)
 
 
-class WriteRecord:
-    """warcprox's `WARCPROX_WRITE_RECORD <url>` and `PUTMETA <url>`: answered 204 once the record is durable."""
+def written_uri(given: str) -> str:
+    """Return the URI as a record names it: ASCII, the rest percent-encoded as UTF-8. Raises Refused (400).
+
+    `given` is read from a header, each byte a character. Line separators and control characters of any kind are
+    refused: percent-encoded, they would make another URI than the client means.
+    """
+    text = _as_written(given)
+    if not _URI.fullmatch(text) or not text.isprintable():
+        raise Refused(
+            400,
+            f"WARC-Target-URI = {text[:200]!a} must be a URI, such as urn:view:1, without spaces and control"
+            " characters; percent-encode them",
+        )
+    return text if text.isascii() else quote(text, safe=_SAFE)
+
+
+def _as_written(header: str) -> str:
+    """Return the text of a header, whose bytes are read as Latin-1 at first; clients write UTF-8."""
+    try:
+        return header.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return header
+
+
+class WriteRecord(NeverUpgraded):
+    """The request is warcprox's `WARCPROX_WRITE_RECORD <url>` or `PUTMETA <url>`. It gets 204 once the record is
+    durable.
+    """
 
     def __init__(
         self,
@@ -73,7 +107,7 @@ class WriteRecord:
         self._head = head
         self._url = url
         self._policy = policy
-        self._leave: Leave | None = None
+        self._reservation: Reservation | None = None
         self._session = session
         self._client: Client | None = client
         self._services = services
@@ -88,33 +122,26 @@ class WriteRecord:
         return self._reader.done
 
     @property
-    def ends_with_client(self) -> bool:
-        return False
-
-    @property
     def wants_no_more(self) -> bool:
         return False
 
     def request_data(self, data: bytes) -> int:
-        """The next bytes of the block; the last ones hand the record to the writer."""
+        """Return the next bytes of the block; the last ones hand the record to the writer."""
         taken = self._reader.feed(data)
         self._spool.add(data[:taken])
         if self._reader.done and self._policy.refusal is not None:
             self._turn_away(self._policy.refusal)
         elif self._reader.done and self._policy.limits:
-            self._services.run(self._ask_leave())
+            self._services.run(self._reserve())
         elif self._reader.done:
             self._submit()
         return taken
 
-    def client_data(self, data: bytes) -> None:
-        """Never called: this request switches no protocol."""
-
     def client_writable(self) -> None:
-        """The answer is small; nothing waits for room."""
+        """Do nothing; the answer is small."""
 
     def client_left(self) -> None:
-        """A whole record is kept all the same; half a record is none."""
+        """Keep a whole record all the same; drop half a record."""
         self._client = None
         if not self._reader.done:
             self._over()
@@ -123,12 +150,12 @@ class WriteRecord:
         body = self._spool.message().body
         item = derived(self._kind, self._url, self._text(b"content-type"), body, self._policy.context)
         self._date = item.date
-        self._services.recorder.submit(item, self._answered)
+        self._services.recorder.submit(replace(item, method=self._head.method), self._answered)
 
-    async def _ask_leave(self) -> None:
-        """Limits count records as they count responses."""
-        self._leave = Leave(self._services.admission, self._policy)
-        refused = await self._leave.ask()
+    async def _reserve(self) -> None:
+        """Reserve the limits, which count records as they count responses."""
+        self._reservation = Reservation(self._services.admission, self._policy)
+        refused = await self._reservation.reserve()
         if refused is None:
             self._submit()
         else:
@@ -143,7 +170,7 @@ class WriteRecord:
     def _answered(self, outcome: Kept | Lost) -> None:
         client = self._client
         if client is not None and isinstance(outcome, Kept):
-            told = meta_line(capture_meta(self._date, outcome)) if self._policy.wishes.accept else ""
+            told = meta_line(capture_meta(self._date, outcome)) if self._policy.options.accept else ""
             answer, stays = f"HTTP/1.1 204 No Content\r\n{told}\r\n".encode(), not self._services.gate.is_draining
             client.send(answer if stays else heads.closing(answer))
             client.finish(keep_alive=self._head.keep_alive and stays)
@@ -154,8 +181,8 @@ class WriteRecord:
 
     def _over(self) -> None:
         self._spool.close()
-        if self._leave is not None:
-            self._leave.give_back()
+        if self._reservation is not None:
+            self._reservation.release()
         self._session.ended()
 
     def _text(self, name: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""A response that tells its client what becomes of the capture, in a `Warcprox-Meta` header.
+"""A response may tell its client what becomes of the capture, in a `Warcprox-Meta` header.
 
 `accept: ["capture-metadata"]` is answered as warcprox does, with the capture's time, at no delay. Who asks for
 `capture-record` too gets the record's id and whether it is a revisit, which is known only once it is kept, while a
@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import Any, Final
 
 from archive.dates import Micros, iso_date
-from proxy.delivery import Client, Delivery
-from proxy.http1 import Framing, RequestHead, ResponseHead
-from proxy.keep import Kept
+from proxy.delivery.delivery import Client, Delivery
+from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
+from proxy.recording.keep import Kept
 from proxy.refusal import meta_line
 
 _PATIENCE_BYTES: Final = 65_536
 
 
 def capture_meta(date: Micros, kept: Kept | None) -> dict[str, Any]:
-    """The header's JSON: warcprox's whole seconds, and the record when it is known."""
+    """Return the header's JSON: warcprox's whole seconds, and the record when it is known."""
     told: dict[str, Any] = {"timestamp": f"{iso_date(date)[:19]}Z"}
     capture = kept.capture if kept is not None else None
     if kept is not None and capture is not None:
@@ -35,8 +35,8 @@ def capture_meta(date: Micros, kept: Kept | None) -> dict[str, Any]:
     return {"capture-metadata": told}
 
 
-class Telling(Delivery):
-    """A delivery whose head says more."""
+class CaptureHeader(Delivery):
+    """The delivery has a head that tells of the capture."""
 
     def __init__(
         self, client: Client, request: RequestHead, date: Micros, *, with_record: bool, via: bytes = b""
@@ -49,14 +49,14 @@ class Telling(Delivery):
         self._early: list[bytes] = []
 
     def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
-        """The head itself waits here, or is given back with what can be told at once."""
+        """Return the head itself waits here, or is given back with what can be told at once."""
         self._head = super().begin(head, framing, stays=stays)
         if self._with_record and head.mime != "text/event-stream":
             return b""
         return self._take_head()
 
     def pass_on(self, data: bytes) -> None:
-        """Bytes that needn't wait, unless for the head."""
+        """Pass on bytes that needn't wait, unless for the head."""
         if not self._head:
             super().pass_on(data)
             return
@@ -65,11 +65,11 @@ class Telling(Delivery):
             super().pass_on(self._take_head() + self._take_early())
 
     def kept(self, kept: Kept) -> None:
-        """What became of the capture."""
+        """Note what became of the capture."""
         self._kept = kept
 
     def let_go(self) -> None:
-        """The response is kept: head, body and end."""
+        """Send head, body and end: the response is kept."""
         self._held = self._take_head() + self._take_early() + self._held
         super().let_go()
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from proxy import heads
-from proxy.http1 import Framing, RequestHead, ResponseHead
-from proxy.keep import Kept
+from proxy.protocol import heads
+from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
+from proxy.recording.keep import Kept
 
 _REASONS: Final = {
     400: "Bad Request",
@@ -19,7 +19,7 @@ _REASONS: Final = {
 
 
 class Client(Protocol):
-    """The client's side of one exchange."""
+    """The client's side of one exchange has these methods."""
 
     @property
     def is_full(self) -> bool:
@@ -27,26 +27,26 @@ class Client(Protocol):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What of its request could not be passed on, in the words of crawl.log."""
+        """Return what of its request could not be passed on, in the words of crawl.log."""
 
     def send(self, data: bytes) -> None:
-        """Bytes for the client."""
+        """Send bytes to the client."""
 
     def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
-        """The response is whole with these `last` bytes."""
+        """End the response with these `last` bytes."""
 
     def abort(self) -> None:
-        """The response will never be whole: the connection must break visibly."""
+        """Break the connection visibly: the response will never be whole."""
 
     def upgraded(self) -> None:
-        """The origin switched protocols: the client's bytes belong to it from now on."""
+        """Switch protocols, as the origin did: the client's bytes belong to it from now on."""
 
     def take_more(self) -> None:
-        """There is room again for what the client sends."""
+        """Take more bytes of the client; there is room again."""
 
 
 class Delivery:
-    """Hands one response to a client. Once the client has left, everything here does nothing."""
+    """The delivery hands one response to a client. Once the client has left, everything here does nothing."""
 
     def __init__(self, client: Client, request: RequestHead, via: bytes = b"") -> None:
         self._client: Client | None = client
@@ -59,31 +59,33 @@ class Delivery:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the client is still there."""
+        """Return whether the client is still there."""
         return self._client is not None
 
     @property
     def is_full(self) -> bool:
-        """Whether the origin should pause for the client's sake."""
+        """Return whether the origin should pause for the client's sake."""
         return self._client is not None and self._client.is_full
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What of its request a client that is still there could not have passed on."""
+        """Return what of its request a client that is still there could not have passed on."""
         return self._client.remarks if self._client is not None else ()
 
     @property
     def may_switch(self) -> bool:
-        """Whether the client asked for a WebSocket: only then may its next bytes go to this origin as they are."""
+        """Return whether the client asked for a WebSocket: only then may its next bytes go to this origin as they
+        are.
+        """
         return (self._request.get(b"upgrade") or b"").lower() == b"websocket"
 
     @property
     def wants_payload(self) -> bool:
-        """Whether the client must get the body without its chunks: it speaks HTTP/1.0, which has none."""
+        """Return whether the client must get the body without its chunks: it speaks HTTP/1.0, which has none."""
         return self._shape is Framing.CHUNKED and self._request.minor == 0
 
     def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
-        """The head for this client, to be passed on or held with the body's first bytes.
+        """Return the head for this client, to be passed on or held with the body's first bytes.
 
         A body that ends with its connection is sent in chunks to an HTTP/1.1 client: so its end is a visible one,
         and the client's connection stays.
@@ -94,21 +96,21 @@ class Delivery:
         return heads.client_head(head, framing, close=not self._stays, old_client=is_old, via=self._via)
 
     def shaped(self, piece: bytes) -> bytes:
-        """Bytes of the body in this client's framing."""
+        """Return bytes of the body in this client's framing."""
         return heads.chunk(piece) if self._shape is Framing.CLOSE and self._request.minor == 1 else piece
 
     def pass_on(self, data: bytes) -> None:
-        """Bytes that needn't wait."""
+        """Pass on bytes that needn't wait."""
         if data and self._client is not None:
             self._sent = True
             self._client.send(data)
 
     def hold(self, data: bytes) -> None:
-        """The response's last bytes."""
+        """Hold the response's last bytes."""
         self._held = data + heads.LAST_CHUNK if self._shape is Framing.CLOSE and self._request.minor == 1 else data
 
     def let_go(self) -> None:
-        """The response is kept: the client may see its end."""
+        """Send what was held: the response is kept, and the client may see its end."""
         client, self._client = self._client, None
         if client is not None:
             client.finish(keep_alive=self._stays, last=self._held)
@@ -120,10 +122,12 @@ class Delivery:
             client.abort()
 
     def kept(self, kept: Kept) -> None:
-        """What became of the capture, told before `let_go`; of no interest to most clients."""
+        """Note what became of the capture, before `let_go`; most deliveries ignore it."""
 
     def refuse(self, status: int, code: int, word: str, text: str, extra: str = "") -> None:
-        """An answer of our own, or a break when the origin's has begun already. `extra` is further header lines."""
+        """Send an error of the proxy, or break the connection when the origin's response has begun already. `extra` is
+        further header lines.
+        """
         if self._sent:
             self.cut()
             return
@@ -134,18 +138,18 @@ class Delivery:
             client.finish(keep_alive=False)
 
     def interim(self, head: ResponseHead) -> None:
-        """A 100 Continue, for a client that waits for one (RFC 9110 section 10.1.1)."""
+        """Send a 100 Continue to a client that waits for one (RFC 9110 section 10.1.1)."""
         if self._client is not None and self._request.get(b"expect") is not None:
             self._client.send(heads.client_head(head, Framing.NONE, close=False, old_client=False))
 
     def switch(self, head: ResponseHead) -> None:
-        """The origin speaks another protocol from here on."""
-        self.pass_on(head.raw)
+        """Switch to the protocol that the origin uses from here on."""
+        self.pass_on(heads.without_bare_cr(head.raw))
         if self._client is not None:
             self._client.upgraded()
 
     def hang_up(self) -> None:
-        """The origin ended a switched protocol: what was passed on still arrives."""
+        """End a switched protocol that the origin ended: what was passed on still arrives."""
         client, self._client = self._client, None
         if client is not None:
             client.finish(keep_alive=False)
@@ -156,5 +160,5 @@ class Delivery:
             self._client.take_more()
 
     def leave(self) -> None:
-        """The client is gone."""
+        """Note that the client has left."""
         self._client = None

@@ -1,7 +1,7 @@
-"""What the client gets when the origin says 304 to a question of ours: the earlier capture, whole.
+"""The client gets the earlier capture, whole, when the origin answers 304 to a conditional request of the proxy.
 
-The head is the earlier capture's, updated by the 304's as RFC 9111 section 4.3.4 has caches do; the archive has the
-304 itself.
+The head is the earlier capture's, updated by the 304's as RFC 9111 section 4.3.4 has caches do. The archive gets the
+304 itself, and a revisit with such a head, unless `dedup.not_modified` says otherwise.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from proxy.delivery import Client, Delivery
-from proxy.history import Earlier
-from proxy.http1 import Framing, RequestHead, ResponseHead
-from proxy.telling import Telling
+from archive.capture import Unchanged
+from proxy.delivery.capture_header import CaptureHeader
+from proxy.delivery.delivery import Client, Delivery
+from proxy.delivery.earlier import Earlier
+from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
 
 _OF_THE_STORED: Final = frozenset((b"content-encoding", b"content-type"))
 """What a 304 can't change: it describes the bytes that the archive has."""
@@ -32,7 +33,7 @@ class _Substitute(Delivery):
     earlier: Earlier
 
     def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
-        """The head for this client."""
+        """Return the head for this client."""
         if head.status == 304:
             self.earlier.is_answer = True
             head, framing = freshened(self.earlier, head), Framing.LENGTH
@@ -40,28 +41,52 @@ class _Substitute(Delivery):
 
 
 class Substitute(_Substitute):
-    """For most clients."""
+    """Most clients get this substitute."""
 
 
-class TellingSubstitute(_Substitute, Telling):
-    """For one that wants to hear of its capture."""
+class SubstituteWithCaptureHeader(_Substitute, CaptureHeader):
+    """A client that asks for its capture's metadata gets this substitute."""
 
 
 def substitute(
     client: Client, request: RequestHead, earlier: Earlier, telling: tuple[int, bool] | None, via: bytes
 ) -> Delivery:
-    """The delivery for a question of ours; `telling` is the capture's date and whether its record is to be told."""
+    """Return the delivery for a question of ours; `telling` is the capture's date and whether its record is to be
+    told.
+    """
     delivery: _Substitute
     if telling is None:
         delivery = Substitute(client, request, via)
     else:
-        delivery = TellingSubstitute(client, request, telling[0], with_record=telling[1], via=via)
+        delivery = SubstituteWithCaptureHeader(client, request, telling[0], with_record=telling[1], via=via)
     delivery.earlier = earlier
     return delivery
 
 
+def unchanged(earlier: Earlier, said: ResponseHead) -> Unchanged:
+    """Return what the archive is to be told of a 304."""
+    return Unchanged(
+        earlier.original,
+        earlier.digest,
+        earlier.body.length,
+        _recorded_head(earlier, said) if earlier.has_head else None,
+    )
+
+
+def _recorded_head(earlier: Earlier, said: ResponseHead) -> bytes:
+    """Return the updated head as the revisit has it.
+
+    Readers put it before the block of the original's record, so it says of that how it ends: it may be in chunks.
+    """
+    head = freshened(earlier, said)
+    lines = [line for name, _, line in head.fields if name != b"content-length"]
+    lines += [line for _, _, line in earlier.framing]
+    fields = b"".join(line.rstrip(b"\r\n") + b"\r\n" for line in lines)
+    return b"HTTP/1.%d %d %s\r\n%s\r\n" % (head.minor, head.status, head.reason, fields)
+
+
 def freshened(earlier: Earlier, said: ResponseHead) -> ResponseHead:
-    """The earlier capture's head with what the 304 says now."""
+    """Return the earlier capture's head with what the 304 says now."""
     new = [field for field in said.fields if field[0] and field[0] not in _DROPPED | _OF_THE_STORED]
     replaced = {name for name, _, _ in new} | _DROPPED | _OF_THE_MOMENT | {b""}
     fields = [field for field in earlier.head.fields if field[0] not in replaced]

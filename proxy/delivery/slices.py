@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxy.byterange import ByteRange, parse_range
-from proxy.delivery import Client, Delivery
-from proxy.http1 import Framing, RequestHead, ResponseHead
+from proxy.delivery.delivery import Client, Delivery
+from proxy.protocol.byte_range import ByteRange, parse_range
+from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
 
 
 def range_from_start(head: RequestHead) -> ByteRange | None:
-    """The range, when fetching the whole serves it: a GET of one range that begins at 0.
+    """Return the range, when fetching the whole serves it: a GET of one range that begins at 0.
 
     With If-Range it depends on the origin's validator whether there is a part at all: the origin shall decide.
     """
@@ -21,12 +21,13 @@ def range_from_start(head: RequestHead) -> ByteRange | None:
 
 
 def without_range(head: RequestHead) -> RequestHead:
-    """The request for the whole."""
+    """Return the request for the whole."""
     return replace(head, fields=tuple(field for field in head.fields if field[0] != b"range"))
 
 
 class SliceDelivery(Delivery):
-    """Hands on the first bytes of a 200 as a 206 (RFC 9110 section 15.3.7); any other response as it is.
+    """The delivery hands on the first bytes of a 200 as a 206 (RFC 9110 section 15.3.7), and any other response as it
+    is.
 
     The part's end waits, as every response's end does, until the whole is kept: a short part of a large file takes as
     long as the file. Without Content-Length the part's place in the whole can't be told, and all is sent as 200.
@@ -40,7 +41,7 @@ class SliceDelivery(Delivery):
         self._tail = b""
 
     def begin(self, head: ResponseHead, framing: Framing, *, stays: bool) -> bytes:
-        """The 206's head."""
+        """Return the 206's head."""
         length = head.get(b"content-length")
         if head.status != 200 or framing is not Framing.LENGTH or length is None:
             return super().begin(head, framing, stays=stays)
@@ -52,7 +53,7 @@ class SliceDelivery(Delivery):
         return super().begin(_partial(head, place[1], total), framing, stays=stays)
 
     def shaped(self, piece: bytes) -> bytes:
-        """The bytes of the part; its last ones wait."""
+        """Return the bytes of the part; its last ones wait."""
         if self._left is None:
             return super().shaped(piece)
         part = piece[: self._left]
@@ -63,7 +64,7 @@ class SliceDelivery(Delivery):
         return b""
 
     def hold(self, data: bytes) -> None:
-        """The whole is there."""
+        """Send the slice; the whole is there."""
         super().hold(data + self._tail)
 
 

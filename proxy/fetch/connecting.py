@@ -1,120 +1,131 @@
-"""The way of one request to its origin: leave of its limits, the host's turn, room in the recorder's queue, a line."""
+"""A request needs a reservation of its limits, its host's turn, room in the recorder's queue, and a connection."""
 
 from __future__ import annotations
 
 from typing import Final, Protocol
 
-from proxy.delivery import Delivery
-from proxy.failures import Failure, failure_to_connect
-from proxy.leave import Leave
-from proxy.line import Line
-from proxy.order import Order
-from proxy.progress import Progress, Stage
+from proxy.delivery.delivery import Delivery
+from proxy.fetch.failures import Failure, failure_to_connect
+from proxy.fetch.order import Order
+from proxy.fetch.origin_line import OriginLine
+from proxy.fetch.progress import ExchangeProgress, FetchStage
+from proxy.fetch.services import Services
+from proxy.origins.upstream import Upstream
 from proxy.refusal import Refused
-from proxy.services import Services
-from proxy.upstream import Upstream
+from proxy.sessions.reservation import Reservation
 
 _BACK_PRESSURE_SECONDS: Final = 0.05
 
 
-class Asker(Protocol):
-    """Who wants to get there. Exactly one of these is called for each attempt, unless the exchange ended before."""
+class ConnectCallbacks(Protocol):
+    """The owner of the request is told of the connection. Exactly one of these is called for each attempt, unless the
+    exchange ended before.
+    """
 
     def ask(self, upstream: Upstream) -> None:
-        """Here is a connection: send the request."""
+        """Send the request over this connection."""
 
     def fail(self, failure: Failure) -> None:
-        """The origin can't be reached."""
+        """Fail: the origin can't be reached."""
 
     def turn_away(self, refused: Refused) -> None:
-        """It may not be asked."""
+        """Turn the request away: it may not be sent."""
 
 
-class Approach:
+class Connecting:
     """Made for one exchange; nothing is sent by it."""
 
-    __slots__ = ("_delivery", "_keeps", "_leave", "_line", "_order", "_progress", "_services")
+    __slots__ = ("_delivery", "_keeps", "_line", "_order", "_progress", "_reservation", "_services")
 
     def __init__(
-        self, order: Order, line: Line, delivery: Delivery, progress: Progress, services: Services, *, keeps: bool
+        self,
+        order: Order,
+        line: OriginLine,
+        delivery: Delivery,
+        progress: ExchangeProgress,
+        services: Services,
+        *,
+        keeps: bool,
     ) -> None:
-        """`keeps` is whether the response is to be kept."""
+        """Begin nothing; `keeps` is whether the response is to be kept."""
         self._order = order
         self._line = line
         self._delivery = delivery
         self._progress = progress
         self._services = services
         self._keeps = keeps
-        self._leave: Leave | None = None
+        self._reservation: Reservation | None = None
 
-    def begin(self, asker: Asker) -> None:
-        """By a kept connection if there is one; while the writer is behind, and a client there to wait, it waits."""
+    def begin(self, owner: ConnectCallbacks) -> None:
+        """Begin with a kept connection if there is one; while the writer is behind, and a client there to wait,
+        wait.
+        """
         policy = self._order.policy
         if policy.refusal is not None:
-            asker.turn_away(policy.refusal)
+            owner.turn_away(policy.refusal)
         elif policy.limits or self._pause():
-            self._services.run(self._in_turn(asker))
+            self._services.run(self._in_turn(owner))
         else:
-            self._go(asker)
+            self._go(owner)
 
-    async def anew(self, asker: Asker) -> None:
-        """By a new connection."""
+    async def reconnect(self, owner: ConnectCallbacks) -> None:
+        """Begin with a new connection."""
         try:
             upstream = await self._line.opened()
         except OSError as error:
-            asker.fail(failure_to_connect(error))
+            owner.fail(failure_to_connect(error))
         else:
-            if self._progress.stage is Stage.CONNECTING:
-                asker.ask(upstream)
+            if self._progress.stage is FetchStage.CONNECTING:
+                owner.ask(upstream)
             else:
                 self._line.put_back(upstream)
 
     def end(self) -> None:
-        """The exchange is over."""
-        if self._leave is not None:
-            self._leave.give_back()
+        """End: the exchange is over."""
+        if self._reservation is not None:
+            self._reservation.release()
 
     def _pause(self) -> float:
-        """Seconds that are to pass at the host behind this request."""
+        """Return seconds that are to pass at the host behind this request."""
         host, port = self._order.destination[:2]
         return self._services.pacing.pause(host, port, self._order.session.spec.host_delay)
 
-    async def _in_turn(self, asker: Asker) -> None:
-        """Nothing is sent to the origin before the limits allow it and its host's turn has come."""
+    async def _in_turn(self, owner: ConnectCallbacks) -> None:
+        """Send nothing to the origin before the limits allow it and its host's turn has come."""
         refused = await self._permitted() or await self._waited()
         if refused is not None:
-            asker.turn_away(refused)
-        elif self._progress.stage is Stage.CONNECTING:
+            owner.turn_away(refused)
+        elif self._progress.stage is FetchStage.CONNECTING:
             self._progress.wait_at_most(self._services.settings.connect_seconds)
-            self._go(asker)
+            self._go(owner)
         else:
             self.end()
 
     async def _permitted(self) -> Refused | None:
         if not self._order.policy.limits:
             return None
-        self._leave = Leave(self._services.admission, self._order.policy)
-        self._progress.bounds.wait_longer(self._services.settings.limit_seconds)
-        return await self._leave.ask()
+        self._reservation = Reservation(self._services.admission, self._order.policy)
+        self._progress.deadlines.wait_longer(self._services.settings.limit_seconds)
+        return await self._reservation.reserve()
 
     async def _waited(self) -> Refused | None:
         pause, settings = self._pause(), self._services.settings
-        if not pause or self._progress.stage is not Stage.CONNECTING:
+        if not pause or self._progress.stage is not FetchStage.CONNECTING:
             return None
         self._progress.wait_at_most(settings.host_delay_wait_seconds + settings.connect_seconds)
         return await self._services.pacing.wait(self._order.destination.host, pause)
 
-    def _go(self, asker: Asker) -> None:
-        if self._progress.stage is not Stage.CONNECTING:
+    def _go(self, owner: ConnectCallbacks) -> None:
+        if self._progress.stage is not FetchStage.CONNECTING:
             return  # it has failed while it waited
         services = self._services
         if self._keeps and services.recorder.is_full and self._delivery.is_wanted:
             self._progress.wait_at_most(services.settings.connect_seconds)
-            services.loop.call_later(_BACK_PRESSURE_SECONDS, self._go, asker)
+            services.loop.call_later(_BACK_PRESSURE_SECONDS, self._go, owner)
             return
         kept = self._line.kept()
         if kept is None:
-            services.run(self.anew(asker))
+            services.run(self.reconnect(owner))
         else:
             self._line.is_kept_one = True
-            asker.ask(kept)
+            owner.ask(kept)

@@ -1,4 +1,4 @@
-"""How an exchange ends: what passed goes to the recorder, and the client gets the rest of it, or a word why not."""
+"""An exchange ends in one of these ways: its bytes go to the recorder, and the client gets the rest or a reason."""
 
 from __future__ import annotations
 
@@ -7,39 +7,43 @@ from collections.abc import Callable
 
 from archive import crawl_log
 from archive.capture import Exchange, Truncation
-from proxy.delivery import Delivery
-from proxy.failures import Failure, spool_failure
-from proxy.http1 import ResponseHead
-from proxy.incoming import Incoming
-from proxy.keep import Kept, Lost
-from proxy.line import Line
-from proxy.loglines import about
-from proxy.order import Order
-from proxy.progress import Progress, Stage
-from proxy.recorded import with_trailers
+from proxy.delivery.delivery import Delivery
+from proxy.fetch.failures import Failure, spool_failure
+from proxy.fetch.order import Order
+from proxy.fetch.origin_line import OriginLine
+from proxy.fetch.progress import ExchangeProgress, FetchStage
+from proxy.fetch.response_reader import ResponseReader
+from proxy.fetch.services import Services
+from proxy.fetch.transcript import Transcript, with_trailers
+from proxy.log_lines import about
+from proxy.protocol.http1 import ResponseHead
+from proxy.recording.keep import Kept, Lost
 from proxy.refusal import Refused
-from proxy.services import Services
-from proxy.transcript import Transcript
 
 log = logging.getLogger(__name__)
 
 
-class Ending:
-    """Of one exchange, which ends once: of two that end it, the first has its way.
+def _nothing() -> None:
+    """Do nothing: the exchange is over already."""
+
+
+class ExchangeEnding:
+    """The object ends one exchange. Only the first call has an effect.
 
     `over` is called when nothing more will happen.
     """
 
-    __slots__ = ("_delivery", "_line", "_order", "_progress", "_services", "_transcript")
+    __slots__ = ("_delivery", "_line", "_order", "_over", "_progress", "_services", "_transcript")
 
     def __init__(
         self,
         order: Order,
         transcript: Transcript,
-        line: Line,
+        line: OriginLine,
         delivery: Delivery,
-        progress: Progress,
+        progress: ExchangeProgress,
         services: Services,
+        over: Callable[[], None],
     ) -> None:
         self._order = order
         self._transcript = transcript
@@ -47,41 +51,40 @@ class Ending:
         self._delivery = delivery
         self._progress = progress
         self._services = services
+        self._over = over
 
-    def whole(
-        self, head: ResponseHead, truncated: Truncation | None, incoming: Incoming, over: Callable[[], None]
-    ) -> None:
-        """A response came, all of it unless it is `truncated`."""
+    def whole(self, head: ResponseHead, truncated: Truncation | None, incoming: ResponseReader) -> None:
+        """End with a response, which is whole unless it is `truncated`."""
         if not self._transcript.keeps:
             self._deliver(truncated)
             self._order.session.note_relayed(self._transcript.received)
-            over()
+            self._finish()
             return
         if self._services.settings.deliver == "at_once":
             self._deliver(truncated)
         try:
             exchange = self._transcript.exchange(head, self._line.origin, truncated, incoming.doubt)
         except OSError as error:  # the last of the body waits in memory for a disk that is full
-            self._fail(spool_failure(error), over)
+            self._fail(spool_failure(error))
             return
         apart, remarks, inside = self._line.trailers, self._delivery.remarks, incoming.trailers
         if apart or remarks or inside:
             exchange = with_trailers(exchange, apart or inside, remarks, are_apart=bool(apart))
-        self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, truncated, over))
+        self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, truncated))
 
-    def failed(self, failure: Failure, over: Callable[[], None]) -> None:
-        """Nothing to keep: a line in the crawl log, and an answer that says why."""
+    def failed(self, failure: Failure) -> None:
+        """End with nothing to keep: write a line in the crawl log, and answer with the reason."""
         if self._begins():
-            self._fail(failure, over)
+            self._fail(failure)
 
-    def turned_away(self, refused: Refused, over: Callable[[], None]) -> None:
-        """It was not to be fetched."""
+    def turned_away(self, refused: Refused) -> None:
+        """End a request that was not to be fetched."""
         if self._begins():
             failure = Failure(refused.code, refused.word, refused.status)
-            self._refuse(failure, f"{refused}\n", refused.extra, over)
+            self._refuse(failure, f"{refused}\n", refused.extra)
 
-    def unreadable(self, raw: bytes, why: str, failure: Failure, over: Callable[[], None]) -> None:
-        """What came is kept as it came, in a record that nobody takes for a response; the client is told why."""
+    def unreadable(self, raw: bytes, why: str, failure: Failure) -> None:
+        """Keep the bytes as they came, in a record that is not a response; the client is told why."""
         if not self._begins():
             return
         self._order.session.note_failure(failure.code)
@@ -92,37 +95,42 @@ class Ending:
             exchange = self._transcript.unreadable(self._line.origin, raw, failure.code, failure.word)
         except OSError:
             exchange = self._transcript.failure(self._line.origin, crawl_log.RUNTIME, ("spool",))
-        self._note(exchange, over)
+        self._note(exchange)
+
+    def _finish(self) -> None:
+        """Tell the owner, and let go of the owner: a cycle of references would keep all of an exchange in memory."""
+        over, self._over = self._over, _nothing
+        over()
 
     def _begins(self) -> bool:
-        """Whether nobody has ended it before."""
+        """Return whether nobody has ended it before."""
         if self._progress.is_ending:
             return False
-        self._progress.enter(Stage.KEEPING)
+        self._progress.enter(FetchStage.KEEPING)
         self._line.hang_up()
         return True
 
-    def _fail(self, failure: Failure, over: Callable[[], None]) -> None:
+    def _fail(self, failure: Failure) -> None:
         self._log(f"{failure.code} {failure.word} {failure.detail}".rstrip())
         text = f"ghostfleet could not fetch {self._order.url}: {failure.detail or failure.word}\n"
-        self._refuse(failure, text, "", over)
+        self._refuse(failure, text, "")
 
-    def _refuse(self, failure: Failure, text: str, extra: str, over: Callable[[], None]) -> None:
+    def _refuse(self, failure: Failure, text: str, extra: str) -> None:
         self._order.session.note_failure(failure.code)
         self._delivery.refuse(failure.status, failure.code, failure.word, text, extra)
-        self._note(self._transcript.failure(self._line.origin, failure.logged, failure.annotations), over)
+        self._note(self._transcript.failure(self._line.origin, failure.logged, failure.annotations))
 
     def _log(self, why: str) -> None:
         log.info("%s: %s", self._order.shown_url, why, extra=about(self._transcript.id))
 
-    def _note(self, failed: Exchange, over: Callable[[], None]) -> None:
-        """A line in the crawl log, unless nothing is kept at all."""
+    def _note(self, failed: Exchange) -> None:
+        """Write a line in the crawl log, unless nothing is kept at all."""
         if self._transcript.keeps:
-            self._services.recorder.submit(failed, lambda _: over())
+            self._services.recorder.submit(failed, lambda _: self._finish())
         else:
-            over()
+            self._finish()
 
-    def _answered(self, outcome: Kept | Lost, truncated: Truncation | None, over: Callable[[], None]) -> None:
+    def _answered(self, outcome: Kept | Lost, truncated: Truncation | None) -> None:
         url = self._order.url
         self._order.session.note(outcome, url, self._transcript.received)
         if isinstance(outcome, Kept):
@@ -131,11 +139,11 @@ class Ending:
             self._deliver(truncated)
         else:
             self._delivery.refuse(503, 0, "not-kept", f"ghostfleet could not keep {url}: {outcome.reason}\n")
-        over()
+        self._finish()
 
     def _tell(self, outcome: Kept) -> None:
         facts, session, context = self._line.facts, self._order.session, self._order.policy.context
-        if facts is not None and outcome.capture is not None and context.collection not in facts.told:
+        if facts is not None and outcome.capture is not None and context.collection not in facts.recorded_for:
             self._services.provenance.tell(facts, session, context, outcome.capture)
 
     def _deliver(self, truncated: Truncation | None) -> None:

@@ -1,4 +1,4 @@
-"""Why nothing came of an order, in three languages: crawl.log's code, a word, an HTTP status. Pure."""
+"""A failure of an order has three forms: crawl.log's code, a word, an HTTP status. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from archive import crawl_log
-from proxy.addresses import AddressRefused, NameNotFound
-from proxy.deadhosts import DeadHost
-from proxy.egress import EgressFailed
-from proxy.upstream import Crowded
+from proxy.origins.dead_hosts import DeadHost
+from proxy.origins.egress import EgressFailed
+from proxy.origins.resolver import AddressRefused, NameNotFound
+from proxy.origins.upstream import PoolExhausted
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class Failure:
 
     @property
     def logged(self) -> int:
-        """Code in crawl.log: for hosts known to be dead -404, as warcprox has it."""
+        """Return code in crawl.log: for hosts known to be dead -404, as warcprox has it."""
         return crawl_log.EMPTY if self.was_known else self.code
 
     @property
     def annotations(self) -> tuple[str, ...]:
-        """What crawl.log notes beside the code."""
+        """Return what crawl.log notes beside the code."""
         return (self.word, "dead-host") if self.was_known else (self.word,)
 
 
@@ -45,12 +45,12 @@ LOST: Final = Failure(crawl_log.LOST, "lost", 502)
 
 
 def spool_failure(error: OSError) -> Failure:
-    """The spool's disk is full, or broken."""
+    """Return the spool's disk is full, or broken."""
     return Failure(crawl_log.RUNTIME, "spool", 503, str(error))
 
 
 def failure_to_connect(error: OSError) -> Failure:
-    """What an error of `Pool.connect` means."""
+    """Return what an error of `Pool.connect` means."""
     if isinstance(error, DeadHost):
         return replace(failure_to_connect(error.reason), detail=str(error), was_known=True)
     if isinstance(error, NameNotFound):
@@ -59,7 +59,7 @@ def failure_to_connect(error: OSError) -> Failure:
         return Failure(crawl_log.BLOCKED, "private", 403, str(error))
     if isinstance(error, EgressFailed):
         return Failure(crawl_log.CONNECT, "egress", 502, str(error))
-    if isinstance(error, Crowded):
+    if isinstance(error, PoolExhausted):
         return Failure(crawl_log.RUNTIME, "crowded", 503, str(error))
     if isinstance(error, TimeoutError):
         return Failure(crawl_log.CONNECT, "connect-timeout", 504, str(error))

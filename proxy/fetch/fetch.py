@@ -1,11 +1,12 @@
-"""One exchange with an origin, from the request's first byte to "it is kept".
+"""A fetch is one exchange with an origin, from the request's first byte until the response is kept.
 
-The response is relayed as it comes, but its last bytes are held until the recorder says that the records are
-durable. A client that leaves does not end the fetch. Everything here runs on the event loop's thread.
+The response is relayed as it comes, but its last bytes are held until the recorder says that the records are durable.
+A client that leaves does not end the fetch. Everything here runs on the event loop's thread.
 
-`transcript` is what passes and what of it is kept, `line` the connection to the origin, `approach` the way to it,
-`outgoing` passes the request's body on, `incoming` reads the response, `delivery` is the client's side, `progress` says
-how far it has come and how long it may take, `switched` what happens behind a 101, `ending` what happens at the end.
+A fetch consists of a `Transcript` (what passes, and what of that is kept), an `OriginLine` (the connection to the
+origin), `Connecting` (how it gets that connection), a `RequestBody` (which forwards the request's body), a
+`ResponseReader`, a `Delivery` (the client's side), an `ExchangeProgress` (stage and deadlines), an `UpgradedConnection`
+(after a 101), and an `ExchangeEnding`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,10 @@ from __future__ import annotations
 import logging
 
 from archive.capture import Truncation
-from proxy.approach import Approach
-from proxy.deliveries import delivery_of
-from proxy.delivery import Client
-from proxy.ending import Ending
-from proxy.failures import (
+from proxy.delivery.delivery import Client
+from proxy.fetch.connecting import Connecting
+from proxy.fetch.ending import ExchangeEnding
+from proxy.fetch.failures import (
     BAD_RESPONSE,
     CLIENT_LEFT,
     CONNECT_TIMEOUT,
@@ -28,18 +28,18 @@ from proxy.failures import (
     Failure,
     spool_failure,
 )
-from proxy.http1 import BadMessage, ResponseHead
-from proxy.incoming import Incoming
-from proxy.line import Line
-from proxy.loglines import about
-from proxy.order import Order
-from proxy.outgoing import Outgoing
-from proxy.progress import Progress, Stage
+from proxy.fetch.order import Order, delivery_of
+from proxy.fetch.origin_line import OriginLine
+from proxy.fetch.progress import ExchangeProgress, FetchStage
+from proxy.fetch.request_body import RequestBody
+from proxy.fetch.response_reader import ResponseReader
+from proxy.fetch.services import Services
+from proxy.fetch.transcript import Transcript
+from proxy.fetch.upgraded import UpgradedConnection
+from proxy.log_lines import about
+from proxy.origins.upstream import Upstream
+from proxy.protocol.http1 import BadMessage, ResponseHead
 from proxy.refusal import Refused
-from proxy.services import Services
-from proxy.switched import Switched
-from proxy.transcript import Transcript
-from proxy.upstream import Upstream
 
 log = logging.getLogger(__name__)
 
@@ -56,20 +56,24 @@ class Fetch:
         self.id = self._transcript.id
         self.started = self._transcript.started
         self._delivery = delivery_of(order, client, self.started, services.via)
-        self._line = Line(order, services.pool)
-        self._outgoing = Outgoing(order, self._transcript.request, self._line, settings.spool_bytes)
-        self._incoming = Incoming(
+        self._line = OriginLine(order, services.pool)
+        self._request_body = RequestBody(order, self._transcript.request, self._line, settings.spool_bytes)
+        if not self._request_body.is_whole:
+            self._line.is_whole = lambda: self._request_body.is_whole
+        self._response_reader = ResponseReader(
             order.head.method,
             self._transcript.response,
             self._delivery,
             settings.max_head_bytes,
             may_be_simple=order.destination.port == (443 if order.destination.tls else 80),
         )
-        self._switched: Switched | None = None
-        self._progress = Progress(settings, self._transcript.began, services.loop.time)
+        self._upgraded: UpgradedConnection | None = None
+        self._progress = ExchangeProgress(settings, self._transcript.began, services.loop.time)
         keeps = self._transcript.keeps
-        self._approach = Approach(order, self._line, self._delivery, self._progress, services, keeps=keeps)
-        self._ending = Ending(order, self._transcript, self._line, self._delivery, self._progress, services)
+        self._connecting = Connecting(order, self._line, self._delivery, self._progress, services, keeps=keeps)
+        self._ending = ExchangeEnding(
+            order, self._transcript, self._line, self._delivery, self._progress, services, self._over
+        )
 
     # -- from the client ------------------------------------------------------------------------------------------
 
@@ -77,64 +81,78 @@ class Fetch:
         """Send the request, over a kept connection if there is one; wait while the writer is behind."""
         self._services.active.add(self)
         self.order.session.began()
-        self._approach.begin(self)
+        self._connecting.begin(self)
 
     def request_data(self, data: bytes) -> int:
-        """The next bytes of the request's body; how many of them belong to it. Raises BadMessage, OSError."""
-        taken = self._outgoing.measure(data)
+        """Return the next bytes of the request's body; how many of them belong to it. Raises BadMessage, OSError."""
+        taken = self._request_body.measure(data)
         if not self._progress.is_ending:  # otherwise the origin has answered without waiting for these
-            self._outgoing.pass_on(data[:taken])
-            if self._line.is_open and self._progress.stage is Stage.HEAD:
+            self._request_body.pass_on(data[:taken])
+            if self.request_is_whole:
+                self._line.upload_ended()
+            if self._line.is_open and self._progress.stage is FetchStage.HEAD:
                 self._progress.wait_at_most(self._settings.first_byte_seconds)
         return taken
 
     @property
+    def shown_url(self) -> str:
+        """The URL as status pages and log lines may have it."""
+        return self.order.shown_url
+
+    @property
+    def is_with_writer(self) -> bool:
+        """Return whether all that is left to do is keeping it."""
+        return self._progress.is_ending
+
+    @property
     def request_is_whole(self) -> bool:
-        """Whether the request's last byte is here."""
-        return self._outgoing.is_whole
+        """Return whether the request's last byte is here."""
+        return self._request_body.is_whole
 
     @property
     def ends_with_client(self) -> bool:
-        """Whether there is no end but the client's leaving: a stream of events, a switched protocol."""
-        return self._incoming.is_endless or self._progress.stage is Stage.UPGRADED
+        """Return whether there is no end but the client's leaving: a stream of events, a switched protocol."""
+        return self._response_reader.is_endless or self._progress.stage is FetchStage.UPGRADED
 
     @property
     def wants_no_more(self) -> bool:
-        """Whether the client must stop sending for now: nobody takes the bytes yet."""
-        return self._outgoing.is_backed_up
+        """Return whether the client must stop sending for now: nobody takes the bytes yet."""
+        return self._request_body.is_backed_up
 
     @property
     def held_up_at(self) -> int | None:
-        """How many bytes have passed, both ways, when the client has to take or to send the next; else None."""
-        asks = self._progress.stage is Stage.HEAD and not self.request_is_whole and not self._line.is_full
-        if asks or (self._progress.stage is Stage.BODY and self._delivery.is_full):
+        """Return how many bytes have passed, both ways, when the client has to take or to send the next; else None."""
+        asks = self._progress.stage is FetchStage.HEAD and not self.request_is_whole and not self._line.is_full
+        if asks or (self._progress.stage is FetchStage.BODY and self._delivery.is_full):
             return self._transcript.request.length + self._transcript.received
         return None
 
     def client_data(self, data: bytes) -> None:
-        """Bytes of a switched protocol."""
-        if self._line.is_open and self._switched is not None:
+        """Take bytes of a switched protocol."""
+        if self._line.is_open and self._upgraded is not None:
             self._line.write(data)
-            self._switched.sent(data)
+            self._upgraded.sent(data)
 
     def client_writable(self) -> None:
-        """The client takes more again."""
+        """Note that the client takes more bytes again."""
         self._line.resume()
 
     def client_left(self) -> None:
-        """The client is gone. A whole request is fetched to its end all the same, within the limits of orphans."""
+        """Note that the client has left. A whole request is fetched to its end all the same, within the limits of
+        orphans.
+        """
         self._delivery.leave()
-        if self._progress.stage is Stage.UPGRADED:
-            self._end_switched(None)
+        if self._progress.stage is FetchStage.UPGRADED:
+            self._end_upgraded(None)
         elif self._progress.is_ending:
             return
         elif not self.request_is_whole:
             self.fail(CLIENT_LEFT)
-        elif self._transcript.keeps and not self._incoming.is_endless and self._services.takes_orphans:
-            self._progress.bounds.orphaned(self._services.loop.time(), self._transcript.response.length)
+        elif self._transcript.keeps and not self._response_reader.is_endless and self._services.takes_orphans:
+            self._progress.deadlines.limit_orphan(self._services.loop.time(), self._transcript.response.length)
             self._services.orphans.add(self)
             self.client_writable()
-        elif self._progress.stage is Stage.BODY:
+        elif self._progress.stage is FetchStage.BODY:
             self._complete("disconnect")
         else:
             self.fail(CLIENT_LEFT)
@@ -148,37 +166,37 @@ class Fetch:
 
     def tick(self, now: float) -> None:
         """End the exchange when one of its deadlines has passed."""
-        if self._progress.stage is Stage.BODY and self._delivery.is_full:
+        if self._progress.stage is FetchStage.BODY and self._delivery.is_full:
             # the silence is the client's: we paused the origin
             self._progress.wait_at_most(self._settings.idle_seconds)
-        if self._switched is not None and self._progress.stage is Stage.UPGRADED:
-            self._switched.tick()
-        if not self._progress.bounds.is_up(now):
+        if self._upgraded is not None and self._progress.stage is FetchStage.UPGRADED:
+            self._upgraded.tick()
+        if not self._progress.deadlines.has_passed(now):
             return
-        if self._progress.stage is Stage.CONNECTING:
+        if self._progress.stage is FetchStage.CONNECTING:
             self.fail(CONNECT_TIMEOUT)
-        elif self._progress.stage is Stage.HEAD and self._incoming.unread:
+        elif self._progress.stage is FetchStage.HEAD and self._response_reader.unread:
             self._unreadable("the response's head did not end in time", TIMEOUT)
-        elif self._progress.stage is Stage.HEAD:
+        elif self._progress.stage is FetchStage.HEAD:
             self.fail(TIMEOUT)
-        elif self._progress.stage is Stage.BODY:
+        elif self._progress.stage is FetchStage.BODY:
             self._complete("time")
-        elif self._progress.stage is Stage.UPGRADED and self._progress.bounds.is_over(now):
-            self._end_switched("time")
+        elif self._progress.stage is FetchStage.UPGRADED and self._progress.deadlines.total_has_passed(now):
+            self._end_upgraded("time")
 
     def break_off(self) -> None:
         """End it now, because the process ends: what has come is kept."""
-        if self._progress.stage in (Stage.CONNECTING, Stage.HEAD):
+        if self._progress.stage in (FetchStage.CONNECTING, FetchStage.HEAD):
             self.fail(STOPPING)
-        elif self._progress.stage is Stage.BODY:
+        elif self._progress.stage is FetchStage.BODY:
             self._complete("time")
-        elif self._progress.stage is Stage.UPGRADED:
-            self._end_switched("time")
+        elif self._progress.stage is FetchStage.UPGRADED:
+            self._end_upgraded("time")
 
     # -- to the origin --------------------------------------------------------------------------------------------
 
     def ask(self, upstream: Upstream) -> None:
-        self._progress.enter(Stage.HEAD)
+        self._progress.enter(FetchStage.HEAD)
         self._progress.wait_at_most(self._settings.first_byte_seconds)
         self._line.ask(upstream, self, self._transcript.request.message())
         if not self.request_is_whole:
@@ -187,11 +205,11 @@ class Fetch:
     # -- from the origin ------------------------------------------------------------------------------------------
 
     def upstream_data(self, data: bytes) -> None:
-        """Bytes from the origin."""
+        """Take bytes from the origin."""
         self._progress.wait_at_most(self._settings.idle_seconds)
         try:
-            if self._switched is not None and self._progress.stage is Stage.UPGRADED:
-                self._switched.received(data)
+            if self._upgraded is not None and self._progress.stage is FetchStage.UPGRADED:
+                self._upgraded.received(data)
             else:
                 self._read(data)
         except BadMessage as error:
@@ -204,97 +222,102 @@ class Fetch:
             self._line.pause()
 
     def upstream_closed(self, error: Exception | None) -> None:
-        """The origin closed the connection."""
+        """Note that the origin closed the connection."""
         self._line.hang_up()
-        if self._progress.stage is Stage.HEAD:
+        if self._progress.stage is FetchStage.HEAD:
             self._closed_before_response(error)
-        elif self._progress.stage is Stage.BODY:
-            whole = error is None and self._incoming.ended_by_close()
+        elif self._progress.stage is FetchStage.BODY:
+            whole = error is None and self._response_reader.ended_by_close()
             self._complete(None if whole else "disconnect")
-        elif self._progress.stage is Stage.UPGRADED and self._switched is not None:
-            self._switched.hung_up(in_order=error is None)
-            self._end_switched(None)
+        elif self._progress.stage is FetchStage.UPGRADED and self._upgraded is not None:
+            self._upgraded.hung_up(in_order=error is None)
+            self._end_upgraded(None)
 
     def upstream_writable(self) -> None:
-        """The origin takes more of the request."""
+        """Note that the origin takes more of the request."""
         self._delivery.take_more()
 
     def _read(self, data: bytes) -> None:
-        rest = self._incoming.feed(data, client_stays=self._client_may_stay)
-        head = self._incoming.head
+        rest = self._response_reader.feed(
+            data, client_stays=self._client_may_stay, most=self._progress.deadlines.longest
+        )
+        head = self._response_reader.head
         if head is None:
             return
-        self._progress.enter(Stage.BODY)
-        if self._incoming.is_switch:
+        if self._progress.stage is FetchStage.HEAD:
+            self._progress.enter(FetchStage.BODY)
+        if self._response_reader.is_switch:
             self._switch(head, rest)
-        elif self._incoming.is_whole:
+        elif self._response_reader.is_whole:
             self._complete(None)
-        elif 0 < self._progress.bounds.longest <= self._transcript.response.length:
+        elif self._response_reader.is_cut:
             self._complete("length")
+        elif self._response_reader.is_wasteful:
+            self._line.slow_down()
 
     def _client_may_stay(self) -> bool:
         return self.order.head.keep_alive and self.request_is_whole and not self._services.gate.is_draining
 
     def _closed_before_response(self, error: Exception | None) -> None:
-        if self._line.is_kept_one and not self._incoming.has_begun:
+        if self._line.is_kept_one and not self._response_reader.has_begun:
             # The origin had closed the kept connection just as we used it (RFC 9112 section 9.3.1).
             self._line.is_kept_one = False
-            self._progress.enter(Stage.CONNECTING)
+            self._progress.enter(FetchStage.CONNECTING)
             self._progress.wait_at_most(self._settings.connect_seconds)
-            self._services.run(self._approach.anew(self))
-        elif error is None and not self._incoming.has_begun:
+            self._services.run(self._connecting.reconnect(self))
+        elif error is None and not self._response_reader.has_begun:
             self.fail(EMPTY)
-        elif error is None and self._incoming.ended_by_close():
+        elif error is None and self._response_reader.ended_by_close():
             self._complete(None)
-        elif self._incoming.unread:
+        elif self._response_reader.unread:
             self._unreadable("the connection ended within the response's head", LOST)
         else:
             self.fail(LOST)
 
     def _switch(self, head: ResponseHead, rest: bytes) -> None:
-        self._progress.enter(Stage.UPGRADED)
-        self._switched = Switched(self.order, self._line, self._delivery, self._services, self._end_switched)
+        self._progress.enter(FetchStage.UPGRADED)
+        self._upgraded = UpgradedConnection(self.order, self._line, self._delivery, self._services, self._end_upgraded)
         keeps = self._transcript.keeps
-        handshake = self._transcript.handshake(head, self._line.origin, self._incoming.doubt) if keeps else None
-        self._switched.begin(head, handshake, rest)
+        handshake = self._transcript.handshake(head, self._line.origin, self._response_reader.doubt) if keeps else None
+        self._upgraded.begin(head, handshake, rest)
 
     # -- the end --------------------------------------------------------------------------------------------------
 
     def _complete(self, truncated: Truncation | None) -> None:
-        head = self._incoming.head
+        head = self._response_reader.head
         assert head is not None
-        self._progress.enter(Stage.KEEPING)
+        self._progress.enter(FetchStage.KEEPING)
         if truncated is not None:
-            self._incoming.cut_off()
-        certain = truncated is None and self._incoming.is_certain and self.request_is_whole
+            self._response_reader.cut_off()
+        certain = truncated is None and self._response_reader.is_certain and self.request_is_whole
         self._line.answered()
         self._line.hang_up(reusable=certain and head.keep_alive)
-        self._ending.whole(head, truncated, self._incoming, self._over)
+        self._ending.whole(head, truncated, self._response_reader)
 
-    def _end_switched(self, reason: Truncation | None) -> None:
-        if self._progress.stage is Stage.UPGRADED and self._switched is not None:
-            self._progress.enter(Stage.KEEPING)
+    def _end_upgraded(self, reason: Truncation | None) -> None:
+        if self._progress.stage is FetchStage.UPGRADED and self._upgraded is not None:
+            self._progress.enter(FetchStage.KEEPING)
             self._line.hang_up()
-            self._switched.end(reason, self._over)
+            self._upgraded.end(reason, self._over)
 
     def turn_away(self, refused: Refused) -> None:
-        """It was not to be fetched."""
-        self._ending.turned_away(refused, self._over)
+        """End a request that was not to be fetched."""
+        self._ending.turned_away(refused)
 
     def fail(self, failure: Failure) -> None:
-        """There is nothing to keep."""
-        self._ending.failed(failure, self._over)
+        """End with nothing to keep."""
+        self._ending.failed(failure)
 
     def _unreadable(self, why: str, failure: Failure = BAD_RESPONSE) -> None:
-        self._ending.unreadable(self._incoming.unread, why, failure, self._over)
+        self._ending.unreadable(self._response_reader.unread, why, failure)
 
     def _over(self) -> None:
-        if self._progress.stage is not Stage.OVER:
+        if self._progress.stage is not FetchStage.OVER:
             if not self.ends_with_client:
-                self._progress.report_slow(self.id, self.order, self._incoming.head)
-            self._progress.stage = Stage.OVER
+                self._progress.report_slow(self.id, self.order, self._response_reader.head)
+            self._progress.enter(FetchStage.OVER)
             self._transcript.close()
             self._services.active.discard(self)
             self._services.orphans.discard(self)
-            self._approach.end()
+            self._connecting.end()
             self.order.session.ended()

@@ -1,24 +1,25 @@
-"""The connection of one exchange to its origin: taken from those kept or opened, given back or dropped."""
+"""One exchange gets a kept or new connection to its origin, and gives it back or drops it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from archive.capture import Message, Origin, Trailers
-from proxy.order import Order
-from proxy.upstream import Facts, Pool, Upstream, UpstreamUser
+from proxy.fetch.order import Order
+from proxy.origins.upstream import ConnectionFacts, Pool, Upstream, UpstreamUser, always
 
 IDEMPOTENT: Final = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 """Methods that may be sent again when a kept connection turned out to be dead."""
 _NOBODY: Final = Origin()
 
 
-class Line:
-    """Nobody is at its other end before `ask` and after `hang_up`: then what is said goes nowhere."""
+class OriginLine:
+    """The line has no user before `ask` and after `hang_up`: its events then go nowhere."""
 
     __slots__ = (
         *("_destination", "_is_apart", "_may_repeat", "_pool", "_upstream"),
-        *("facts", "is_kept_one", "origin", "trailers"),
+        *("facts", "is_kept_one", "is_whole", "origin", "trailers"),
     )
 
     def __init__(self, order: Order, pool: Pool) -> None:
@@ -27,9 +28,11 @@ class Line:
         self._pool = pool
         self._upstream: Upstream | None = None
         self._is_apart = False
+        self.is_whole: Callable[[], bool] = always
+        """Tells whether the request is all there."""
         self.origin = _NOBODY
         """Whom we spoke to last."""
-        self.facts: Facts | None = None
+        self.facts: ConnectionFacts | None = None
         self.is_kept_one = False
         """Whether the connection had been used before, and so may turn out to be dead."""
         self.trailers: Trailers = ()
@@ -41,33 +44,39 @@ class Line:
 
     @property
     def is_full(self) -> bool:
-        """Whether the origin takes nothing more for now."""
+        """Return whether the origin takes nothing more for now."""
         return self._upstream is not None and self._upstream.is_full
 
     def kept(self) -> Upstream | None:
-        """A connection kept from an earlier exchange; None when there is none that may be used."""
+        """Return a connection kept from an earlier exchange; None when there is none that may be used."""
         return self._pool.idle(self._destination) if self._may_repeat else None
 
     async def opened(self) -> Upstream:
-        """A new connection. Raises OSError."""
-        return await self._pool.connect(self._destination)
+        """Return a new connection. Raises OSError."""
+        return await self._pool.connect(self._destination, self.is_whole)
 
     def put_back(self, upstream: Upstream) -> None:
-        """A connection that is not needed after all."""
+        """Give back a connection that is not needed after all."""
         self._pool.give_back(self._destination, upstream)
 
     def ask(self, upstream: Upstream, user: UpstreamUser, request: Message) -> None:
         """Send what there is of the request; from now on `user` gets what the origin says."""
         upstream.user = user
         self._upstream, self.origin, self.facts = upstream, upstream.origin, upstream.facts
+        if self.is_whole is not always and self.is_whole():
+            self.upload_ended()
         pieces, egress = request.chunks(), self._destination.egress
         if egress is not None and egress.forwards(tls=self._destination.tls):
             upstream.write(egress.forwarded(next(pieces), self._destination.authority))
         for piece in pieces:
             upstream.write(piece)
 
+    def upload_ended(self) -> None:
+        """Note that the request is all there now."""
+        self._pool.upload_ended(self._destination, self._upstream)
+
     def write(self, data: bytes) -> None:
-        """More for the origin."""
+        """Write more of the request to the origin."""
         if self._upstream is not None:
             self._upstream.write(data)
 
@@ -81,18 +90,25 @@ class Line:
         if self._upstream is not None:
             self._upstream.resume()
 
+    def slow_down(self) -> None:
+        """Let the origin have less time than others: what it says is mostly framing."""
+        if self._upstream is not None:
+            self._upstream.slow_down()
+
     def answered(self) -> None:
-        """The origin has given its answer."""
+        """Note that the origin has given its answer."""
         if self._upstream is not None:
             self._upstream.answered()
 
-    def set_apart(self) -> None:
-        """A conversation begins that may last for hours: others need not wait for its end to connect to the origin."""
+    def free_place(self) -> None:
+        """Set the connection apart for a conversation of perhaps hours: others need not wait for its end to connect to
+        the origin.
+        """
         self._is_apart = True
-        self._pool.set_apart(self._destination)
+        self._pool.free_place(self._destination)
 
     def hang_up(self, *, reusable: bool = False) -> None:
-        """Nothing more is to be said or heard; `reusable` when the connection stands exactly between two messages."""
+        """End the use of the connection; `reusable` when the connection stands exactly between two messages."""
         upstream, self._upstream = self._upstream, None
         if upstream is None:
             return

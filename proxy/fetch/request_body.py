@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from proxy.bodyreader import BodyReader
-from proxy.http1 import BadMessage
-from proxy.line import Line
-from proxy.order import Order
-from proxy.spool import Spool
+from proxy.fetch.order import Order
+from proxy.fetch.origin_line import OriginLine
+from proxy.protocol.body_reader import BodyReader
+from proxy.protocol.http1 import BadMessage
+from proxy.recording.spool import Spool
 
 
-class Outgoing:
-    """Of one order, whose head stands in the spool already."""
+class RequestBody:
+    """The object forwards one request's body. Its head has already been spooled."""
 
     __slots__ = ("_in_memory", "_line", "_reader", "_spool")
 
-    def __init__(self, order: Order, spool: Spool, line: Line, in_memory: int) -> None:
+    def __init__(self, order: Order, spool: Spool, line: OriginLine, in_memory: int) -> None:
         """`in_memory` is how many bytes may wait here for a connection before the client must."""
         self._spool = spool
         self._line = line
@@ -23,24 +23,28 @@ class Outgoing:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the request's last byte is here."""
+        """Return whether the request's last byte is here."""
         return self._reader.done
 
     @property
     def is_backed_up(self) -> bool:
-        """Whether nobody takes more for now: the origin is slow, or not reached yet."""
+        """Return whether nobody takes more for now: the origin is slow, or not reached yet."""
         if not self._line.is_open:
             return self._spool.length > self._in_memory
         return self._line.is_full
 
     def measure(self, data: bytes) -> int:
-        """How many of the next bytes are the body's. To be passed on if anybody still wants them. Raises BadMessage."""
+        """Return how many of the next bytes are the body's. To be passed on if anybody still wants them. Raises
+        BadMessage.
+        """
         taken = self._reader.feed(data)
         if self._reader.broken:
             raise BadMessage(self._reader.broken)
+        if self._reader.is_mostly_framing and not self._reader.done:
+            raise BadMessage("the request's chunks have more framing than payload")
         return taken
 
     def pass_on(self, piece: bytes) -> None:
-        """The next bytes of the body. Raises OSError when they can't be spooled."""
+        """Forward the next bytes of the body. Raises OSError when they can't be spooled."""
         self._spool.add(piece)
         self._line.write(piece)

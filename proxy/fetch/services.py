@@ -1,4 +1,4 @@
-"""What every exchange of a process shares, and the exchanges under way."""
+"""Every exchange of a process shares these services. They also know the exchanges in progress."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Protocol
 
 from archive.dates import Micros
 from archive.digest import Algorithm
-from archive.sections import ProxySettings
-from proxy.admission import Admission
-from proxy.egress import Routes
-from proxy.gate import Gate
-from proxy.pacing import Pacing
-from proxy.provenance import Provenance
-from proxy.recorder import Recorder
-from proxy.upstream import Pool
+from archive.settings import ProxySettings
+from proxy.fetch.provenance import Provenance
+from proxy.origins.egress import Routes
+from proxy.origins.upstream import Pool
+from proxy.recording.recorder import Recorder
+from proxy.sessions.admission import Admission
+from proxy.sessions.gate import Gate
+from proxy.sessions.pacing import Pacing
 
 
 class Ongoing(Protocol):
@@ -26,8 +26,16 @@ class Ongoing(Protocol):
     started: Micros
 
     @property
+    def shown_url(self) -> str:
+        """The URL as status pages and log lines may have it."""
+
+    @property
+    def is_with_writer(self) -> bool:
+        """Return whether all that is left to do is keeping it."""
+
+    @property
     def ends_with_client(self) -> bool:
-        """Whether there is no end but the client's leaving."""
+        """Return whether there is no end but the client's leaving."""
 
     def tick(self, now: float) -> None:
         """End the exchange when one of its deadlines has passed."""
@@ -38,7 +46,7 @@ class Ongoing(Protocol):
 
 @dataclass(slots=True)
 class Services:
-    """What every exchange of a process shares."""
+    """Every exchange of a process shares these objects."""
 
     settings: ProxySettings
     loop: asyncio.AbstractEventLoop
@@ -60,7 +68,7 @@ class Services:
 
     @property
     def takes_orphans(self) -> bool:
-        """Whether one more may go on without its client."""
+        """Return whether one more may go on without its client."""
         return len(self.orphans) < self.settings.orphans
 
     def run(self, steps: Coroutine[None, None, None]) -> None:

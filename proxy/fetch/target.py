@@ -1,4 +1,4 @@
-"""What a request asks for: its URL, and where and how to ask the origin for it. Pure."""
+"""The target of a request is its URL, and where and how to ask the origin for it. Pure."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from urllib.parse import quote
 
 from archive.url import DEFAULT_PORTS, UrlError, ascii_host
-from proxy.exchanging import Tunnel
-from proxy.http1 import BadMessage, RequestHead
-from proxy.upstream import Destination
+from proxy.fetch.contracts import Tunnel
+from proxy.origins.upstream import Destination
+from proxy.protocol.http1 import BadMessage, RequestHead
 
 ABSOLUTE: Final = re.compile(r"(https?)://([^/?#]+)([^#]*)", re.IGNORECASE)
 _PORT: Final = re.compile(r"[0-9]{1,5}")
@@ -18,7 +18,7 @@ _SAFE: Final = "!$&'()*+,;=:@/?%-._~[]|^`{}\"\\<>"
 
 
 class Target:
-    """What a request asks for: its URL, and where and how to ask the origin for it."""
+    """The target of a request is its URL, and where and how to ask the origin for it."""
 
     __slots__ = ("destination", "host", "path", "url")
 
@@ -38,7 +38,9 @@ def _origin(scheme: str, authority: str) -> tuple[Destination, str, str]:
 
 
 def host_and_port(authority: str, default: int | None) -> tuple[str, int]:
-    """Host, as URLs have it, and port of an authority. Raises BadMessage, also when there is no port to be had."""
+    """Return host, as URLs have it, and port of an authority. Raises BadMessage, also when there is no port to be
+    had.
+    """
     head, colon, tail = authority.rpartition(":")
     host, digits = (head, tail) if colon and not tail.endswith("]") else (authority, "")
     if digits and not (_PORT.fullmatch(digits) and 0 < int(digits) < 65536):
@@ -53,7 +55,7 @@ def host_and_port(authority: str, default: int | None) -> tuple[str, int]:
 
 
 def target_of(head: RequestHead, tunnel: Tunnel | None) -> Target | None:
-    """The request's target, or None when it is for the proxy itself. Raises BadMessage."""
+    """Return the request's target, or None when it is for the proxy itself. Raises BadMessage."""
     asked = head.target.partition("#")[0]
     absolute = ABSOLUTE.fullmatch(asked)
     if tunnel is not None:

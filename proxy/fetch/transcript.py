@@ -1,29 +1,36 @@
-"""Both messages of one exchange while they pass, and the `Exchange` for the archive that is made of them."""
+"""The transcript holds both messages of one exchange while they pass, and makes the `Exchange` for the archive."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
+from typing import Final
 
-from archive.capture import Exchange, Origin, ResponseForm, Truncation
+from archive.capture import Exchange, Origin, ResponseForm, Trailers, Truncation
 from archive.dates import now_micros
 from archive.digest import Algorithm
 from archive.ids import new_name
-from archive.incompressible import is_incompressible
-from archive.sections import ProxySettings
-from proxy.http1 import NO_HEAD, ResponseHead
-from proxy.order import Order
-from proxy.recorded import as_recorded
-from proxy.redaction import NOTHING_REDACTED
-from proxy.socketrecords import RESOURCE_TYPE
-from proxy.spool import Passing, Spool
+from archive.settings import ProxySettings
+from archive.warc.incompressible import is_incompressible
+from proxy.delivery.not_modified import unchanged
+from proxy.fetch.order import Order
+from proxy.protocol.http1 import NO_HEAD, ResponseHead
+from proxy.recording.spool import DiscardingSpool, Spool
+from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
+from proxy.sessions.request_options import RequestOptions
+from proxy.sessions.rules import is_wanted
+from proxy.websocket.records import RESOURCE_TYPE
 
-type Fields = tuple[tuple[str, str], ...]
+_MOST_TRAILERS: Final = 16_384
+"""Bytes of trailers in a record's header: readers need not expect more of a header than servers do."""
+
+type TextFields = tuple[tuple[str, str], ...]
 
 
 class Transcript:
-    """Of one order, from its start on. `clock` is the event loop's, in seconds."""
+    """The transcript follows one order from its start on. `clock` is the event loop's, in seconds."""
 
     __slots__ = ("_clock", "_order", "began", "id", "keeps", "request", "response", "started")
 
@@ -35,15 +42,15 @@ class Transcript:
         self.began = clock()
         self.keeps = order.session.keeps
         """Whether what passes goes into a WARC; a session that changes its mode meanwhile changes that for others."""
-        self.request = Spool(settings.spool_bytes, folder, digest, decides=False)
+        self.request = Spool(settings.spool_bytes, folder, digest, needs_sha256=False)
         self.request.start(order.origin_head)
-        self.response = (Spool if self.keeps else Passing)(settings.spool_bytes, folder, digest)
+        self.response = (Spool if self.keeps else DiscardingSpool)(settings.spool_bytes, folder, digest)
         self._order = order
         self._clock = clock
 
     @property
     def received(self) -> int:
-        """Bytes of the response so far, its head included."""
+        """Return bytes of the response so far, its head included."""
         return len(self.response.head) + self.response.length
 
     def exchange(
@@ -52,9 +59,9 @@ class Transcript:
         origin: Origin,
         truncated: Truncation | None = None,
         doubt: str = "",
-        fields: Fields = (),
+        fields: TextFields = (),
     ) -> Exchange:
-        """What is to be kept of a response.
+        """Return what is to be kept of a response.
 
         `doubt` is what made the message's borders uncertain; `fields` go into its record's header.
         """
@@ -73,18 +80,20 @@ class Transcript:
             mime=mime,
             incompressible=is_incompressible(mime, coding.decode("latin-1") if coding else None),
         )
+        if head.status == 304 and self._order.earlier is not None:
+            exchange = replace(exchange, unchanged=unchanged(self._order.earlier, head))
         return self._as_wished(exchange, head.get(b"content-type") or b"")
 
     def handshake(self, head: ResponseHead, origin: Origin, doubt: str) -> Exchange:
-        """The exchange by which client and origin came to speak another protocol."""
+        """Return the exchange by which client and origin came to speak another protocol."""
         return self.exchange(head, origin, doubt=doubt, fields=(RESOURCE_TYPE,))
 
     def failure(self, origin: Origin, code: int, annotations: tuple[str, ...]) -> Exchange:
-        """Nothing came: only a line in the crawl log."""
+        """Return an exchange without a response: only a line in the crawl log."""
         return self._as_wished(self._exchange(origin, code, annotations), b"")
 
     def unreadable(self, origin: Origin, raw: bytes, code: int, word: str) -> Exchange:
-        """What came and is no response: kept as it came, in a record that nobody takes for one."""
+        """Return what came and is no response: kept as it came, in a record that nobody takes for one."""
         if raw:
             self.response.add(raw)
             self.response.add_payload(raw)
@@ -103,11 +112,11 @@ class Transcript:
         form: ResponseForm | None = None,
         *,
         truncated: Truncation | None = None,
-        fields: Fields = (),
+        fields: TextFields = (),
         mime: str | None = None,
         incompressible: bool = False,
     ) -> Exchange:
-        """With both messages, if there is a `form` to keep them in."""
+        """Return the exchange with both messages, if there is a `form` to keep them in."""
         order, egress = self._order, self._order.destination.egress
         return Exchange(
             id=self.id,
@@ -127,22 +136,57 @@ class Transcript:
             truncated=truncated,
             annotations=annotations,
             form=form or "response",
-            unchanged=order.earlier.original if outcome == 304 and order.earlier else None,
             fields=(("WARC-Proxy-Host", egress.name), *fields) if form and egress else fields,
         )
 
     def _as_wished(self, exchange: Exchange, content_type: bytes) -> Exchange:
-        wishes, redaction = self._order.policy.wishes, self._order.session.spec.redaction
-        if not wishes.filters and redaction is NOTHING_REDACTED:
+        options, redaction = self._order.policy.options, self._order.session.spec.redaction
+        if not options.filters and redaction is NOTHING_REDACTED:
             return exchange
-        return as_recorded(exchange, wishes, redaction, content_type)
+        return as_recorded(exchange, options, redaction, content_type)
 
 
 def _of_old(exchange: Exchange) -> Exchange:
-    """HTTP/0.9: a body that nothing is said of."""
+    """Return HTTP/0.9: a body that nothing is said of."""
     return replace(
         exchange,
         context=replace(exchange.context, dedup=False),
         mime="text/html",
         origin=replace(exchange.origin, protocols=("http/0.9", *exchange.origin.protocols[1:])),
+    )
+
+
+def with_trailers(
+    exchange: Exchange, trailers: Trailers, remarks: tuple[str, ...], *, are_apart: bool = True
+) -> Exchange:
+    """Return the exchange with the response's trailers as far as a record's header takes them, and with these remarks.
+
+    When they `are_apart` from the body, as in HTTP/2, those left out are lost, and one more remark says so.
+    """
+    sizes = accumulate(len(name) + len(value) for name, value in trailers)
+    kept = sum(size <= _MOST_TRAILERS for size in sizes)
+    if are_apart and kept < len(trailers):
+        remarks = (*remarks, f"trailers:cut:{len(trailers) - kept}")
+    return replace(exchange, trailers=trailers[:kept], annotations=(*exchange.annotations, *remarks))
+
+
+def as_recorded(exchange: Exchange, options: RequestOptions, redaction: Redaction, content_type: bytes) -> Exchange:
+    """Return the exchange to hand to the recorder. What was sent and what the client gets stay as they are."""
+    if options.filters and exchange.response is not None:
+        archived = exchange.context.archived and is_wanted(options.filters, content_type.decode("latin-1"))
+        exchange = replace(exchange, context=replace(exchange.context, archived=archived))
+    if redaction is NOTHING_REDACTED:
+        return exchange
+    exchange = replace(exchange, url=redaction.url(exchange.url))
+    if exchange.request is None:
+        return exchange
+    request, missing = redaction.request(exchange.request)
+    if not missing:
+        return exchange
+    return replace(
+        exchange,
+        request=request,
+        request_digests=None,  # those were of the secrets too
+        annotations=(*exchange.annotations, f"redacted:{len(missing)}"),
+        fields=(*exchange.fields, ("WARC-Redacted", "; ".join(missing))),
     )

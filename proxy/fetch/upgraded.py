@@ -1,4 +1,4 @@
-"""What client and origin say once they have switched protocols: passed on as it comes, and written down.
+"""Client and origin have switched protocols. Their bytes are passed on as they come, and written down.
 
 The origin's close frame is to a WebSocket what the last bytes are to a response: the client gets it only when the
 handshake and everything said until then are durable. If they can't be kept, the connection breaks instead.
@@ -12,15 +12,15 @@ from typing import Final
 
 from archive.capture import Exchange, Truncation
 from archive.dates import now_micros
-from proxy.delivery import Delivery
-from proxy.frames import agreed_deflate
-from proxy.http1 import ResponseHead
-from proxy.keep import Kept, Lost
-from proxy.line import Line
-from proxy.loglines import about
-from proxy.order import Order
-from proxy.services import Services
-from proxy.socketlog import SocketLog
+from proxy.delivery.delivery import Delivery
+from proxy.fetch.order import Order
+from proxy.fetch.origin_line import OriginLine
+from proxy.fetch.services import Services
+from proxy.log_lines import about
+from proxy.protocol.http1 import ResponseHead
+from proxy.recording.keep import Kept, Lost
+from proxy.websocket.frames import agreed_deflate
+from proxy.websocket.log import SocketLog
 
 log = logging.getLogger(__name__)
 
@@ -28,13 +28,13 @@ _SOCKET_MICROS: Final = 300_000_000
 """A crash takes no more of a WebSocket than was said in this time."""
 
 
-class Switched:
-    """One conversation behind a 101. `end` ends its exchange, for a reason of ours or for none."""
+class UpgradedConnection:
+    """The object is one conversation after a 101. `end` ends its exchange, for a reason of ours or for none."""
 
     def __init__(
         self,
         order: Order,
-        line: Line,
+        line: OriginLine,
         delivery: Delivery,
         services: Services,
         end: Callable[[Truncation | None], None],
@@ -53,21 +53,23 @@ class Switched:
         self._has_ended = False
 
     def begin(self, head: ResponseHead, handshake: Exchange | None, rest: bytes) -> None:
-        """The origin has agreed; `rest` is what it said behind its head. Without a `handshake` nothing is kept."""
+        """Begin when the origin has agreed; `rest` is what it sent after its head. Without a `handshake` nothing is
+        kept.
+        """
         if handshake is None:
             self._order.session.note_relayed(len(head.raw))
         else:
             self._keep(handshake, head)
-        self._line.set_apart()
+        self._line.free_place()
         self._delivery.switch(head)
         self.received(rest)
 
     def sent(self, data: bytes) -> None:
-        """Bytes of the client, which the origin has got."""
+        """Record bytes of the client, which the origin has got."""
         self._write_down(data, by_client=True)
 
     def received(self, data: bytes) -> None:
-        """Bytes of the origin, for the client: at once, unless its close frame is among them or before them."""
+        """Pass on bytes of the origin at once, unless its close frame is among them or before them."""
         self._write_down(data, by_client=False)
         socket = self._socket
         if socket is None or self._has_ended or self._may_close or not socket.origin_has_closed:
@@ -79,7 +81,7 @@ class Switched:
             socket.settle(self._settled)
 
     def hung_up(self, *, in_order: bool) -> None:
-        """The origin has closed the connection: so does the client's, behind what is held for it."""
+        """Close the client's connection, after what is held for it, when the origin has closed its own."""
         if self._held:
             self._hangs_up = True
         elif in_order:
@@ -94,7 +96,7 @@ class Switched:
             self._break_off()
 
     def end(self, reason: Truncation | None, over: Callable[[], None]) -> None:
-        """Nothing more is said; `over` is called when all of it is kept."""
+        """End the conversation; `over` is called when all of it is kept."""
         self._has_ended = True
         if not self._hangs_up:
             self._delivery.cut()
@@ -104,7 +106,7 @@ class Switched:
             self._socket.end(reason, over)
 
     def _keep(self, handshake: Exchange, head: ResponseHead) -> None:
-        """The handshake is kept as an exchange of its own; what is said behind it belongs to its record."""
+        """Keep the handshake as an exchange of its own; the messages belong to its record."""
         self._exchange = handshake.id
         self._order.session.began()
         self._socket = socket = SocketLog(
@@ -120,7 +122,7 @@ class Switched:
         self._services.recorder.submit(handshake, lambda outcome: self._handshake_kept(socket, outcome, len(head.raw)))
 
     def _settled(self, is_kept: bool) -> None:
-        """Whether all that was said up to the origin's close frame is kept."""
+        """Note whether all messages up to the origin's close frame are kept."""
         if not is_kept:
             self._break_off()
             return
@@ -131,7 +133,7 @@ class Switched:
             self._delivery.hang_up()
 
     def _break_off(self) -> None:
-        """A visible break, rather than an end of what is not kept."""
+        """Break the connection visibly, rather than end what is not kept."""
         self._delivery.cut()
         self._end(None)
 
@@ -146,7 +148,7 @@ class Switched:
         socket.give_up()
 
     def _write_down(self, data: bytes, *, by_client: bool) -> None:
-        """For the record; whatever is wrong with it, what is said goes on."""
+        """Record the bytes; the conversation goes on whatever is wrong with them."""
         if self._socket is None or self._has_ended:
             return
         try:

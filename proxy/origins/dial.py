@@ -1,4 +1,4 @@
-"""Connecting to the first of several addresses that answers: happy eyeballs (RFC 8305)."""
+"""A dial connects to the first of several addresses that answers: happy eyeballs (RFC 8305)."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Final
 
-from proxy.addresses import Address
+from proxy.origins.resolver import Address
 
 HEAD_START_SECONDS: Final = 0.25
 """How long an address is tried alone before the next one is tried beside it (RFC 8305 section 8)."""
 
 
-def in_turns(addresses: Sequence[Address]) -> list[Address]:
-    """The addresses with their families taking turns, the first one's family first (RFC 8305 section 4)."""
+def interleaved(addresses: Sequence[Address]) -> list[Address]:
+    """Return the addresses with their families taking turns, the first one's family first (RFC 8305 section 4)."""
     first = [address for address in addresses if _is_v6(address) == _is_v6(addresses[0])]
     other = [address for address in addresses if _is_v6(address) != _is_v6(addresses[0])]
     return [address for pair in zip_longest(first, other) for address in pair if address is not None]
 
 
 async def race(addresses: Sequence[Address]) -> tuple[socket.socket, Address]:
-    """A connected, non-blocking socket and the address it leads to. Raises OSError, the last one, when none answers.
+    """Return a connected, non-blocking socket and the address it leads to. Raises OSError, the last one, when none
+    answers.
 
-    An address that refuses makes way at once; one that is silent is joined by the next after HEAD_START_SECONDS.
+    When an address refuses, the next one is tried at once; when it does not answer, after HEAD_START_SECONDS beside it.
     """
     loop = asyncio.get_running_loop()
-    waiting = in_turns(addresses)
+    waiting = interleaved(addresses)
     running: dict[asyncio.Task[socket.socket], Address] = {}
     last = OSError("there is no address to connect to")
     try:

@@ -1,8 +1,8 @@
-"""What DNS said, as a record keeps it: a `dns:` URI (RFC 4501) and a block of type text/dns (RFC 4027).
+"""A record keeps an answer of DNS under a `dns:` URI (RFC 4501), in a block of type text/dns (RFC 4027).
 
 The form is Heritrix's: the date in 14 digits on the first line, then the answer as a zone file has it. The system's
-resolver (getaddrinfo) tells addresses only: neither a TTL nor the names on the way nor who answered. In place of the
-TTL stands how long the proxy believes the answer, and a comment says so.
+resolver (getaddrinfo) returns addresses only, without TTL, intermediate names and name server. The seconds for which
+the proxy believes the answer stand in place of the TTL, and a comment says so.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RESOLV_CONF: Final = Path("/etc/resolv.conf")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DnsAnswer:
     """The addresses of a name at a moment. `seconds` is how long the proxy believes them."""
 
     name: str
@@ -27,7 +27,7 @@ class Answer:
     seconds: int
     source: str = "the system's resolver, which tells no TTL"
     nameserver: str | None = None
-    """IP address of the server asked, when only one can have been."""
+    """IP address of the name server, when the machine has only one."""
 
     @property
     def uri(self) -> str:
@@ -35,7 +35,7 @@ class Answer:
         return f"dns:{self.name}"
 
     def block(self) -> bytes:
-        """The date, one line per address, and a comment that says where the answer and its seconds come from."""
+        """Return the date, one line per address, and a comment that says where the answer and its seconds come from."""
         lines = [timestamp14(self.date)]
         for address in self.addresses:
             kind = "AAAA" if ":" in address else "A"
@@ -45,7 +45,7 @@ class Answer:
 
 
 def only_nameserver(path: Path = _RESOLV_CONF) -> str | None:
-    """The name server of this machine; None when there are several, or none is known."""
+    """Return the name server of this machine; None when there are several, or none is known."""
     try:
         lines = path.read_text("utf-8", "replace").splitlines()
     except OSError:

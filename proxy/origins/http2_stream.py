@@ -1,25 +1,23 @@
-"""What an exchange has of an origin that speaks HTTP/2: a connection that may turn out to, and a stream of one."""
+"""An exchange with an origin that uses HTTP/2 has one stream of a connection."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from proxy.bodyreader import BodyReader
-from proxy.h2answers import OriginAnswer
-from proxy.h2wire import Headers
-from proxy.http1 import find_head_end
-from proxy.upstream import SecureUpstream, Upstream
-
-if TYPE_CHECKING:
-    from proxy.h2origins import Trunk
+from archive.capture import Origin, Trailers
+from proxy.origins.http2_response import OriginAnswer
+from proxy.origins.upstream import SecureUpstream, Upstream
+from proxy.protocol.body_reader import BodyReader
+from proxy.protocol.http1 import find_head_end
+from proxy.protocol.http2 import Headers
 
 log = logging.getLogger(__name__)
 
 
-class EarlyUpstream(SecureUpstream):
-    """A connection that may turn out to be HTTP/2, whose origin then speaks first: nothing of it is missed."""
+class PendingUpstream(SecureUpstream):
+    """The connection may turn out to be HTTP/2. The origin then sends first, and nothing of it is missed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +25,7 @@ class EarlyUpstream(SecureUpstream):
 
     @property
     def is_h2(self) -> bool:
-        """Whether both sides have agreed on HTTP/2."""
+        """Return whether both sides have agreed on HTTP/2."""
         return self.tls is not None and self.tls.selected_alpn_protocol() == "h2"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,29 +45,48 @@ class EarlyUpstream(SecureUpstream):
             self._transport.close()
 
 
+class StreamConnection(Protocol):
+    """The part of an HTTP/2 connection that one of its streams uses."""
+
+    upstream: PendingUpstream
+    origin: Origin
+
+    def begin(self, stream: OriginStream, head: bytes) -> BodyReader:
+        """Open a stream for a request, and return the reader of the request's body."""
+
+    def sent(self, stream: OriginStream, *, ended: bool, trailers: Trailers) -> None:
+        """Send what the stream has, and its end."""
+
+    def acknowledge(self, stream_id: int, size: int) -> None:
+        """Let the origin send that many more bytes on the stream."""
+
+    def end_stream(self, stream: OriginStream) -> None:
+        """End the stream's part in the connection."""
+
+
 class OriginStream(Upstream):
     """One exchange's share of a connection."""
 
-    def __init__(self, trunk: Trunk) -> None:
+    def __init__(self, connection: StreamConnection) -> None:
         super().__init__()
         self.id = 0
-        """Of the stream; 0 before the request's head was written."""
+        """The stream's id; 0 before the request's head was written."""
         self.held = 0
-        """Bytes that came while the exchange wanted no more: their room is given back when it does again."""
+        """Bytes that came while the exchange was paused; they are acknowledged when it resumes."""
         self.is_over = False
         self.answer = OriginAnswer("GET")
-        self._trunk = trunk
+        self._connection = connection
         self._head = b""
         self._reader: BodyReader | None = None
         self._is_paused = False
-        self.origin, self.facts = trunk.origin, trunk.upstream.facts
+        self.origin, self.facts = connection.origin, connection.upstream.facts
 
     @property
     def is_open(self) -> bool:
         return not self.is_over
 
     def write(self, data: bytes) -> None:
-        """The request as HTTP/1.1 has it, in any pieces."""
+        """Take the request as HTTP/1.1 has it, in any pieces, and send it."""
         if self.is_over:
             return
         if self._reader is None:
@@ -78,12 +95,12 @@ class OriginStream(Upstream):
             if end < 0:
                 return
             head, data = self._head[:end], self._head[end:]
-            self._reader = self._trunk.begin(self, head)
+            self._reader = self._connection.begin(self, head)
             if self._reader.done:
                 return
         if data and not self._reader.done:
             self._reader.feed(data)
-            self._trunk.sent(self, ended=self._reader.done, trailers=self._reader.trailers)
+            self._connection.sent(self, ended=self._reader.done, trailers=self._reader.trailers)
 
     def pause(self) -> None:
         self._is_paused = True
@@ -91,60 +108,62 @@ class OriginStream(Upstream):
     def resume(self) -> None:
         self._is_paused = False
         held, self.held = self.held, 0
-        self._trunk.give_room(self.id, held)
+        self._connection.acknowledge(self.id, held)
 
     def abort(self) -> None:
-        """Nothing more is wanted of it; the connection goes on."""
+        """Reset the stream; the connection goes on."""
         self.user = None
-        self._trunk.leave(self)
+        self._connection.end_stream(self)
 
-    def let_end(self) -> None:
-        """The exchange is over; the stream's own end may still be on its way."""
+    def detach(self) -> None:
+        """Detach the exchange, which is over; the end of the stream may come later."""
         self.user = None
         self.resume()
         if self.id == 0:
-            self._trunk.leave(self)
+            self._connection.end_stream(self)
 
     def answered(self) -> None:
-        self._trunk.upstream.answered()
+        self._connection.upstream.answered()
 
-    def took(self, data: bytes, size: int) -> None:
-        """Bytes of the response, which took up `size` of the window."""
+    def on_data(self, data: bytes, size: int) -> None:
+        """Take bytes of the response, which used `size` bytes of the window."""
         if data and self.user is None:
-            self._trunk.leave(self)  # more than its exchange took for the whole
-        self.tell(data)
+            self._connection.end_stream(self)  # the exchange has ended before its response
+        self.deliver(data)
         if self._is_paused and self.user is not None:
             self.held += size
         else:
-            self._trunk.give_room(self.id, size)
+            self._connection.acknowledge(self.id, size)
 
-    def tell(self, data: bytes) -> None:
-        """What HTTP/1.1 would say."""
+    def deliver(self, data: bytes) -> None:
+        """Deliver bytes of HTTP/1.1 to the exchange."""
         if data and self.user is not None:
             self.user.upstream_data(data)
 
     def behind(self, headers: Headers) -> None:
-        """Trailers came."""
+        """Note the trailers, and deliver them."""
         told = self.answer.behind(headers)
         self.trailers = self.answer.trailers
         if self.user is None:
             log.info("trailers came too late for their record: %r", self.trailers)
-        self.tell(told)
+        self.deliver(told)
 
     def release(self) -> None:
-        """What would make the response whole waits no longer for the stream's end."""
-        self.tell(self.answer.release())
+        """Release the end of the response, which no longer waits for the stream's end."""
+        self.deliver(self.answer.release())
 
     def closed(self, error: Exception | None) -> None:
-        """It has ended, in order when there is no error. A body that has its length is whole either way."""
+        """Note that the stream has ended, in order when there is no error. A body that has its length is whole either
+        way.
+        """
         self.is_over = True
         self.release()
         user, self.user = self.user, None
         if user is not None:
             user.upstream_closed(error)
 
-    def room(self, *, is_full: bool) -> None:
-        """Note whether the origin takes more, and tell when it does again."""
+    def set_full(self, *, is_full: bool) -> None:
+        """Note whether the stream's window is full, and tell the exchange when there is room again."""
         was_full, self.is_full = self.is_full, is_full
         if was_full and not is_full and self.user is not None:
             self.user.upstream_writable()

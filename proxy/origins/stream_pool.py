@@ -1,40 +1,41 @@
-"""A pool whose connections may be HTTP/2: such a one is shared by exchanges instead of kept for the next."""
+"""A pool may have HTTP/2 connections. Exchanges share such a connection instead of keeping it for the next one."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
-from archive.sections import ProxySettings
-from proxy.h2lines import EarlyUpstream, OriginStream
-from proxy.h2origins import Trunk
-from proxy.remembered import Remembered
-from proxy.upstream import Destination, Opener, Pool, Upstream
+from archive.settings import ProxySettings
+from proxy.origins.http2_connection import Http2Connection
+from proxy.origins.http2_stream import OriginStream, PendingUpstream
+from proxy.origins.upstream import ConnectionOpener, Destination, Pool, Upstream, always
+from proxy.ttl_cache import TtlCache
 
 _REMEMBERED_SECONDS: Final = 600.0
 _REMEMBERED_HOSTS: Final = 4096
 
 
 class StreamPool(Pool):
-    """As `Pool`; used when the setting proxy.http2_origins is on."""
+    """The pool is used instead of `Pool` when the setting proxy.http2_origins is on."""
 
-    def __init__(self, settings: ProxySettings, opener: Opener) -> None:
+    def __init__(self, settings: ProxySettings, opener: ConnectionOpener) -> None:
         super().__init__(settings, opener)
         self._max_head_bytes = settings.max_head_bytes
-        self._trunks: dict[Destination, list[Trunk]] = {}
+        self._connections: dict[Destination, list[Http2Connection]] = {}
         self._opening: dict[Destination, asyncio.Future[None]] = {}
-        self._single: Remembered[Destination, bool] = Remembered(_REMEMBERED_SECONDS, _REMEMBERED_HOSTS)
+        self._single: TtlCache[Destination, bool] = TtlCache(_REMEMBERED_SECONDS, _REMEMBERED_HOSTS)
         """Origins that speak HTTP/1.1: connections to them need not wait for one another."""
 
     def idle(self, destination: Destination) -> Upstream | None:
-        """A stream of a connection that is there, or a kept connection."""
+        """Return a stream of an open HTTP/2 connection, or a kept connection."""
         return self._stream(destination) or super().idle(destination)
 
-    async def connect(self, destination: Destination) -> Upstream:
-        """A stream or a connection. The first connections to an origin wait for one: they may all go over it."""
+    async def connect(self, destination: Destination, is_whole: Callable[[], bool] = always) -> Upstream:
+        """Return a stream or a connection. Requests wait for the first connection: it may serve all of them."""
         while True:
             if not destination.tls or destination.http1 or self._single.get(destination):
-                return await super().connect(destination)
+                return await super().connect(destination, is_whole)
             if (stream := self._stream(destination)) is not None:
                 return stream
             if (opening := self._opening.get(destination)) is None:
@@ -42,20 +43,22 @@ class StreamPool(Pool):
             await asyncio.wait([opening])
         opened = self._opening[destination] = asyncio.get_running_loop().create_future()
         try:
-            return self._shared(destination, await super().connect(destination))
+            return self._shared(destination, await super().connect(destination, is_whole))
         finally:
             del self._opening[destination]
             opened.set_result(None)
 
     def give_back(self, destination: Destination, upstream: Upstream) -> None:
-        """The exchange is over; a stream that its origin has not ended yet ends by itself."""
+        """Take back the connection of an exchange that is over; a stream that its origin has not ended yet ends by
+        itself.
+        """
         if isinstance(upstream, OriginStream):
-            upstream.let_end()
+            upstream.detach()
         else:
             super().give_back(destination, upstream)
 
     def drop(self, destination: Destination, upstream: Upstream) -> None:
-        """The exchange is over."""
+        """Drop the connection of an exchange that is over."""
         if isinstance(upstream, OriginStream):
             upstream.abort()
         else:
@@ -63,28 +66,33 @@ class StreamPool(Pool):
 
     def close_idle(self, older_than: float) -> None:
         """Close what has been idle since before that loop time."""
-        for trunks in list(self._trunks.values()):
-            for trunk in [trunk for trunk in trunks if trunk.is_idle and trunk.idle_since < older_than]:
-                trunk.close()
+        for connections in list(self._connections.values()):
+            for connection in [
+                connection for connection in connections if connection.is_idle and connection.idle_since < older_than
+            ]:
+                connection.close()
         super().close_idle(older_than)
 
     def _stream(self, destination: Destination) -> OriginStream | None:
-        return next((trunk.stream() for trunk in self._trunks.get(destination, ()) if trunk.has_room), None)
+        return next(
+            (connection.stream() for connection in self._connections.get(destination, ()) if connection.has_room), None
+        )
 
     def _shared(self, destination: Destination, upstream: Upstream) -> Upstream:
-        if not isinstance(upstream, EarlyUpstream) or not upstream.is_h2:
+        if not isinstance(upstream, PendingUpstream) or not upstream.is_h2:
             if not isinstance(upstream, OriginStream):
                 self._single.note(destination, True)
             return upstream
 
-        def gone(trunk: Trunk) -> None:
-            self._trunks[destination].remove(trunk)
-            if not self._trunks[destination]:
-                del self._trunks[destination]
+        def gone(connection: Http2Connection) -> None:
+            self._connections[destination].remove(connection)
+            if not self._connections[destination]:
+                del self._connections[destination]
             self._gone(destination)
 
-        trunks = self._trunks.setdefault(destination, [])
-        trunk = Trunk(upstream, gone, self._max_head_bytes)
-        trunks.append(trunk)
-        trunk.start()
-        return trunk.stream()
+        self.upload_ended(destination, upstream)  # a slow upload does not block a connection that all share
+        connections = self._connections.setdefault(destination, [])
+        connection = Http2Connection(upstream, gone, self._max_head_bytes)
+        connections.append(connection)
+        connection.start()
+        return connection.stream()

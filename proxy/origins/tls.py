@@ -1,4 +1,4 @@
-"""TLS towards origins: whom to believe, what to show of ourselves, what the origin showed of itself.
+"""TLS towards origins needs to know whom to trust, which certificates to show, and what the origin showed.
 
 A certificate is verified first; when that fails the origin is spoken to all the same, by a context that forgives
 everything, and the records say why. Sessions are resumed where no egress is in use: through an egress they would tell
@@ -11,10 +11,10 @@ import ssl
 from collections.abc import Sequence
 from typing import Any, Final
 
-from archive.sections import ProxySettings
-from archive.settings import SettingsError
-from proxy.hostpatterns import ByHost
-from proxy.remembered import Remembered
+from archive.settings import ProxySettings
+from archive.settings.load import SettingsError
+from proxy.host_table import HostTable
+from proxy.ttl_cache import TtlCache
 
 _LEGACY_CONNECT: Final = getattr(ssl, "OP_LEGACY_SERVER_CONNECT", 0x4)
 _LEGACY_RENEGOTIATION: Final = 1 << 18
@@ -32,7 +32,7 @@ class OriginContext(ssl.SSLContext):
     asyncio and uvloop take no session to resume, but both call `wrap_bio`, and that takes one.
     """
 
-    sessions: Remembered[str, tuple[ssl.SSLSession, Chain]] | None = None
+    sessions: TtlCache[str, tuple[ssl.SSLSession, Chain]] | None = None
     offers_h2 = False
 
     def wrap_bio(
@@ -43,19 +43,21 @@ class OriginContext(ssl.SSLContext):
         server_hostname: str | bytes | None = None,
         session: ssl.SSLSession | None = None,
     ) -> ssl.SSLObject:
-        """As the base class does."""
+        """Wrap the buffers as the base class does, and resume a session."""
         if session is None and self.sessions is not None and isinstance(server_hostname, str):
             known = self.sessions.get(server_hostname)
             session = known[0] if known else None
         return super().wrap_bio(incoming, outgoing, server_side, server_hostname, session)
 
 
-class Trust:
-    """The contexts of one process. Raises SettingsError for a certificate file that can't be used."""
+class TlsContexts:
+    """The object has the TLS contexts of one process. Raises SettingsError for a certificate file that can't be
+    used.
+    """
 
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
-        self._ours = ByHost(settings.client_certificates)
+        self._client_certificates = HostTable(settings.client_certificates)
         self._contexts: dict[tuple[str | None, bool, bool, bool], OriginContext] = {}
         for certificate in (None, *settings.client_certificates.values()):
             for verify in (True, False):
@@ -63,8 +65,8 @@ class Trust:
                 self._contexts[name] = self._context(*name)
 
     def context(self, host: str, port: int, *, verify: bool, resume: bool, h2: bool = False) -> OriginContext:
-        """What to speak TLS with to that origin; with `h2`, HTTP/2 is offered."""
-        name = (self._ours.find(host, port), verify, resume, h2)
+        """Return the TLS context for that origin; with `h2`, HTTP/2 is offered."""
+        name = (self._client_certificates.find(host, port), verify, resume, h2)
         if name not in self._contexts:
             self._contexts[name] = self._context(*name)
         return self._contexts[name]
@@ -74,7 +76,7 @@ class Trust:
         context.offers_h2 = h2
         context.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
         if resume and self._settings.resume_tls:
-            context.sessions = Remembered(_RESUME_SECONDS, _RESUME_ENTRIES)
+            context.sessions = TtlCache(_RESUME_SECONDS, _RESUME_ENTRIES)
         if verify:
             context.load_default_certs()
             self._load(context, "upstream_ca", self._settings.upstream_ca)
@@ -104,11 +106,12 @@ class Trust:
 
 
 def chain_of(tls: ssl.SSLObject) -> Chain:
-    """What the origin sent to prove who it is; of a resumed session, what it sent when that was made."""
+    """Return the origin's certificates; for a resumed session, those of the handshake that made the session."""
     known = _known(tls)
     if tls.session_reused and known is not None:
         return known[1]
-    inner = tls if hasattr(tls, "get_unverified_chain") else getattr(tls, "_sslobj", None)  # public from 3.13 on
+    # Python 3.12 has this method on a private inner object only. From 3.13 on it is public.
+    inner = tls if hasattr(tls, "get_unverified_chain") else getattr(tls, "_sslobj", None)
     found: Sequence[Any] = getattr(inner, "get_unverified_chain", tuple)() or ()
     if found:
         return tuple(one if isinstance(one, bytes) else ssl.PEM_cert_to_DER_cert(one.public_bytes()) for one in found)
@@ -117,7 +120,7 @@ def chain_of(tls: ssl.SSLObject) -> Chain:
 
 
 def keep_session(tls: ssl.SSLObject) -> None:
-    """Resume this one's session the next time. To be called when the origin has answered: tickets come late."""
+    """Remember the session for the next connection. Call this when the origin has answered: tickets come late."""
     context, host, session = tls.context, tls.server_hostname, tls.session
     if not isinstance(context, OriginContext) or context.sessions is None or not host or session is None:
         return
@@ -126,7 +129,7 @@ def keep_session(tls: ssl.SSLObject) -> None:
 
 
 def forget_session(context: OriginContext, host: str) -> None:
-    """A handshake failed: the session may have been the cause."""
+    """Forget the session, which may have been the cause of a failed handshake."""
     if context.sessions is not None:
         context.sessions.forget(host)
 

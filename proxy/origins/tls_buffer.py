@@ -1,7 +1,7 @@
-"""Where the bytes of TLS arrive: one buffer for all connections of a thread, from which each takes what came.
+"""The bytes of TLS arrive in one buffer for all connections of a thread, from which each takes its bytes.
 
-Without it the loop makes a piece of 256 KB for each record of TLS, and cuts it down to the few bytes that came: between
-these the heap filled with holes, and grew for hours. Plain connections the loop serves from a buffer of its own.
+Without it the loop allocates 256 KB for each TLS record and cuts it down to the few bytes that came; the heap fragments
+and grows for hours. The loop reads plain connections into a buffer of its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _READ_BYTES: Final = 1 << 18
 
 
 class _Buffer(threading.local):
-    """A loop fills it and hands it on in one step, so that connections can share it; two loops can't."""
+    """The connections of one loop share the buffer: the loop fills it and hands it on in one step."""
 
     def __init__(self) -> None:
         self.view = memoryview(bytearray(_READ_BYTES))
@@ -23,8 +23,8 @@ class _Buffer(threading.local):
 _buffer: Final = _Buffer()
 
 
-class Inbox(asyncio.BufferedProtocol):
-    """A connection that reads from there. It may not be an `asyncio.Protocol` too: uvloop would take it for one."""
+class TlsBuffer(asyncio.BufferedProtocol):
+    """The connection reads from the shared buffer. It must not be an `asyncio.Protocol` too, because of uvloop."""
 
     def get_buffer(self, sizehint: int) -> memoryview:
         return _buffer.view
@@ -33,5 +33,5 @@ class Inbox(asyncio.BufferedProtocol):
         self.data_received(_buffer.view[:nbytes].tobytes())
 
     def data_received(self, data: bytes) -> None:
-        """What came, in pieces of any size."""
+        """Take bytes in pieces of any size."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""What one recording process is made of: built here once, closed here in the order that loses nothing."""
+"""The parts of one recording process are built here once, and closed here in the order that loses nothing."""
 
 from __future__ import annotations
 
@@ -6,43 +6,48 @@ import asyncio
 from dataclasses import dataclass
 from typing import Self
 
-from archive.settings import Settings
-from dedupdb.captures import Captures
-from dedupdb.claims import Claims
-from dedupdb.foreign import Foreign
-from dedupdb.quotas import Quotas
-from dedupdb.recall import Recall
-from dedupdb.turns import Turns
-from proxy.admission import Admission
-from proxy.conditional import Conditions
-from proxy.egress import Routes
-from proxy.extensions import Extensions, extensions_of
-from proxy.gate import Gate
-from proxy.heads import via_line
-from proxy.history import History
-from proxy.keep import Keeper
-from proxy.memento import Archive
-from proxy.onecore import OneCore
-from proxy.opener import Opener, resolver_of
-from proxy.pacing import Pacing
-from proxy.provenance import Provenance
-from proxy.recorder import Recorder
-from proxy.replayer import Replayer
-from proxy.services import Ongoing, Services
-from proxy.spool import Spool
-from proxy.streampool import StreamPool
-from proxy.upstream import Pool
-from proxy.vouched import Vouched
+from archive.local_endpoints import Listeners
+from archive.settings.load import Settings
+from archive.storage.presence import WarcFiles, home_name, is_alone
+from dedupdb.captures.capture_index import Captures
+from dedupdb.claims.claims import Claims
+from dedupdb.claims.existing_originals import ExistingOriginals
+from dedupdb.claims.index_fallback import IndexFallback
+from dedupdb.claims.remote_archives import RemoteArchives
+from dedupdb.fleet.host_turns import HostTurns
+from dedupdb.fleet.quotas import Quotas
+from proxy.fetch.provenance import Provenance
+from proxy.fetch.services import Ongoing, Services
+from proxy.origins.egress import Routes
+from proxy.origins.opener import Opener, resolver_of
+from proxy.origins.own_addresses import OwnPorts
+from proxy.origins.stream_pool import StreamPool
+from proxy.origins.upstream import Pool
+from proxy.protocol.heads import via_line
+from proxy.recording.cpu_affinity import SharedCore
+from proxy.recording.keep import Keeper
+from proxy.recording.recorder import Recorder
+from proxy.recording.spool import Spool
+from proxy.replay.conditional import Conditions
+from proxy.replay.history import History
+from proxy.replay.memento import Archive
+from proxy.replay.replayer import Replayer
+from proxy.scripting.user_addons import UserAddons, user_addons_of
+from proxy.sessions.admission import Admission
+from proxy.sessions.gate import Gate
+from proxy.sessions.meta_trust import MetaTrust
+from proxy.sessions.pacing import Pacing
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class Assembly:
     """The working parts of a process, none of which knows of listeners or signals."""
 
     gate: Gate
     claims: Claims
-    recall: Recall
-    foreign: Foreign
+    existing: ExistingOriginals
+    recall: IndexFallback
+    remote: RemoteArchives
     keeper: Keeper
     recorder: Recorder
     captures: Captures
@@ -50,29 +55,38 @@ class Parts:
     opener: Opener
     services: Services
     conditions: Conditions
-    extensions: Extensions | None
+    user_addons: UserAddons | None
     """Users' addons; None when there are none."""
-    core: OneCore
+    core: SharedCore
+    listeners: Listeners
+    own: OwnPorts
+    """Addresses and ports of the fleet, which are never a target."""
 
     @classmethod
     def assemble(cls, settings: Settings, index: int, redis_url: str, loop: asyncio.AbstractEventLoop) -> Self:
-        """The parts of the `index`-th process. Raises SettingsError for files that can't be used."""
+        """Return the parts of the `index`-th process. Raises SettingsError for files that can't be used."""
         seconds = settings.redis.timeout_seconds
-        extensions = extensions_of(settings)
-        opener = Opener(settings.proxy, resolver_of(settings.proxy))
-        gate = Gate(settings.proxy, Vouched(settings.home / "run" / "vouched"))
+        user_addons = user_addons_of(settings)
+        listeners = Listeners(settings.home)
+        own = OwnPorts(listeners, (redis_url, settings.database.url))
+        opener = Opener(settings.proxy, resolver_of(settings.proxy, own))
+        gate = Gate(settings.proxy, MetaTrust(settings.home / "run" / "vouched"))
         claims = Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=seconds)
         captures = Captures(settings.database_url)
-        recall = Recall(claims, captures, settings.dedup)
-        foreign, core = Foreign(recall, settings.dedup), OneCore(wanted=settings.proxy.one_core)
-        dedup = foreign if foreign.asks else recall
-        keeper = Keeper(_for_keeping(settings), dedup, process=str(index), apart=core.apart)
+        home = "" if is_alone(settings) else home_name(settings)
+        existing = ExistingOriginals(claims, captures, WarcFiles(settings), home)
+        recall = IndexFallback(existing, captures, settings.dedup)
+        remote, core = RemoteArchives(recall, settings.dedup), SharedCore(wanted=settings.proxy.one_core)
+        dedup = remote if remote.asks else recall
+        keeper = Keeper(
+            _for_keeping(settings), dedup, process=str(index), run_heavy=core.run_unpinned, is_there=existing.is_there
+        )
         active: set[Ongoing] = set()
         recorder = Recorder(settings, keeper, loop, lambda: len(active))
-        recorder.after_keep = extensions.kept if extensions is not None else None
+        recorder.after_keep = user_addons.kept if user_addons is not None else None
         quotas = Quotas(redis_url, hold_seconds=settings.proxy.total_seconds, timeout_seconds=seconds)
         longest = settings.proxy.host_delay_wait_seconds
-        turns = Turns(redis_url, longest_seconds=longest, timeout_seconds=seconds)
+        turns = HostTurns(redis_url, longest_seconds=longest, timeout_seconds=seconds)
         services = Services(
             settings=settings.proxy,
             loop=loop,
@@ -92,26 +106,28 @@ class Parts:
         )
         replayer, conditions = _looking_back(settings, Archive(settings, captures), services)
         return cls(
-            *(gate, claims, recall, foreign, keeper, recorder, captures),
-            *(replayer, opener, services, conditions, extensions, core),
+            *(gate, claims, existing, recall, remote, keeper, recorder, captures),
+            *(replayer, opener, services, conditions, user_addons, core),
+            *(listeners, own),
         )
 
     def close(self) -> None:
-        """Let go of everything; the recorder has stopped before."""
-        if self.extensions is not None:
-            self.extensions.stop()
+        """Close all parts. Stop the recorder first."""
+        if self.user_addons is not None:
+            self.user_addons.stop()
         self.services.pool.close_idle(float("inf"))
         self.replayer.stop()
         self.conditions.stop()
         self.services.admission.stop()
         self.services.pacing.stop()
-        self.foreign.close()
+        self.remote.close()
+        self.existing.close()
         self.claims.close()
         self.captures.close()
 
 
 def _looking_back(settings: Settings, archive: Archive, services: Services) -> tuple[Replayer, Conditions]:
-    """What answers from the archive, and what asks origins whether it still holds."""
+    """Return the replayer, and the conditions by which origins are asked whether a capture still holds."""
 
     def spool() -> Spool:
         return Spool(settings.proxy.spool_bytes, services.spool_folder, settings.archive.digest)
@@ -122,7 +138,9 @@ def _looking_back(settings: Settings, archive: Archive, services: Services) -> t
 
 
 def _for_keeping(settings: Settings) -> Settings:
-    """With `deliver = "written"`, files are written and left to the operating system to bring to the disk."""
+    """Return the settings for the writer. With `deliver = "written"`, the operating system brings written files to the
+    disk.
+    """
     if settings.proxy.deliver != "written":
         return settings
     return settings.model_copy(update={"archive": settings.archive.model_copy(update={"fsync": False})})

@@ -1,74 +1,83 @@
-"""The control port: sessions are made, watched and closed here, and derived records handed in.
+"""The control port serves clients that make, watch and close sessions, and that hand in derived records.
 
-JSON over HTTP (tornado's server), on loopback, every request with `Authorization: Bearer <token>`; the token lies in
-the home, readable by its owner only. Pages can't reach this port through the proxy: it is never a target.
+The port speaks JSON over HTTP (tornado's server) on loopback. Every request needs `Authorization: Bearer <token>`; the
+token is a file of the home that only its owner can read. `proxy.process.control_gate` checks the token before a body is
+read. Pages can't reach this port through the proxy, because the proxy never connects to it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
 import logging
 import socket
+from http.client import responses
 from typing import Any, Final, Protocol
 
 from prometheus_client import CollectorRegistry, generate_latest
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httpserver import HTTPServer
-from tornado.web import Application, HTTPError, RequestHandler
+from tornado.web import HTTPError, RequestHandler
 
 from archive.capture import Body
-from proxy.gate import NO_META, Gate, Session, context_of
-from proxy.keep import Kept, Lost
-from proxy.meta import METRICS_TYPE
-from proxy.plan import Derived
-from proxy.recorder import Recorder
+from archive.listener_access import HostNames
+from proxy.clients.endpoints import METRICS_TYPE
+from proxy.clients.write_record import derived
+from proxy.process.control_gate import MAX_RECORD, GatedApplication, GatedServer
+from proxy.recording.keep import Kept, Lost
+from proxy.recording.plan import DerivedRecord
+from proxy.recording.recorder import Recorder
 from proxy.refusal import Refused
-from proxy.spec import changed
-from proxy.writerecord import derived
+from proxy.sessions.gate import Gate
+from proxy.sessions.policy_builder import context_of
+from proxy.sessions.request_options import NO_META
+from proxy.sessions.session import Session
+from proxy.sessions.spec import changed
 
 log = logging.getLogger(__name__)
 
-_MAX_RECORD: Final = 256 * 1024 * 1024
 CLOSE_SECONDS: Final = 60.0
 """How long the end of a session waits for its exchanges."""
 _PASS_ON_SECONDS: Final = 2 * CLOSE_SECONDS
 
 
 class Controlled(Protocol):
-    """What the control port acts upon."""
+    """The control port acts upon an object with these methods."""
 
     gate: Gate
     recorder: Recorder
     registry: CollectorRegistry
 
     def status(self) -> dict[str, Any]:
-        """The numbers of `/status`."""
+        """Return the numbers of `/status`."""
 
     @property
     def has_retired(self) -> bool:
-        """Whether another process has taken its place."""
+        """Return whether another process has taken this one's place."""
 
-    async def open_session(self, given: dict[str, Any]) -> tuple[Session, str, int]:
-        """A new session, and the address of the proxy port that serves it. Raises Refused when it can't be made."""
+    async def open_session(self, request_json: dict[str, Any]) -> tuple[Session, str, int]:
+        """Return a new session, and the address of the proxy port that serves it. Raises Refused when it can't be
+        made.
+        """
 
     async def close_session(self, session: Session, *, finish_files: bool) -> None:
-        """Close its port, forget it; on wish close the WARC files it wrote to."""
+        """Close the session and its port; with `finish_files`, close the WARC files that it wrote to."""
 
-    async def change_session(self, session: Session, given: dict[str, Any]) -> None:
-        """Treat its requests so from now on. Raises Refused."""
+    async def change_session(self, session: Session, request_json: dict[str, Any]) -> None:
+        """Treat the session's requests by `request_json` from now on. Raises Refused."""
 
     async def refresh(self, session: Session) -> None:
-        """Learn what an earlier process counted of it."""
+        """Note what an earlier process has counted of the session."""
 
 
-def start_control(controlled: Controlled, token: str, listener: socket.socket) -> HTTPServer:
+def start_control(controlled: Controlled, token: str, listener: socket.socket, names: HostNames) -> HTTPServer:
     """Serve the control port on a bound socket."""
     host, port = listener.getsockname()[:2]
     here = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    arguments = {"controlled": controlled, "token": token, "here": here}
-    application = Application(
+    arguments = {"controlled": controlled, "here": here}
+    application = GatedApplication(
+        token,
+        names,
         [
             (r"/sessions", Sessions, arguments),
             (r"/sessions/([0-9a-f]{32})", OneSession, arguments),
@@ -76,35 +85,31 @@ def start_control(controlled: Controlled, token: str, listener: socket.socket) -
             (r"/status", StatusPage, arguments),
             (r"/metrics", Metrics, arguments),
         ],
-        default_handler_class=_Nowhere,
+        default_handler_class=_UnknownPath,
         default_handler_args=arguments,
         log_function=lambda handler: None,
     )
-    server = HTTPServer(application, max_buffer_size=_MAX_RECORD, max_body_size=_MAX_RECORD)
+    server = GatedServer.of(application)
     listener.listen(128)
     server.add_socket(listener)
     return server
 
 
 class _Handler(RequestHandler):
-    """Checks the token; answers errors as JSON."""
+    """Answers errors as JSON. When another process has taken this one's place, the handler forwards requests to it."""
 
-    def initialize(self, controlled: Controlled, token: str, here: str) -> None:
+    def initialize(self, controlled: Controlled, here: str) -> None:
         self.controlled = controlled
         self._here = here
-        self._token = token
 
     async def prepare(self) -> None:
-        given = self.request.headers.get("Authorization", "")
-        if not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
-            raise HTTPError(401, reason="the bearer token of this home's control.token is needed")
         if self.controlled.has_retired:
-            await self.pass_on()
+            await self.forward()
 
-    async def pass_on(self) -> None:
-        """Let the process answer that listens on this port now; the client's connection closes, its next goes there."""
+    async def forward(self) -> None:
+        """Forward the request to the process that listens on this port now, and close the client's connection."""
         asked = self.request
-        answer = await AsyncHTTPClient(force_instance=True, max_body_size=_MAX_RECORD).fetch(
+        answer = await AsyncHTTPClient(force_instance=True, max_body_size=MAX_RECORD).fetch(
             f"{self._here}{asked.uri}",
             method=asked.method or "GET",
             headers=asked.headers,
@@ -119,34 +124,36 @@ class _Handler(RequestHandler):
         await self.finish(answer.body)
 
     def session(self, name: str) -> Session:
-        """The session of that id. Raises 404."""
+        """Return the session of that id. Raises 404."""
         session = self.controlled.gate.sessions.get(name)
         if session is None:
-            raise HTTPError(404, reason="no such session")
+            raise HTTPError(404, reason="no session has this id; GET /sessions lists them")
         return session
 
     def answer(self, status: int, body: object) -> None:
-        """One JSON answer."""
+        """Send one JSON response."""
         self.set_status(status)
         self.set_header("Content-Type", "application/json")
         self.finish(json.dumps(body) + "\n")
 
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Errors in the same form, with what to do about them."""
-        self.answer(status_code, {"error": self._reason})
+        """Send an error as JSON, with its remedy."""
+        error = kwargs.get("exc_info", (None, None, None))[1]
+        reason = error.reason if isinstance(error, HTTPError) else None
+        self.answer(status_code, {"error": reason or responses.get(status_code, "Unknown")})
 
     def refuse(self, refused: Refused) -> None:
-        """An answer that names the field that can't be used."""
+        """Send an error that names the field that can't be used."""
         self.answer(refused.status, {"error": str(refused)})
 
 
-class _Nowhere(_Handler):
-    """Every other path."""
+class _UnknownPath(_Handler):
+    """The handler answers 404 for unknown paths."""
 
     async def prepare(self) -> None:
-        await super().prepare()
-        if not self._finished:
-            raise HTTPError(404, reason="no such path; there are /sessions, /status and /metrics")
+        if not self.controlled.has_retired:
+            raise HTTPError(404, reason="the control port has no such path; it has /sessions, /status and /metrics")
+        await self.forward()
 
 
 class Sessions(_Handler):
@@ -157,7 +164,7 @@ class Sessions(_Handler):
             session, host, port = await self.controlled.open_session(_object(self.request.body))
         except Refused as refused:
             if refused.word == "replaced":
-                await self.pass_on()
+                await self.forward()
             else:
                 self.refuse(refused)
             return
@@ -167,57 +174,57 @@ class Sessions(_Handler):
         sessions = list(self.controlled.gate.sessions.values())
         for session in sessions:
             await self.controlled.refresh(session)
-        self.answer(200, {session.id: session.report() for session in sessions})
+        self.answer(200, {session.id: session.report().control_json() for session in sessions})
 
 
 def _object(body: bytes) -> dict[str, Any]:
-    """The JSON object in a request's body. Raises Refused (400)."""
+    """Return the JSON object in a request's body. Raises Refused (400)."""
     try:
         found = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise Refused(400, f"the body is no JSON: {error}") from error
+        raise Refused(400, f"the body is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise Refused(400, "the body must be a JSON object")
     return found
 
 
 class OneSession(_Handler):
-    """GET reports on a session, PATCH changes what it asks for, DELETE closes it once everything of it is kept.
+    """GET reports on a session, PATCH changes it, DELETE closes it once all of its exchanges are kept.
 
-    `DELETE …?finish=1` gives the WARC files that it wrote to their final names before it answers: those of its
-    prefix, or of its whole collection when it has none.
+    `DELETE …?finish=1` gives the session's WARC files their final names before it answers: the files of its prefix,
+    or of its whole collection when it has no prefix.
     """
 
     async def get(self, name: str) -> None:
         session = self.session(name)
         await self.controlled.refresh(session)
-        self.answer(200, session.report())
+        self.answer(200, session.report().control_json())
 
     async def patch(self, name: str) -> None:
-        """For the requests from now on; those under way end as they began."""
+        """Change the session for requests from now on; requests in progress are not affected."""
         session = self.session(name)
         try:
-            given = changed(session.given, _object(self.request.body))
-            await self.controlled.change_session(session, given)
+            request_json = changed(session.request_json, _object(self.request.body))
+            await self.controlled.change_session(session, request_json)
         except Refused as refused:
             self.refuse(refused)
             return
-        self.answer(200, given)
+        self.answer(200, request_json)
 
     async def delete(self, name: str) -> None:
         session = self.session(name)
         if not await session.until_idle(CLOSE_SECONDS):
-            log.warning("session %s closed with %d exchanges in flight", name, session.in_flight)
-        if self.controlled.has_retired:  # meanwhile
-            await self.pass_on()
+            log.warning("session %s is closed while %d of its exchanges are in progress", name, session.in_flight)
+        if self.controlled.has_retired:  # since the request began
+            await self.forward()
             return
         wish = self.get_query_argument("finish", "")
         await self.controlled.close_session(session, finish_files=wish in ("1", "true"))
-        self.answer(200, session.report())
+        self.answer(200, session.report().control_json())
 
 
 class Records(_Handler):
-    """POST hands in a record of the page; answered once it is durable."""
+    """POST hands in a record of the page, and is answered once the record is durable."""
 
     async def post(self, name: str) -> None:
         session, headers = self.session(name), self.request.headers
@@ -231,8 +238,8 @@ class Records(_Handler):
                 headers.get("WARC-Target-URI", ""),
                 headers.get("Content-Type"),
                 Body((self.request.body,), None, len(self.request.body)),
-                context_of(session, NO_META, session.spec.page_url or "", None, wishes=session.spec.wishes),
-                session.told()["page_record"] if tie == "page" else tie,
+                context_of(session, NO_META, session.spec.page_url or "", None, options=session.spec.options),
+                session.report().page_record if tie == "page" else tie,
             )
         except Refused as refused:
             self.refuse(refused)
@@ -242,12 +249,14 @@ class Records(_Handler):
             self.answer(503, {"error": f"the record was not kept: {outcome.reason}"})
             return
         if outcome.capture is None:
-            self.answer(409, {"error": "the session archives nothing: its prefix is -"})
+            self.answer(
+                409, {"error": "the session archives nothing because its prefix is '-'; give it another prefix"}
+            )
             return
         capture = outcome.capture
         self.answer(201, {"record_id": capture.record_id, "filename": capture.filename, "offset": capture.offset})
 
-    async def _keep(self, session: Session, item: Derived) -> Kept | Lost:
+    async def _keep(self, session: Session, item: DerivedRecord) -> Kept | Lost:
         answer: asyncio.Future[Kept | Lost] = asyncio.get_running_loop().create_future()
         session.began()
         try:
@@ -258,14 +267,14 @@ class Records(_Handler):
 
 
 class StatusPage(_Handler):
-    """The numbers of this process."""
+    """The handler serves the status of this process."""
 
     def get(self) -> None:
         self.answer(200, self.controlled.status())
 
 
 class Metrics(_Handler):
-    """The same for Prometheus."""
+    """The handler serves the metrics for Prometheus."""
 
     def get(self) -> None:
         self.set_header("Content-Type", METRICS_TYPE)

@@ -1,4 +1,4 @@
-"""Is there room to write? New work is refused before the disk is full, and taken again when there is room."""
+"""A process refuses new work before the disk is full, and accepts work again when there is room."""
 
 from __future__ import annotations
 
@@ -7,31 +7,41 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from archive.files import free_bytes, free_inodes
+
 _PROBE_BYTES: Final = 1 << 20
 
 
 class DiskWatch:
     """Looks at the disk that holds the home."""
 
-    def __init__(self, home: Path, min_free_bytes: int) -> None:
+    def __init__(self, home: Path, min_free_bytes: int, min_free_inodes: int = 0) -> None:
         self._home = home
         self._min_free_bytes = min_free_bytes
+        self._min_free_inodes = min_free_inodes
 
     def trouble(self, last_failure: str) -> str:
-        """Why nothing new should be accepted; empty when there is room.
+        """Return why nothing new should be accepted; empty when there is room.
 
-        `last_failure` is why the last exchange could not be kept: then only a successful write proves the disk well,
-        since quotas, file size limits and failing disks don't show in the free space.
+        `last_failure` is why the last exchange could not be kept. When it is not empty, only a successful write proves
+        that the disk works: quotas, file size limits and failing disks don't show in the free space.
         """
         try:
-            status = os.statvfs(self._home)
+            free, inodes = free_bytes(self._home), free_inodes(self._home)
         except OSError as error:
-            return f"disk failing: {error}"
-        free = status.f_bavail * status.f_frsize
+            return f"the disk fails: {error}"
         if free < self._min_free_bytes:
-            return f"disk full: {free} bytes free in {self._home}, archive.min_free_bytes is {self._min_free_bytes}"
+            return (
+                f"the disk is full: {self._home} has {free} bytes free, fewer than archive.min_free_bytes ="
+                f" {self._min_free_bytes}"
+            )
+        if inodes is not None and inodes < self._min_free_inodes:
+            return (
+                f"the disk is full: {self._home} has room for {inodes} more files, fewer than"
+                f" archive.min_free_inodes = {self._min_free_inodes}"
+            )
         if last_failure and (problem := self._probe()):
-            return f"disk full or failing: {problem}"
+            return f"the disk is full or fails: {problem}"
         return ""
 
     def _probe(self) -> str:

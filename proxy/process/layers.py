@@ -1,10 +1,11 @@
-"""The addons in running order. Read this first.
+"""mitmproxy runs two addons of ours, and they put our layers in place of mitmproxy's HTTP layers.
 
-Addons decide about connections; what happens to each exchange on them is the relay layer's business
-(`proxy.relay`), since a hook per exchange would cost more than the exchange. Each addon holds one concern:
+Addons decide about connections. The relay layer (`proxy.clients.http1_layer`) handles the exchanges on a connection,
+since a hook for each exchange would cost more than the exchange. Each addon has one task:
 
 1. `Relay` puts our relay layer, or for clients of HTTP/2 our layer of streams, where mitmproxy puts its HTTP layer.
-2. `TlsConfig` (mitmproxy's) makes the certificate a client is shown.
+2. `LeafTlsConfig` (mitmproxy's TlsConfig with `proxy.process.leaf_certificates`) makes the certificate a client is
+    shown.
 """
 
 from __future__ import annotations
@@ -19,22 +20,17 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
-from mitmproxy import certs
-from mitmproxy.options import Options
-from mitmproxy.proxy import events, layer
-from mitmproxy.proxy.layers import ClientTLSLayer
 
-from archive.durably import write_once
-from proxy.connection import ClientConnection
-from proxy.exchanging import Desk, Tunnel
-from proxy.h2clients import ClientLayer
-from proxy.mitm import Master, TlsConfig
-from proxy.relay import RelayLayer
+from archive.files import write_once
+from proxy.clients.connection import ClientConnection
+from proxy.clients.http1_layer import RelayLayer
+from proxy.clients.http2_layer import ClientLayer
+from proxy.fetch.contracts import RequestDispatcher, Tunnel
+from proxy.process.leaf_certificates import LeafTlsConfig, ensure_leaf_key
+from proxy.protocol.mitmproxy_adapter import ClientTLSLayer, Master, Options, certs, events, layer
 
 _H2: Final = b"h2"
 _TLS_RECORD: Final = b"\x16\x03"
-_CERTIFICATES: Final = 5_000
-"""Leaf certificates kept: mitmproxy's 100 would make a crawl of many hosts sign all day."""
 _CA_YEARS: Final = 10
 
 OPTIONS: Final[Mapping[str, Any]] = {
@@ -45,13 +41,15 @@ OPTIONS: Final[Mapping[str, Any]] = {
 class Relay:
     """Puts our layers on a client's connection: TLS where the client speaks it, the relay everywhere else."""
 
-    def __init__(self, connections: Mapping[str, ClientConnection], desk: Desk, max_head_bytes: int) -> None:
+    def __init__(
+        self, connections: Mapping[str, ClientConnection], dispatcher: RequestDispatcher, max_head_bytes: int
+    ) -> None:
         self._connections = connections
-        self._desk = desk
+        self._dispatcher = dispatcher
         self._max_head_bytes = max_head_bytes
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
-        """mitmproxy's hook: what comes next on this connection?"""
+        """Choose the next layer of a connection (mitmproxy's hook)."""
         if nextlayer.layer is not None:
             return
         context = nextlayer.context
@@ -66,32 +64,32 @@ class Relay:
             tunnel = Tunnel(tunnel.authority, tunnel.session, tunnel.trusted, tls=False)
         connection = self._connections[context.client.id]
         if tunnel is not None and context.client.alpn == _H2:
-            nextlayer.layer = ClientLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+            nextlayer.layer = ClientLayer(context, connection, self._dispatcher, self._max_head_bytes, tunnel)
             return
-        nextlayer.layer = RelayLayer(context, connection, self._desk, self._max_head_bytes, tunnel)
+        nextlayer.layer = RelayLayer(context, connection, self._dispatcher, self._max_head_bytes, tunnel)
         if tunnel is None:
             connection.relay = nextlayer.layer
 
 
 def start_master(relay: Relay, ca_folder: Path, loop: asyncio.AbstractEventLoop, *, http2: bool = False) -> Master:
-    """mitmproxy's master with our addons only: its options, certificates and hooks, no flows.
+    """Return mitmproxy's master with our addons only: its options, certificates and hooks, no flows.
 
-    With `http2` it is offered to clients in their TLS handshake.
+    With `http2`, clients are offered HTTP/2 in their TLS handshake.
     """
     ensure_ca(ca_folder)
     master = Master(Options(), event_loop=loop)
-    tls = TlsConfig()
+    tls = LeafTlsConfig(ensure_leaf_key(ca_folder))
     master.addons.add(relay, tls)  # type: ignore[no-untyped-call]
     master.options.update(confdir=str(ca_folder), http2=http2, **OPTIONS)  # type: ignore[no-untyped-call]
-    tls.certstore.STORE_CAP = _CERTIFICATES
     return master
 
 
 def ensure_ca(folder: Path) -> Path:
-    """The public certificate (`ca.pem`) of this home's own authority, made on first use.
+    """Return the public certificate (`ca.pem`) of this home's own authority, made on first use.
 
-    The key is P-256: signing a certificate or shaking hands costs a sixth of what RSA costs. Folder 0700, key 0600.
-    Safe when several processes start at once.
+    The key is P-256: a signature or a handshake costs a sixth of what RSA costs. The folder has mode 0700, the key
+    0600. The key of the leaf certificates is made here, too. Several processes may call this at once. Raises
+    SettingsError when the key of the leaf certificates can't be used.
     """
     public, secret = folder / "ca.pem", folder / "mitmproxy-ca.pem"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -107,6 +105,7 @@ def ensure_ca(folder: Path) -> Path:
     write_once(public, certificates[0].public_bytes(serialization.Encoding.PEM), mode=0o644)
     dhparam = folder / "mitmproxy-dhparam.pem"
     write_once(dhparam, certs.DEFAULT_DHPARAM)
+    ensure_leaf_key(folder)
     return public
 
 

@@ -1,7 +1,7 @@
-"""One recording process: puts its parts together, serves, drains, stops.
+"""One recording process puts its parts together, serves, drains and stops.
 
-The listening sockets come from the parent, which keeps them open: so a process can die or be replaced without one
-connection being refused.
+The parent opens the listening sockets and keeps them open. So a process can die or be replaced, and no connection is
+refused.
 """
 
 from __future__ import annotations
@@ -11,30 +11,33 @@ import logging
 import signal
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import uvloop
 from prometheus_client import CollectorRegistry
 from tornado.httpserver import HTTPServer
 
-from archive.settings import Settings
-from archive.warcfile import KeepError
-from dedupdb.registry import Heartbeat, Member, Registry
-from proxy.addons import Relay, ensure_ca, start_master
-from proxy.clock import TICK_SECONDS, Clock
-from proxy.connection import ClientConnection
-from proxy.control import start_control
-from proxy.desk import Desk
-from proxy.doors import Doors
-from proxy.gate import Session, SessionSpec
-from proxy.meta import Collector, Endpoints, Status
-from proxy.parts import Parts
-from proxy.ports import SessionPorts
-from proxy.rates import Rates
-from proxy.scripts import ScriptFolder
-from proxy.succession import Succession
-from proxy.vitals import Vitals
+from archive.listener_access import Clients, HostNames
+from archive.settings.load import Settings
+from archive.warc.writer import KeepError
+from dedupdb.fleet.registry import Member, MemberHeartbeat, Registry
+from proxy.clients.connection import ClientConnection
+from proxy.clients.dispatcher import Dispatcher
+from proxy.clients.endpoints import Endpoints
+from proxy.process.assembly import Assembly
+from proxy.process.control import start_control
+from proxy.process.handover.succession import Succession
+from proxy.process.handover_messages import SessionCommand, SessionVerb
+from proxy.process.layers import Relay, ensure_ca, start_master
+from proxy.process.leaf_certificates import ensure_leaf_key, spki_line
+from proxy.process.listeners import ProcessListeners, SessionPorts
+from proxy.process.status import ProcessMetrics, Rates, StatusCollector, WarcproxStatus
+from proxy.process.ticker import TICK_SECONDS, Ticker
+from proxy.scripting.scripts import ScriptFolder
+from proxy.sessions.path_from_seed import log_ending
+from proxy.sessions.session import Session
+from proxy.sessions.spec import SessionSpec
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +45,8 @@ TOKEN_FILE: Final = "control.token"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a process stands: descriptors from its parent, and the one Redis of the fleet."""
+class ProcessContext:
+    """The context of a process has descriptors from its parent, and the one Redis of the fleet."""
 
     listen_fd: int
     control_fd: int
@@ -57,20 +60,26 @@ class Place:
 
 
 def serve_process(
-    settings: Settings, place: Place, *, ready: Callable[[], None], retired: Callable[[], None] = lambda: None
+    settings: Settings,
+    context: ProcessContext,
+    *,
+    ready: Callable[[], None],
+    retired: Callable[[], None] = lambda: None,
 ) -> None:
     """Run one recording process until SIGTERM or SIGINT, then drain, close the WARC files and return.
 
-    `ready` is called once both ports are served, `retired` when another process has taken its place: then it returns
-    by itself when its last connection has ended. Raises KeepError when at the end a batch was lost, or a file could not
-    be given its final name.
+    `ready` is called once both ports are served. `retired` is called when another process has taken this one's place;
+    the function then returns when the last connection has ended. Raises KeepError when a batch was lost at the end, or
+    a file could not be given its final name.
     """
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, place, ready, retired))
+        runner.run(_serve(settings, context, ready, retired))
 
 
-async def _serve(settings: Settings, place: Place, ready: Callable[[], None], retired: Callable[[], None]) -> None:
-    process = Process(settings, place, retired)
+async def _serve(
+    settings: Settings, context: ProcessContext, ready: Callable[[], None], retired: Callable[[], None]
+) -> None:
+    process = Process(settings, context, retired)
     await process.start()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -86,45 +95,58 @@ async def _serve(settings: Settings, place: Place, ready: Callable[[], None], re
 
 
 class Process:
-    """The parts of one recording process and how they hang together.
+    """The process connects the parts of one recording process.
 
-    It is the `House` of its connections, what the control port acts upon, and what a successor takes over.
+    It is the `ConnectionHost` of its connections, the control port acts upon it, and a successor takes its state over.
     """
 
-    def __init__(self, settings: Settings, place: Place, retired: Callable[[], None]) -> None:
+    def __init__(self, settings: Settings, context: ProcessContext, retired: Callable[[], None]) -> None:
         self.settings = settings
         self.over = asyncio.Event()
-        """Set when it shall stop."""
+        """Set when the process shall stop."""
         self.loop = asyncio.get_running_loop()
         self.connections: dict[str, ClientConnection] = {}
         self.max_head_bytes = settings.proxy.max_head_bytes
         self.registry = CollectorRegistry()
-        self._listener, self._control = socket.socket(fileno=place.listen_fd), socket.socket(fileno=place.control_fd)
+        self._listener, self._control = (
+            socket.socket(fileno=context.listen_fd),
+            socket.socket(fileno=context.control_fd),
+        )
         self._retired = retired
         self._retiring: asyncio.Task[None] | None = None
-        self._withdrawn: asyncio.Future[None] | None = None
+        self._deregistered: asyncio.Future[None] | None = None
         self._control_server: HTTPServer | None = None
-        self._parts = parts = Parts.assemble(settings, place.index, place.redis_url, self.loop)
+        self._parts = parts = Assembly.assemble(settings, context.index, context.redis_url, self.loop)
         self.gate, self.recorder = parts.gate, parts.recorder
-        self._doors = Doors(self, SessionPorts(settings.proxy.session_ports, place.index, settings.proxy.processes))
+        ports = SessionPorts(settings.proxy.session_ports, context.index, settings.proxy.processes)
+        self._process_listeners = ProcessListeners(self, ports, parts.listeners, Clients(settings.proxy.allow_clients))
         self._succession = Succession(
-            self, self._doors, before=_stream(place.predecessor_fd), after=_stream(place.successor_fd)
+            self, self._process_listeners, before=_stream(context.predecessor_fd), after=_stream(context.successor_fd)
         )
-        rates, vitals = Rates(), Vitals(settings.proxy, parts, self.connections)
-        self._clock = Clock(settings, parts, self.connections, rates)
-        self._heartbeat = Heartbeat(
-            Registry(place.redis_url, timeout_seconds=settings.redis.timeout_seconds),
+        rates, collector = Rates(), StatusCollector(settings.proxy, parts, self.connections)
+        self._ticker = Ticker(settings, parts, self.connections, rates)
+        self._heartbeat = MemberHeartbeat(
+            Registry(context.redis_url, timeout_seconds=settings.redis.timeout_seconds),
             Member.here(_host_and_port(self._listener), _host_and_port(self._control)),
-            vitals.load,
+            collector.load,
             every_seconds=settings.proxy.heartbeat_seconds,
+            listens=parts.own.published,
+            hear=parts.own.update,
         )
         address = self._listener.getsockname()
-        self.status = Status((address[0], address[1]), place.index, vitals.facts, rates)
-        self.registry.register(Collector(vitals.facts))
+        if settings.proxy.log_dir:
+            self.gate.default.spec = replace(self.gate.default.spec, log_ending=log_ending(address[1]))
+        self.status = WarcproxStatus((address[0], address[1]), context.index, collector.status, rates)
+        self.registry.register(ProcessMetrics(collector.status))
         ca_folder = settings.home / "ca"
-        endpoints = Endpoints(self.gate, self.status, self.registry, ensure_ca(ca_folder).read_bytes())
-        desk = Desk(self.gate, parts.services, parts.replayer, endpoints, parts.conditions, parts.extensions)
-        relay = Relay(self.connections, desk, self.max_head_bytes)
+        self._names = HostNames(settings.proxy.host, settings.proxy.host_names, "proxy.host_names")
+        ca_pem = ensure_ca(ca_folder).read_bytes()
+        leaf_spki = spki_line(ensure_leaf_key(ca_folder))
+        endpoints = Endpoints(self.gate, self.status, self.registry, ca_pem, leaf_spki, self._names)
+        dispatcher = Dispatcher(
+            self.gate, parts.services, parts.replayer, endpoints, parts.conditions, parts.user_addons
+        )
+        relay = Relay(self.connections, dispatcher, self.max_head_bytes)
         master = start_master(relay, ca_folder, self.loop, http2=settings.proxy.http2)
         self.options, self.addons = master.options, master.addons
         self.scripts = ScriptFolder(settings.proxy, master, self.gate.counts)
@@ -133,24 +155,25 @@ class Process:
     async def start(self) -> None:
         """Serve both ports, and those that a predecessor served."""
         self.recorder.start()
-        self._clock.start(self.loop)
+        self._ticker.start(self.loop)
+        self._parts.listeners.add(self._control)
         await self._succession.begin()
-        await self._doors.open(self._listener)
+        await self._process_listeners.open(self._listener)
         token = (self.settings.home / TOKEN_FILE).read_text("ascii").strip()
-        self._control_server = start_control(self, token, self._control)
+        self._control_server = start_control(self, token, self._control, self._names)
         self._heartbeat.start()
 
     async def stop(self) -> str:
-        """Take no more connections, finish what is in flight, write everything, close the files.
+        """Accept no more connections, finish the exchanges in progress, write everything and close the files.
 
-        What of it was not possible, in one line; empty when all was.
+        Return in one line what was not possible; empty when everything was.
         """
         self._withdraw()
         self._close_idle()
         await self._drained()
-        if self._withdrawn is not None:
-            await self._withdrawn
-        self._clock.stop()
+        if self._deregistered is not None:
+            await self._deregistered
+        self._ticker.stop()
         await self.loop.run_in_executor(None, self.recorder.stop)
         await self._succession.end()
         if self._control_server is not None:
@@ -161,10 +184,11 @@ class Process:
                 connection.abort()
         self.scripts.close()
         self._parts.close()
+        self._parts.listeners.clear()
         return self.recorder.unfinished
 
     def retire(self) -> None:
-        """Serve no new connections; end what is under way, and then this process."""
+        """Serve no new connections; end the exchanges in progress, and then this process."""
         self._withdraw()
         if self._control_server is not None:
             self._control_server.stop()
@@ -173,46 +197,48 @@ class Process:
 
     @property
     def has_retired(self) -> bool:
-        """Whether another process has taken its place."""
+        """Return whether another process has taken this one's place."""
         return self._succession.has_retired
 
-    async def open_session(self, given: dict[str, Any]) -> tuple[Session, str, int]:
-        """As `control.Controlled` says."""
-        session, host, port = await self._doors.open_session(given)
-        await self._succession.tell("open", session, given=given, token=session.token)
+    async def open_session(self, request_json: dict[str, Any]) -> tuple[Session, str, int]:
+        """Open a session, as `control.Controlled` asks."""
+        session, host, port = await self._process_listeners.open_session(request_json)
+        command = SessionCommand(SessionVerb.OPEN, session.id, request_json, session.token)
+        await self._succession.forward(command, session)
         return session, host, port
 
-    async def change_session(self, session: Session, given: dict[str, Any]) -> None:
-        """As `control.Controlled` says."""
-        session.spec, session.given = SessionSpec.from_json(given), given
-        await self._succession.tell("change", session, given=given)
+    async def change_session(self, session: Session, request_json: dict[str, Any]) -> None:
+        """Change a session, as `control.Controlled` asks."""
+        session.spec, session.request_json = SessionSpec.from_json(request_json), request_json
+        await self._succession.forward(SessionCommand(SessionVerb.CHANGE, session.id, request_json), session)
 
     async def refresh(self, session: Session) -> None:
-        """As `control.Controlled` says."""
-        await self._succession.tell("report", session)
+        """Note what an earlier process has counted of a session, as `control.Controlled` asks."""
+        await self._succession.refresh(session)
 
     async def close_session(self, session: Session, *, finish_files: bool) -> None:
-        """As `control.Controlled` says."""
-        await self._succession.tell("finish", session, files=finish_files)
-        await self._doors.close_session(session)
+        """Close a session, as `control.Controlled` asks."""
+        command = SessionCommand(SessionVerb.FINISH, session.id, finish_files=finish_files)
+        await self._succession.forward(command, session)
+        await self._process_listeners.close_session(session)
         if finish_files:
             await self.finish_files(session)
 
     async def finish_files(self, session: Session) -> None:
-        """Close the WARC files of its prefix, or of its whole collection when it has none."""
+        """Close the WARC files of the session's prefix, or of its whole collection when it has no prefix."""
         finished = asyncio.Event()
-        self.recorder.close_collection(session.spec.collection, finished.set, prefix=session.spec.wishes.prefix)
+        self.recorder.close_collection(session.spec.collection, finished.set, prefix=session.spec.options.prefix)
         await finished.wait()
 
     def _withdraw(self) -> None:
-        """Responses close their connections from now on, and there are no new ones."""
+        """Let responses close their connections from now on, and accept no new connections."""
         self.gate.is_draining = True
-        self._doors.close()
-        if self._withdrawn is None:
-            self._withdrawn = self.loop.run_in_executor(None, self._heartbeat.close)
+        self._process_listeners.close()
+        if self._deregistered is None:
+            self._deregistered = self.loop.run_in_executor(None, self._heartbeat.close)
 
     async def _until_unused(self) -> None:
-        """A connection that was idle may bring one more request; an exchange may take long."""
+        """Wait until no connection is in use. An idle connection may bring one more request."""
         active, deadline = self._parts.services.active, self.loop.time() + self.settings.proxy.retire_seconds
         while (self.connections or active or self._succession.has_predecessor) and self.loop.time() < deadline:
             await asyncio.sleep(TICK_SECONDS)
@@ -236,7 +262,7 @@ class Process:
         while active and self.loop.time() < deadline:
             await asyncio.sleep(TICK_SECONDS / 5)
         if active:
-            log.warning("%d exchanges in flight at the end of the drain are broken off", len(active))
+            log.warning("%d exchanges are still in progress after proxy.drain_seconds and are broken off", len(active))
         for fetch in list(active):
             fetch.break_off()
 
@@ -246,6 +272,6 @@ def _stream(fd: int) -> socket.socket | None:
 
 
 def _host_and_port(listener: socket.socket) -> str:
-    """`127.0.0.1:8000`, or `[::1]:8000`."""
+    """Return `127.0.0.1:8000`, or `[::1]:8000`."""
     host, port = listener.getsockname()[:2]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

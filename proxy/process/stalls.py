@@ -1,8 +1,8 @@
-"""Clients that hold up what others wait for: the connections to an origin that already has all that it may get.
+"""A slow client may keep a connection busy that other requests wait for.
 
-A client that takes its response slowly, or sends its request slowly, makes the origin wait, and that is right while
-nobody else needs the connection. Once somebody has waited `proxy.stall_seconds` for one, those who took or sent next to
-nothing in that time are cut off. What they asked for is fetched on without them, as for any client that leaves.
+A client that takes its response slowly, or sends its request slowly, makes the origin wait. That is right while no
+other request needs the connection. Once a request has waited `proxy.stall_seconds` for one, clients that took or sent
+next to nothing in that time are cut off. Their fetches go on without them, as for any client that leaves.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from proxy.fetch import Fetch
-from proxy.loglines import about
-from proxy.services import Services
+from proxy.fetch.fetch import Fetch
+from proxy.fetch.services import Services
+from proxy.log_lines import about
 
 log = logging.getLogger(__name__)
 
-_LEAST: Final = 65_536
-"""Bytes that pass while a client keeps up; who takes them from a full buffer frees several times as many at once."""
+_LEAST_PROGRESS_BYTES: Final = 65_536
+"""A client keeps up when at least so many bytes pass. Taking from a full buffer frees several times as many at once."""
 
 
 class Stalls:
-    """Of one process. While nobody waits for a connection it remembers nothing."""
+    """The object watches the clients of one process. It remembers nothing while no request waits for a connection."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -29,8 +29,8 @@ class Stalls:
         self._known: dict[Fetch, tuple[float, int]] = {}
         """Since when an exchange has waited for its client, and how many bytes had passed then."""
 
-    def look(self, now: float) -> None:
-        """Cut off who must be; asked every now and then. Time is the event loop's."""
+    def check(self, now: float) -> None:
+        """Cut off the clients that have stalled. Call this several times a second; `now` is the event loop's time."""
         known, self._known = self._known, {}
         pool, seconds = self._services.pool, self._seconds
         wanted = pool.wanted_since(now) if seconds else set()
@@ -43,10 +43,10 @@ class Stalls:
             if passed is None or fetch.order.destination not in wanted:
                 continue
             since, before = known.get(fetch, (now, passed))
-            if passed - before >= _LEAST:
+            if passed - before >= _LEAST_PROGRESS_BYTES:
                 since, before = now, passed
             self._known[fetch] = since, before
             if now - since >= seconds and fetch.order.destination in starved:
-                why = "the client held a connection up that others wait for, and is cut off"
+                why = "the client is cut off: it kept a connection busy that other requests wait for"
                 log.info("%s: %s", fetch.order.shown_url, why, extra=about(fetch.id))
                 fetch.let_client_go()

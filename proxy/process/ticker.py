@@ -1,4 +1,4 @@
-"""The clock of a recording process: one task holds all deadlines and watches the disk, instead of timers."""
+"""One task of a recording process holds all deadlines and watches the disk, instead of timers."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from threading import get_native_id
 from time import monotonic_ns
 from typing import Final
 
-from archive.settings import Settings
-from proxy.connection import ClientConnection
-from proxy.diskwatch import DiskWatch
-from proxy.parts import Parts
-from proxy.rates import Rates
-from proxy.stalls import Stalls
+from archive.settings.load import Settings
+from proxy.clients.connection import ClientConnection
+from proxy.process.assembly import Assembly
+from proxy.process.disk_watch import DiskWatch
+from proxy.process.stalls import Stalls
+from proxy.process.status import Rates
 
 log = logging.getLogger(__name__)
 
@@ -25,11 +25,11 @@ _PER_SECOND: Final = 4
 _CLIENT_IDLE_SECONDS: Final = 300.0
 
 
-class Clock:
-    """Ticks four times a second while it is started."""
+class Ticker:
+    """The ticker ticks four times a second while it is started."""
 
     def __init__(
-        self, settings: Settings, parts: Parts, connections: Mapping[str, ClientConnection], rates: Rates
+        self, settings: Settings, parts: Assembly, connections: Mapping[str, ClientConnection], rates: Rates
     ) -> None:
         self._keep_alive_seconds = settings.proxy.keep_alive_seconds
         self._request_seconds = settings.proxy.request_seconds
@@ -37,17 +37,17 @@ class Clock:
         self._connections = connections
         self._rates = rates
         self._stalls = Stalls(parts.services)
-        self._disk = DiskWatch(settings.home, settings.archive.min_free_bytes)
+        self._disk = DiskWatch(settings.home, settings.archive.min_free_bytes, settings.archive.min_free_inodes)
         self._task: asyncio.Task[None] | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Look at the disk at once, then tick."""
+        """Check the disk at once, then tick."""
         self._check_disk()
         self._task = loop.create_task(self._run(loop))
         self._task.add_done_callback(_stopped)
 
     def stop(self) -> None:
-        """Tick no more."""
+        """Stop ticking."""
         if self._task is not None:
             self._task.cancel()
 
@@ -58,7 +58,7 @@ class Clock:
             now = loop.time()
             for fetch in list(services.active):
                 fetch.tick(now)
-            self._stalls.look(now)
+            self._stalls.check(now)
             self._close_idle_clients(now)
             services.pool.close_idle(now - self._keep_alive_seconds)
             self._rates.sample(counts["exchanges"], counts["warc_bytes"])
@@ -77,19 +77,22 @@ class Clock:
 
     def _check_disk(self) -> None:
         gate, recorder = self._parts.gate, self._parts.recorder
-        trouble = self._disk.trouble(recorder.last_failure)
+        trouble = self._disk.trouble(recorder.last_failure) or recorder.trouble
         if not trouble and not recorder.is_alive:
             trouble = "the writer has stopped; restart this process"
         if trouble and trouble != gate.closed_because:
-            log.error("accepting nothing new: %s", trouble)
+            log.error("this process accepts no new requests: %s", trouble)
         elif gate.closed_because and not trouble:
-            log.warning("accepting again")
+            log.warning("this process accepts new requests again")
             recorder.last_failure = ""
         gate.closed_because = trouble
 
 
 def _stopped(ticker: asyncio.Task[None]) -> None:
-    """Without its clock a process would hold no deadline and no disk watch: it ends, and another takes its place."""
+    """End the process when its ticker has failed, since no deadline would be held and no disk watched.
+
+    The supervisor starts another process.
+    """
     if not ticker.cancelled() and (error := ticker.exception()) is not None:
-        log.critical("the clock stopped, this process ends: %r", error)
+        log.critical("the ticker has stopped, so this process ends: %r", error)
         os.kill(os.getpid(), signal.SIGTERM)

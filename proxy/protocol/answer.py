@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from archive.capture import Trailers
-from proxy.bodyreader import BodyReader
-from proxy.http1 import Framing, ResponseHead, find_head_end, parse_response, response_framing
+from proxy.protocol.body_reader import BodyReader
+from proxy.protocol.http1 import Framing, ResponseHead, find_head_end, parse_response, response_framing
 
-type Part = ResponseHead | bytes | Trailers
+type AnswerPart = ResponseHead | bytes | Trailers
 
 HOP_BY_HOP: Final = frozenset(
     (b"connection", b"keep-alive", b"proxy-connection", b"transfer-encoding", b"upgrade", b"te")
@@ -30,11 +30,11 @@ class AnswerReader:
 
     @property
     def has_begun(self) -> bool:
-        """Whether the final head has come."""
+        """Return whether the final head has come."""
         return self._body is not None
 
-    def feed(self, data: bytes) -> Iterator[Part]:
-        """The parts in these bytes: heads, pieces of the payload, trailers."""
+    def feed(self, data: bytes) -> Iterator[AnswerPart]:
+        """Yield the parts in these bytes: heads, pieces of the payload, trailers."""
         while self._body is None and data:
             self._buffer += data
             end = find_head_end(self._buffer)

@@ -1,4 +1,4 @@
-"""Byte ranges of requests and partial responses (RFC 9110 section 14). Pure."""
+"""This module parses byte ranges of requests and partial responses (RFC 9110 section 14). Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _CONTENT_RANGE: Final = re.compile(rb"\s*bytes\s+(\d{1,19})-(\d{1,19})/(\d{1,19}
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """One range of a Range header: `first` None means the last `last` bytes; `last` None means to the end."""
+    """The object is one range of a Range header: `first` None means the last `last` bytes; `last` None means to the
+    end.
+    """
 
     first: int | None
     last: int | None
@@ -28,7 +30,7 @@ class ByteRange:
 
 @dataclass(frozen=True, slots=True)
 class ContentRange:
-    """What part of a representation a 206 holds."""
+    """The object says what part of a representation a 206 holds."""
 
     first: int
     last: int
@@ -36,7 +38,7 @@ class ContentRange:
 
 
 def parse_range(value: bytes | None) -> ByteRange | None:
-    """The single range asked for; None for no Range header, several ranges or another unit: then all is sent."""
+    """Return the single range asked for; None for no Range header, several ranges or another unit: then all is sent."""
     match = _RANGE.fullmatch(value) if value else None
     if not match or not (match[1] or match[2]):
         return None
@@ -44,6 +46,6 @@ def parse_range(value: bytes | None) -> ByteRange | None:
 
 
 def parse_content_range(value: bytes | None) -> ContentRange | None:
-    """The range a 206 says it holds; None when it doesn't say."""
+    """Return the range a 206 says it holds; None when it doesn't say."""
     match = _CONTENT_RANGE.fullmatch(value) if value else None
     return ContentRange(int(match[1]), int(match[2]), int(match[3])) if match else None

@@ -1,12 +1,13 @@
-"""What the proxy changes in a head: the request as the origin gets it, the response as the client gets it. Pure."""
+"""The proxy changes heads here: the request as the origin gets it, the response as the client gets it. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Final
 
-from proxy.http1 import Framing, RequestHead, ResponseHead
+from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
 
 NEVER_FORWARDED: Final = frozenset(
     (
@@ -20,6 +21,7 @@ NEVER_FORWARDED: Final = frozenset(
 )
 """Request headers that are for us: neither an origin nor a WARC ever gets them."""
 
+_BARE_CR: Final = re.compile(rb"\r+(?!\n|\r)")
 _FRAMING: Final = frozenset((b"transfer-encoding", b"content-length"))
 _CODING: Final = frozenset((b"transfer-encoding",))
 """Beside a length that counts it is `identity`, for which some clients wait until the connection ends."""
@@ -44,7 +46,7 @@ LIMIT_PHRASES: Final = {420: "Reached limit", 430: "Reached soft limit"}
 
 
 def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = False, via: bytes = b"") -> bytes:
-    """The request head as it is sent to the origin and recorded: origin form, hop-by-hop headers removed.
+    """Return the request head as it is sent to the origin and recorded: origin form, hop-by-hop headers removed.
 
     Order and case of the other lines stay. A missing or different Host is replaced by the target's, since the
     target decides where the request goes (RFC 9112 section 3.2.2). `via` is a header line of ours to add.
@@ -75,16 +77,18 @@ def origin_head(head: RequestHead, target: str, host: str, *, upgrade: bool = Fa
 
 
 def via_line(name: str) -> bytes:
-    """The Via header of a proxy of that name (RFC 9110 section 7.6.3); nothing for no name."""
+    """Return the Via header of a proxy of that name (RFC 9110 section 7.6.3); nothing for no name."""
     return f"Via: 1.1 {name}\r\n".encode("latin-1") if name else b""
 
 
 def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client: bool, via: bytes = b"") -> bytes:
-    """The response head as the client gets it: what concerns our connection to it is ours to say.
+    """Return the response head as the client gets it: what concerns our connection to it is ours to say.
 
     A body framed by the connection's end goes out in chunks; an `old_client` (HTTP/1.0) gets neither chunks nor,
     for such bodies, a length.
     """
+    raw = head.raw
+    is_clean = raw.count(b"\r") == raw.count(b"\r\n")
     lines = [b"HTTP/1.1 %03d %s\r\n" % (head.status, head.reason)]
     reframed = framing in (Framing.CLOSE, Framing.CHUNKED)
     dropped = _FRAMING if reframed else _CODING if framing is Framing.LENGTH else _NOTHING
@@ -101,8 +105,10 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
                 continue
             seen_length = True
             line = b"Content-Length: %s\r\n" % length
-        elif not line.endswith(b"\r\n") or line.count(b"\n") > 1:
-            line = line.partition(b":")[0].strip() + b": " + value + b"\r\n"
+        elif not is_clean and b"\r" in name:
+            continue  # with a space in place of the CR, a client might take it for a header that we did not see
+        elif not is_clean or not line.endswith(b"\r\n") or line.count(b"\n") > 1:
+            line = without_bare_cr(line.partition(b":")[0].strip() + b": " + value) + b"\r\n"
         lines.append(line)
     if reframed and not old_client:
         lines.append(b"Transfer-Encoding: %s\r\n" % coding)
@@ -112,8 +118,16 @@ def client_head(head: ResponseHead, framing: Framing, *, close: bool, old_client
     return b"".join(lines)
 
 
+def without_bare_cr(text: bytes) -> bytes:
+    """Return the text with a space for each CR that ends no line, which some readers take for a line's end.
+
+    RFC 9112 section 2.2 wants this of whoever passes a message on. The record keeps the text as it came.
+    """
+    return _BARE_CR.sub(b" ", text)
+
+
 def _transfer_coding(value: bytes, so_far: bytes) -> bytes:
-    """With what the origin did to the body before it came in chunks: the client has to undo that."""
+    """Return the coding with what the origin did to the body before it came in chunks: the client has to undo that."""
     known = [token for token in _names(value) if token in _TRANSFER_CODINGS]
     return b", ".join([*known, so_far])
 
@@ -123,12 +137,12 @@ def _first_number(value: bytes) -> bytes | None:
 
 
 def chunk(data: bytes) -> bytes:
-    """The bytes as one chunk (RFC 9112 section 7.1); nothing for no bytes, which would end the body."""
+    """Return the bytes as one chunk (RFC 9112 section 7.1); nothing for no bytes, which would end the body."""
     return b"%x\r\n%s\r\n" % (len(data), data) if data else b""
 
 
 def last_chunk(trailers: Iterable[bytes]) -> bytes:
-    """The end of a body in chunks, with these lines (without their ends) as its trailers."""
+    """Return the end of a body in chunks, with these lines (without their ends) as its trailers."""
     return b"\r\n".join((b"0", *trailers, b"", b""))
 
 
@@ -137,7 +151,7 @@ _CLOSE: Final = "Connection: close\r\n"
 
 
 def plain_answer(status: int, reason: str, text: str, *, extra: str = "", close: bool = True) -> bytes:
-    """An answer of the proxy's own, as plain text. `extra` is further header lines, each with its line end."""
+    """Return an answer of the proxy's own, as plain text. `extra` is further header lines, each with its line end."""
     body = text.encode()
     return (
         f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain;charset=utf-8\r\n"
@@ -150,7 +164,7 @@ def _names(value: bytes) -> list[bytes]:
 
 
 def refusal(status: int, word: str, text: str, extra: str = "") -> bytes:
-    """The answer to a request that is not carried out; the connection closes behind it."""
+    """Return the answer to a request that is not carried out; the connection closes behind it."""
     extra += f"Ghostfleet-Error: 0 {word}\r\n"
     if status == 407:
         extra += 'Proxy-Authenticate: Basic realm="ghostfleet"\r\n'
@@ -161,12 +175,12 @@ def refusal(status: int, word: str, text: str, extra: str = "") -> bytes:
 
 
 def own_answer(kind: str, body: bytes, *, with_body: bool) -> bytes:
-    """A successful answer of the proxy's own."""
+    """Return a successful answer of the proxy's own."""
     head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\nCache-Control: no-store\r\n\r\n"
     return head.encode() + (body if with_body else b"")
 
 
 def closing(answer: bytes) -> bytes:
-    """The answer with `Connection: close` in its head."""
+    """Return the answer with `Connection: close` in its head."""
     head, gap, body = answer.partition(b"\r\n\r\n")
     return head + b"\r\nConnection: close" + gap + body

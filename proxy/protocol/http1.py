@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Final
 
-from archive.facts import fact
-from archive.message import media_type
+from archive.fast_frozen import fast_frozen
+from archive.http_message import media_type
 
 type Field = tuple[bytes, bytes, bytes]
 """A header line: name in lower case, value without outer space, the line as it came with its line end."""
-type Fields = tuple[Field, ...]
+type FieldLines = tuple[Field, ...]
 
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _TOKEN: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -31,6 +31,10 @@ _UNDECIDED: Final = 8
 """In fewer bytes the first of a status line can't be all there."""
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
+MOST_LINES: Final = 16_384
+"""Of one head."""
+_MOST_NAMES: Final = 256
+"""In one header's list; what stands behind them is one more name."""
 _MOST_KNOWN: Final = 512
 _SHORT: Final = 200
 
@@ -40,7 +44,7 @@ class BadMessage(ValueError):
 
 
 class Framing(Enum):
-    """How a body's end is known (RFC 9112 section 6.3)."""
+    """The framing says how a body's end is known (RFC 9112 section 6.3)."""
 
     NONE = "none"
     LENGTH = "length"
@@ -49,56 +53,58 @@ class Framing(Enum):
 
 
 class _Head:
-    """What heads of requests and of responses have in common."""
+    """Heads of requests and of responses have these parts in common."""
 
     __slots__ = ()
 
-    fields: Fields
+    fields: FieldLines
 
     def get(self, name: bytes) -> bytes | None:
-        """Value of the first header of that lower-case name."""
+        """Return value of the first header of that lower-case name."""
         for found, value, _ in self.fields:
             if found == name:
                 return value
         return None
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class RequestHead(_Head):
-    """A request's head as the client sent it."""
+    """The object is a request's head as the client sent it."""
 
     method: str
     target: str
     minor: int
-    fields: Fields
+    fields: FieldLines
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the client means to use its connection again."""
+        """Return whether the client means to use its connection again."""
         tokens = _tokens(self.fields, b"connection", b"proxy-connection")
         return b"close" not in tokens and (self.minor == 1 or b"keep-alive" in tokens)
 
 
-@fact(frozen=True, slots=True)
+@fast_frozen(frozen=True, slots=True)
 class ResponseHead(_Head):
-    """A response's head as the origin sent it. `doubtful` says what made it odd, empty when nothing did."""
+    """The object is a response's head as the origin sent it. `doubtful` says what made it odd, empty when nothing
+    did.
+    """
 
     status: int
     minor: int
     reason: bytes
-    fields: Fields
+    fields: FieldLines
     raw: bytes
     doubtful: str = ""
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the origin means to keep its connection open."""
+        """Return whether the origin means to keep its connection open."""
         tokens = _tokens(self.fields, b"connection")
         return b"close" not in tokens and (self.minor >= 1 or b"keep-alive" in tokens)
 
     @property
     def mime(self) -> str | None:
-        """Media type in lower case without parameters."""
+        """Return media type in lower case without parameters."""
         value = self.get(b"content-type")
         return _media_types[value] if value else None
 
@@ -107,25 +113,31 @@ NO_HEAD: Final = ResponseHead(200, 0, b"OK", (), b"")
 """What stands for the head of an HTTP/0.9 response, which has none."""
 
 
-def find_head_end(buffer: bytes | bytearray, start: int = 0) -> int:
-    """Offset just behind the empty line that ends a head, or -1. Search begins a little before `start`."""
-    match = _HEAD_END.search(buffer, max(0, start - 3))
+def find_head_end(buffer: bytes | bytearray, searched: int = 0, start: int = 0) -> int:
+    """Return offset just behind the empty line that ends the head at `start`, or -1.
+
+    `searched` is how far the buffer was searched before; the search begins a little before that.
+    """
+    match = _HEAD_END.search(buffer, max(start, searched - 3))
     return match.end() if match else -1
 
 
 def parse_request(raw: bytes) -> RequestHead:
-    """The request in `raw`, which ends with its empty line. Raises BadMessage for anything ambiguous."""
+    """Return the request in `raw`, which ends with its empty line. Raises BadMessage for anything ambiguous."""
     line = _REQUEST_LINE.match(raw)
     if not line:
         raise BadMessage(f"bad request line {raw.partition(b'\n')[0][:100]!r}")
     if not raw.endswith(b"\r\n\r\n"):
         raise BadMessage("the head ends with a bare line feed")
+    _check_lines(raw)
     fields = tuple([_strict_fields[text] for text in raw[line.end() :].split(b"\n")[:-2]])
     return RequestHead(line[1].decode("ascii"), line[2].decode("latin-1"), int(line[3]), fields)
 
 
 def request_framing(head: RequestHead) -> tuple[Framing, int]:
-    """How the request's body ends, and its length if that is known. Raises BadMessage when two readings exist."""
+    """Return how the request's body ends, and its length if that is known. Raises BadMessage when two readings
+    exist.
+    """
     codings = [value for name, value, _ in head.fields if name == b"transfer-encoding"]
     lengths = [value for name, value, _ in head.fields if name == b"content-length"]
     if codings:
@@ -141,43 +153,64 @@ def request_framing(head: RequestHead) -> tuple[Framing, int]:
 
 
 def may_be_response(buffer: bytes) -> bool:
-    """Whether a response, or empty lines before one, could begin with these bytes."""
+    """Return whether a response, or empty lines before one, could begin with these bytes."""
     text = buffer.lstrip(b"\r\n")
     return len(text) < _UNDECIDED or _MAY_BEGIN.match(text) is not None
 
 
 def parse_response(raw: bytes) -> ResponseHead:
-    """The response head in `raw`, which ends with its empty line. Raises BadMessage when it is none at all."""
+    """Return the response head in `raw`, which ends with its empty line. Raises BadMessage when it is none at all."""
     text = raw.lstrip(b"\r\n")
     line = _STATUS_LINE.match(text)
     if not line:
         raise BadMessage(f"bad status line {text.partition(b'\n')[0][:100]!r}")
+    _check_lines(raw)
     oddities = []
     if len(text) != len(raw):
         oddities.append("leading line end")
     if text[:4].upper() != b"HTTP":
         oddities.append("odd status line")
     fields: list[Field] = []
+    folded: list[bytes] = []
+    has_odd_line = False
     for item in text[line.end() :].split(b"\n"):
         if item[:1] in b" \t\r":
             stripped = item.rstrip(b"\r")
             if not stripped:
                 continue
             if stripped[0] in b" \t" and fields:
-                name, value, before = fields[-1]
-                fields[-1] = (name, value + b" " + stripped.strip(b" \t"), before + item + b"\n")
+                folded.append(item)
                 continue
+        if folded:
+            _unfold(fields, folded)
         field, is_odd = _lenient_fields[item]
-        if is_odd:
-            oddities.append("odd header line")
+        has_odd_line |= is_odd
         fields.append(field)
+    if folded:
+        _unfold(fields, folded)
+    if has_odd_line:
+        oddities.append("odd header line")
     major = int(line[1] or 1)
     minor = int(line[2] or 0) if major == 1 else int(major > 1)
     return ResponseHead(int(line[3]), minor, line[4], tuple(fields), raw, ", ".join(oddities))
 
 
+def _check_lines(raw: bytes) -> None:
+    """Raise BadMessage for a head of more lines than anybody sends: each costs time in many places."""
+    if len(raw) > MOST_LINES and raw.count(b"\n") > MOST_LINES:
+        raise BadMessage(f"the head has more than {MOST_LINES} lines")
+
+
+def _unfold(fields: list[Field], folded: list[bytes]) -> None:
+    """Add the lines that continue the last field to it (RFC 9112 section 5.2)."""
+    name, value, line = fields[-1]
+    value = b" ".join((value, *(item.rstrip(b"\r").strip(b" \t") for item in folded)))
+    fields[-1] = (name, value, line + b"".join(item + b"\n" for item in folded))
+    folded.clear()
+
+
 def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str]:
-    """How the response's body ends, its length if known, and what is doubtful about it (empty: nothing)."""
+    """Return how the response's body ends, its length if known, and what is doubtful about it (empty: nothing)."""
     if method == "HEAD" or head.status == 304 or 100 <= head.status < 200:
         return Framing.NONE, 0, ""
     codings = [token for name, value, _ in head.fields if name == b"transfer-encoding" for token in _split(value)]
@@ -202,13 +235,17 @@ def response_framing(head: ResponseHead, method: str) -> tuple[Framing, int, str
 
 
 def announces_body(head: ResponseHead) -> bool:
-    """Whether it speaks of a body: one that must not follow, to HEAD or with 304, follows from some origins still."""
+    """Return whether it speaks of a body: one that must not follow, to HEAD or with 304, follows from some origins
+    still.
+    """
     lengths = [token for name, value, _ in head.fields if name == b"content-length" for token in _split(value)]
     return bool(set(lengths) - {b"0"}) or head.get(b"transfer-encoding") is not None
 
 
 class _Remembered[T](dict[bytes, T]):
-    """What `read` makes of a text, by the text. Short ones are remembered: most of a crawl's have come before."""
+    """The object remembers what `read` makes of a text. Short ones are remembered: most of a crawl's have come
+    before.
+    """
 
     def __init__(self, read: Callable[[bytes], T]) -> None:
         super().__init__()
@@ -224,7 +261,7 @@ class _Remembered[T](dict[bytes, T]):
 
 
 def _strict_field(line: bytes) -> Field:
-    """The field in a request's line, which lacks its line feed. Raises BadMessage."""
+    """Return the field in a request's line, which lacks its line feed. Raises BadMessage."""
     # One bare CR or LF, and the origin may see other lines than we do (RFC 9112 section 2.2).
     name, colon, value = line[:-1].partition(b":")
     if line[-1:] != b"\r" or not colon or not _TOKEN.fullmatch(name) or b"\x00" in value or b"\r" in value:
@@ -233,7 +270,7 @@ def _strict_field(line: bytes) -> Field:
 
 
 def _lenient_field(line: bytes) -> tuple[Field, bool]:
-    """The field in a response's line, which lacks its line feed, and whether it is an odd one."""
+    """Return the field in a response's line, which lacks its line feed, and whether it is an odd one."""
     name, colon, value = line.rstrip(b"\r").partition(b":")
     is_odd = not colon or not _TOKEN.fullmatch(name)
     return (name.strip(b" \t").lower() if colon else b"", value.strip(b" \t"), line + b"\n"), is_odd
@@ -249,4 +286,4 @@ def _tokens(fields: Iterable[tuple[bytes, bytes, bytes]], *names: bytes) -> list
 
 
 def _split(value: bytes) -> list[bytes]:
-    return [part for part in (piece.strip(b" \t").lower() for piece in value.split(b",")) if part]
+    return [part for part in (piece.strip(b" \t").lower() for piece in value.split(b",", _MOST_NAMES)) if part]

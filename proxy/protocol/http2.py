@@ -2,6 +2,10 @@
 
 mitmproxy takes in as much of a body as the peer cares to send. Here a stream's window is one mebibyte and is given
 back only as its bytes are taken, so that who sends too fast is the one who waits.
+
+This is the only module that imports h2, and the only one that uses names which h2 keeps private. The other modules
+import `events`, `ErrorCodes` and `ProtocolError` from here. `tests/test_library_contracts.py` compares the private
+names with the installed release.
 """
 
 from __future__ import annotations
@@ -12,19 +16,19 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
+from h2 import events as events
 from h2.config import H2Configuration
-from h2.errors import ErrorCodes
+from h2.errors import ErrorCodes as ErrorCodes
 from h2.events import Event
-from h2.exceptions import ProtocolError
+from h2.exceptions import ProtocolError as ProtocolError
 from h2.settings import SettingCodes
-from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 
 from archive.capture import Trailers
-from proxy.answer import HOP_BY_HOP
-from proxy.heads import NEVER_FORWARDED
-from proxy.http1 import BadMessage
+from proxy.protocol.answer import HOP_BY_HOP
+from proxy.protocol.heads import NEVER_FORWARDED
+from proxy.protocol.http1 import BadMessage
+from proxy.protocol.mitmproxy_adapter import BufferedH2Connection
 
-ALPN: Final = "h2"
 WINDOW: Final = 1 << 20
 _FULL: Final = 1 << 18
 _NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -47,12 +51,12 @@ class GoAway(Event):
 
     @property
     def is_orderly(self) -> bool:
-        """Whether the peer only means to close: then its streams under way will be finished."""
+        """Return whether the peer only means to close: then its streams under way will be finished."""
         return self.error_code == ErrorCodes.NO_ERROR
 
 
-class Wire(BufferedH2Connection):
-    """One connection's state: bytes in, events out; what is to be sent waits in `data_to_send`."""
+class Http2Wire(BufferedH2Connection):
+    """The object holds one connection's state: bytes in, events out; output waits in `data_to_send`."""
 
     def __init__(self, *, client_side: bool, max_head_bytes: int) -> None:
         super().__init__(
@@ -73,39 +77,45 @@ class Wire(BufferedH2Connection):
         self.decoder.max_header_list_size = max_head_bytes
 
     def events(self, data: bytes) -> list[Event]:
-        """What these bytes say. Raises ProtocolError; what to answer then is in `data_to_send`."""
+        """Return what these bytes say. Raises ProtocolError; what to answer then is in `data_to_send`."""
         try:
             found: list[Event] = self.receive_data(data)
-        except (ValueError, IndexError) as error:  # hyper-h2 lets these through on some malformed frames
+        except (ValueError, IndexError) as error:  # h2 lets these through on some malformed frames
             raise ProtocolError(f"malformed frame: {error}") from error
         rest = self.incoming_buffer._data
         if len(rest) >= 3 and int.from_bytes(rest[:3]) > self.max_inbound_frame_size:
-            # hyper-h2 would first take the whole frame in, up to 16 MiB (section 4.2).
+            # h2 would first take in the whole frame, up to 16 MiB (section 4.2).
             self.close_connection(ErrorCodes.FRAME_SIZE_ERROR)
             raise ProtocolError("a frame is longer than allowed")
         return found
 
     def buffered(self, stream_id: int) -> int:
-        """Bytes of that stream that wait for its peer's window."""
+        """Return bytes of that stream that wait for its peer's window."""
         return sum(len(item.data) for item in self.stream_buffers.get(stream_id, ()))
 
     def is_full(self, stream_id: int) -> bool:
-        """Whether more should not be sent on that stream for now."""
+        """Return whether more should not be sent on that stream for now."""
         return stream_id in self.stream_buffers and self.buffered(stream_id) > _FULL
 
     def _begin_new_stream(self, stream_id: int, allowed_ids: Any) -> Any:
-        """hyper-h2 ends the whole connection for one wrong Content-Length: that is for whoever reads the body."""
+        """Return a new stream of h2 that does not check Content-Length.
+
+        h2 would end the whole connection for one wrong length. Here the reader of the body judges the length.
+        """
         stream = super()._begin_new_stream(stream_id, allowed_ids)
         stream._track_content_length = lambda length, end_stream: None  # type: ignore[method-assign]
         return stream
 
     def _receive_goaway_frame(self, frame: Any) -> tuple[list[Any], list[Event]]:
-        """hyper-h2 forbids itself to go on, although streams up to the last one named shall (section 6.8)."""
+        """Return the frame as `GoAway`, and let the streams up to the last one named go on (section 6.8).
+
+        h2 would refuse every further frame.
+        """
         return [], [GoAway(frame.last_stream_id, frame.error_code)]
 
 
 def header_lines(headers: Headers, *, forbidden: frozenset[bytes] = _FRAMING) -> list[bytes]:
-    """HTTP/1 lines without their ends, of the fields behind the pseudo-headers. Raises BadMessage (section 8.2).
+    """Return HTTP/1 lines without their ends, of the fields behind the pseudo-headers. Raises BadMessage (section 8.2).
 
     Of origins only what would give the message another end is refused: they are many, and an archive takes them all.
     """
@@ -120,7 +130,7 @@ def header_lines(headers: Headers, *, forbidden: frozenset[bytes] = _FRAMING) ->
 
 
 def pseudo(headers: Headers) -> dict[bytes, bytes]:
-    """The pseudo-headers. Raises BadMessage for one that is repeated (section 8.3)."""
+    """Return the pseudo-headers. Raises BadMessage for one that is repeated (section 8.3)."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
         if name.startswith(b":"):
@@ -131,7 +141,7 @@ def pseudo(headers: Headers) -> dict[bytes, bytes]:
 
 
 def request_lines(headers: Headers) -> bytes:
-    """A request as HTTP/1.1 says it. Raises BadMessage.
+    """Return a request as HTTP/1.1 says it. Raises BadMessage.
 
     Cookies in several fields become one (section 8.2.3). A body without a length goes in chunks; the caller says so.
     """
@@ -153,7 +163,7 @@ def request_lines(headers: Headers) -> bytes:
 
 
 def _check_request(headers: Iterable[tuple[bytes, bytes]]) -> None:
-    """What clients, other than origins, are held to (sections 8.2 and 8.3). Raises BadMessage."""
+    """Check what clients, other than origins, must obey (sections 8.2 and 8.3). Raises BadMessage."""
     is_behind = False
     for name, value in headers:
         if not name.startswith(b":"):
@@ -167,7 +177,7 @@ def _check_request(headers: Iterable[tuple[bytes, bytes]]) -> None:
 
 
 def request_trailers(headers: Headers) -> list[bytes]:
-    """Lines of the fields behind a request's body, without those that are for us. Raises BadMessage."""
+    """Return lines of the fields behind a request's body, without those that are for us. Raises BadMessage."""
     fields = [(name, value) for name, value in headers if name not in NEVER_FORWARDED]
     if pseudo(fields):
         raise BadMessage("a pseudo-header among the trailers")
@@ -175,13 +185,13 @@ def request_trailers(headers: Headers) -> list[bytes]:
 
 
 def sendable(trailers: Trailers) -> Trailers:
-    """Those that HTTP/2 can say."""
+    """Return those that HTTP/2 can say."""
     named = ((name.lower(), value) for name, value in trailers)
     return tuple((name, value) for name, value in named if _NAME.fullmatch(name) and name not in HOP_BY_HOP)
 
 
 def response_lines(headers: Headers) -> tuple[int, bytes]:
-    """Status and head of a response as HTTP/1.1 says it, up to where the empty line goes. Raises BadMessage.
+    """Return status and head of a response as HTTP/1.1 says it, up to where the empty line goes. Raises BadMessage.
 
     HTTP/2 has no reason phrase; the registered one stands there, for readers that ask for one.
     """

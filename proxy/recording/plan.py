@@ -1,4 +1,4 @@
-"""What is to become of one item of a batch: its records, its counts, its line in the log. No I/O."""
+"""A plan says what is to become of one item of a batch: its records, its counts, its line in the log. Pure."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from archive import crawl_log, record
+from archive import crawl_log
 from archive.capture import Body, Capture, Context, Exchange, Origin, Original, Truncation
 from archive.dates import Micros
-from archive.derived import ResourceKind, resource_record
 from archive.digest import Algorithm
-from dedupdb.claims import Want
+from archive.http_message import media_type
+from archive.warc import record
+from archive.warc.derived import ResourceKind, resource_record
+from dedupdb.claims.claims import PayloadKey
 
 _HEADERS: Final = 2048
+_WRITTEN: Final = 204
+"""The status for a client that has handed in a record."""
 _MOST_TRAILER_BYTES: Final = 2048
 """Of a revisit: JWAT reads no record whose header is longer than 8 KB."""
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedRecord:
     """A record made from a page rather than fetched: a screenshot, a final DOM, a note."""
 
     context: Context
@@ -33,17 +37,19 @@ class Derived:
     origin: Origin | None = None
     """Where it came from, for what was not made here."""
     is_ours: bool = False
-    """Whether the recorder made it of itself: then it is no URL that anybody asked for, and is not counted as one."""
+    """Whether the recorder made the record itself; no client asked for such a URL, so it is not counted."""
     fields: tuple[tuple[str, str], ...] = ()
     truncated: Truncation | None = None
+    method: str = ""
+    """The method by which a client handed it in, if that is to have a line in the log."""
 
 
 @dataclass(slots=True)
 class Plan:
-    """What is to become of one item of the batch."""
+    """A plan says what is to become of one item of the batch."""
 
-    item: Exchange | Derived
-    want: Want | None = None
+    item: Exchange | DerivedRecord
+    want: PayloadKey | None = None
     twin: int | None = None
     """Place in the batch of the first item that wants the same; None when it is this one."""
     original: Original | None = None
@@ -52,10 +58,10 @@ class Plan:
     capture: Capture | None = None
     failure: str = ""
     in_blackout: bool = False
-    """Whether it comes so soon after its original that nothing is written."""
+    """Whether the item comes so soon after its original that nothing is written."""
 
     def refer_to(self, original: Original, *, in_blackout: Callable[[str, Micros, Original], bool]) -> None:
-        """It is a copy of that original; written whole all the same when its trailers would swell the header."""
+        """Make the item a revisit of that original, unless its trailers are too long for a revisit's header."""
         self.original, self.later = original, False
         if isinstance(self.item, Exchange):
             self.in_blackout = in_blackout(self.item.url, self.item.started, original)
@@ -65,22 +71,22 @@ class Plan:
 
     @property
     def is_revisit(self) -> bool:
-        """Whether its payload is an earlier capture's: by its digest, or as its origin said."""
+        """Return whether an earlier capture has the same payload, by its digest or after a 304 of the origin."""
         return self.original is not None or (isinstance(self.item, Exchange) and self.item.unchanged is not None)
 
     @property
     def is_kept_whole(self) -> bool:
-        """Whether there is something to write."""
+        """Return whether there is something to write."""
         return (
             self.item.context.archived
             and not self.in_blackout
-            and (isinstance(self.item, Derived) or self.item.response is not None)
+            and (isinstance(self.item, DerivedRecord) or self.item.response is not None)
         )
 
     @property
     def weight(self) -> int:
-        """Bytes to pack, the records' headers by estimate; beyond any measure when they are to be read from a disk."""
-        if isinstance(self.item, Derived):
+        """Return the bytes to pack, with an estimate of the headers; `sys.maxsize` when the body is a file."""
+        if isinstance(self.item, DerivedRecord):
             return _HEADERS + _weight(self.item.body)
         weight = _HEADERS
         for message in (self.item.response, self.item.request):
@@ -89,13 +95,16 @@ class Plan:
         return weight
 
     @property
-    def original_to_be(self) -> Original | None:
-        """This item's response as later revisits will refer to it; None when it was not written."""
+    def as_original(self) -> Original | None:
+        """Return the original that later revisits of this item will refer to; None when nothing was written."""
         capture = self.capture
         return Original.of(capture) if capture else None
 
     def records(self, warcinfo_id: str, algorithm: Algorithm) -> Sequence[record.Record]:
-        """The record set to write; `algorithm` is for digests not taken yet. Raises ValueError for what can't be."""
+        """Return the records to write; `algorithm` is for digests that are still missing.
+
+        Raises ValueError for an item that can't be written.
+        """
         item = self.item
         if isinstance(item, Exchange):
             return record.exchange_records(item, warcinfo_id=warcinfo_id, original=self.original)
@@ -116,9 +125,9 @@ class Plan:
         return (made,)
 
     def tally(self) -> dict[str, int]:
-        """What a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
+        """Return what a job's counters gain: novel, duplicate and failed exchanges with their bytes; bytes of WARC."""
         written = self.capture.length if self.capture else 0
-        if isinstance(self.item, Derived):
+        if isinstance(self.item, DerivedRecord):
             counts = {"derived": 1, "derived_bytes": self.item.body.length, "warc_bytes": written}
             return {"warc_bytes": written} if self.item.is_ours else counts
         response = self.item.response
@@ -133,8 +142,31 @@ class Plan:
             f"code:{self.item.outcome}": 1,
         }
 
-    def log_line(self, exchange: Exchange) -> str:
-        """The exchange's line in the job's crawl.log."""
+    @property
+    def is_logged(self) -> bool:
+        """Return whether the item has a line in a log."""
+        context = self.item.context
+        return bool(context.log_dir) and not self.later and (isinstance(self.item, Exchange) or bool(self.item.method))
+
+    def log_line(self) -> str:
+        """Return the item's line in its log."""
+        if isinstance(self.item, Exchange):
+            return self._exchange_line(self.item)
+        item, code = self.item, crawl_log.RUNTIME if self.failure else _WRITTEN
+        annotations = ["notKept"] if self.failure else [] if item.context.archived else ["notArchived"]
+        return crawl_log.derived_line(
+            item.context,
+            item.url,
+            code=code,
+            size=item.body.length,
+            mime=media_type(item.content_type) or "",
+            date=item.date,
+            method=item.method,
+            annotations=annotations,
+            capture=self.capture,
+        )
+
+    def _exchange_line(self, exchange: Exchange) -> str:
         annotations = list(exchange.annotations)
         if self.original is not None:
             annotations += crawl_log.revisit_notes(self.original, exchange.response.length if exchange.response else 0)

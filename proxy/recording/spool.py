@@ -1,4 +1,4 @@
-"""A message's bytes while they pass: kept in memory, then on disk; hashed on the way."""
+"""A spool keeps the bytes of a message while they pass, first in memory, then on disk, and hashes them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ class Spool:
 
     __slots__ = (
         "_block",
-        "_decides",
         "_file",
         "_folder",
         "_limit",
+        "_needs_sha256",
         "_parts",
         "_payload",
         "_sha256",
@@ -30,9 +30,9 @@ class Spool:
     )
 
     def __init__(
-        self, limit: int, folder: Path, algorithm: Algorithm = DEFAULT_ALGORITHM, *, decides: bool = True
+        self, limit: int, folder: Path, algorithm: Algorithm = DEFAULT_ALGORITHM, *, needs_sha256: bool = True
     ) -> None:
-        """`algorithm` is that of the digests which the records name. `decides`: dedup will want the SHA-256."""
+        """`algorithm` is that of the digests which the records name. `needs_sha256`: dedup will want the SHA-256."""
         self._limit = limit
         self._folder = folder
         self._parts: list[bytes] = []
@@ -40,19 +40,19 @@ class Spool:
         self.head = b""
         self.length = 0
         self.algorithm = algorithm
-        self._decides = decides
+        self._needs_sha256 = needs_sha256
         self._block: Hasher | None = None
-        """Hashing begins with the body: most requests have none."""
+        """Hashing begins with the body, since most requests have no body."""
         self._payload: Hasher | None = None
         self._sha256: Hasher | None = None
         self.payload_length = 0
 
     def start(self, head: bytes) -> None:
-        """The head, byte for byte."""
+        """Spool the head, byte for byte."""
         self.head = head
 
     def add(self, data: bytes) -> None:
-        """The next bytes of the body as on the wire. Raises OSError when the spool's disk is full."""
+        """Spool the next bytes of the body as on the wire. Raises OSError when the spool's disk is full."""
         (self._block or self._begin_block()).update(data)
         self.length += len(data)
         if self._file is None:
@@ -63,14 +63,14 @@ class Spool:
             self._file.write(data)
 
     def add_payload(self, data: bytes | memoryview) -> None:
-        """The next bytes of the body with its transfer coding removed."""
+        """Hash the next bytes of the body with its transfer coding removed."""
         self.payload_length += len(data)
         (self._payload or self._begin_payload()).update(data)
         if self._sha256 is not None:
             self._sha256.update(data)
 
     def message(self) -> Message:
-        """What has been collected so far. Its body stays readable until `close`."""
+        """Return what has been collected so far. Its body stays readable until `close`."""
         if self._file is not None:
             self._file.flush()
         if not self.length:
@@ -78,16 +78,16 @@ class Spool:
         return Message(self.head, Body(tuple(self._parts), self._file, self.length))
 
     def digests(self) -> Digests:
-        """Digests of what has been collected so far; the SHA-256 is empty when nobody wants it."""
+        """Return the digests of the bytes so far; the SHA-256 is empty when it was not asked for."""
         block, payload = self._block or self._begin_block(), (self._payload or self._begin_payload()).digest()
         sha256 = self._sha256.digest() if self._sha256 else payload if self.algorithm == "sha256" else b""
         return Digests(block.digest(), payload, sha256, self.payload_length, self.algorithm)
 
     def close(self) -> None:
-        """Let go of the bytes."""
+        """Drop the bytes, and close the file."""
         self._parts.clear()
         if self._file is not None:
-            with suppress(OSError):  # on a full disk closing fails to write what nobody wants any more
+            with suppress(OSError):  # on a full disk closing fails to write bytes that are not needed any more
                 self._file.close()
             self._file = None
 
@@ -98,7 +98,7 @@ class Spool:
 
     def _begin_payload(self) -> Hasher:
         self._payload = payload = NEW_HASHER[self.algorithm]()
-        if self._decides and self.algorithm != "sha256":
+        if self._needs_sha256 and self.algorithm != "sha256":
             self._sha256 = NEW_HASHER["sha256"]()
         return payload
 
@@ -111,19 +111,19 @@ class Spool:
         self._parts.clear()
 
 
-class Passing(Spool):
-    """Counts a message's bytes and keeps none of them: for what is relayed only."""
+class DiscardingSpool(Spool):
+    """Counts the bytes of a message that is only relayed, and keeps none."""
 
     __slots__ = ()
 
     def start(self, head: bytes) -> None:
-        """The head."""
+        """Note the head."""
         self.head = head
 
     def add(self, data: bytes) -> None:
-        """The next bytes of the body."""
+        """Count the next bytes of the body."""
         self.length += len(data)
 
     def add_payload(self, data: bytes | memoryview) -> None:
-        """The same without its transfer coding."""
+        """Count the same bytes without their transfer coding."""
         self.payload_length += len(data)

@@ -1,22 +1,26 @@
-"""What a batch adds to the fleet's counters: those of its jobs, and those of stats buckets. Pure."""
+"""A batch adds to the fleet's counters: those of its jobs, and those of stats buckets. Pure."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from dedupdb.quotas import tally_name
-from proxy.buckets import ALL, UNSPECIFIED, counts_of
-from proxy.plan import Plan
+from dedupdb.fleet.quotas import tally_name
+from proxy.recording.plan import Plan
+
+ALL: Final = "__all__"
+"""The bucket of every exchange, as warcprox names it."""
+UNSPECIFIED: Final = "__unspecified__"
+"""The bucket of exchanges that name no bucket, as warcprox names it."""
 
 type Tallies = Mapping[tuple[str, str], Mapping[str, int]]
 
 
 def tallies_of(plans: Sequence[Plan]) -> Tallies:
-    """Increments by collection and job, and by collection and bucket.
+    """Return the increments by collection and job, and by collection and bucket.
 
-    Buckets that count everything are summed up from the jobs' counters, so that exchanges without buckets of their
-    own cost nothing more.
+    Buckets that count all exchanges are summed up from the jobs' counters, so exchanges without buckets cost nothing.
     """
     jobs: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     named: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
@@ -40,3 +44,19 @@ def tallies_of(plans: Sequence[Plan]) -> Tallies:
         if unspecified:
             named[collection, tally_name(UNSPECIFIED)].update(unspecified)
     return {name: counts for name, counts in (jobs | named).items() if counts}
+
+
+def counts_of(tally: Mapping[str, int]) -> Counter[str]:
+    """Return what a job's counters gained, as a bucket counts it."""
+    new_urls = tally.get("novel_urls", 0) + tally.get("derived", 0) + tally.get("unkept_urls", 0)
+    new_bytes = tally.get("novel_bytes", 0) + tally.get("derived_bytes", 0) + tally.get("unkept_bytes", 0)
+    urls, size = tally.get("duplicate_urls", 0), tally.get("duplicate_bytes", 0)
+    counts = {
+        "total/urls": new_urls + urls,
+        "total/wire_bytes": new_bytes + size,
+        "new/urls": new_urls,
+        "new/wire_bytes": new_bytes,
+        "revisit/urls": urls,
+        "revisit/wire_bytes": size,
+    }
+    return Counter({name: count for name, count in counts.items() if count})

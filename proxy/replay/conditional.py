@@ -1,4 +1,4 @@
-"""A fetch that begins with a look into the archive: has the origin anything newer than we have?
+"""A conditional fetch first looks into the archive, and then asks whether the origin has anything newer.
 
 When there is an earlier capture the request goes out with its validators. A 304 is kept as a `server-not-modified`
 revisit, and then the client gets the earlier payload from here; any other answer takes its usual way.
@@ -14,20 +14,21 @@ from dataclasses import replace
 from typing import Final
 
 from archive.dates import now_micros
-from proxy import heads
-from proxy.delivery import Client
-from proxy.exchanging import Exchanging
-from proxy.history import Earlier, History, may_be_asked
-from proxy.loglines import about
-from proxy.order import Order
+from proxy.delivery.delivery import Client
+from proxy.delivery.earlier import Earlier
+from proxy.fetch.contracts import ClientExchange, NeverUpgraded
+from proxy.fetch.order import Order
+from proxy.fetch.services import Services
+from proxy.log_lines import about
+from proxy.protocol import heads
 from proxy.refusal import Refused
-from proxy.services import Services
+from proxy.replay.history import History, may_be_asked
 
 log = logging.getLogger(__name__)
 
 _THREADS: Final = 4
 
-type Begin = Callable[[Order, Client], Exchanging]
+type Begin = Callable[[Order, Client], ClientExchange]
 """Starts a fetch. Raises Refused."""
 
 
@@ -40,10 +41,10 @@ class Conditions:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="history")
 
     def wanted(self, order: Order) -> bool:
-        """Whether settings, session or request want it, and the request allows it."""
+        """Return whether settings, session or request want it, and the request allows it."""
         policy = order.policy
         return (
-            self._history.is_wanted(policy.context, policy.wishes.conditional)
+            self._history.is_wanted(policy.context, policy.options.conditional)
             and order.session.spec.mode == "record"
             and policy.refusal is None
             and order.part is None
@@ -66,8 +67,8 @@ class Conditions:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Conditional:
-    """One request without a body: a look, a fetch, and sometimes the earlier payload.
+class Conditional(NeverUpgraded):
+    """The object is one request without a body: a look, a fetch, and sometimes the earlier payload.
 
     It stands between the connection and the fetch: to the one it is the exchange, to the other the client.
     """
@@ -81,7 +82,7 @@ class Conditional:
         self._client: Client | None = client
         self._services = services
         self._fetch = fetch
-        self._now: Exchanging | None = None
+        self._now: ClientExchange | None = None
         self._earlier: Earlier | None = None
         self._pieces: Iterator[bytes] | None = None
         self._stays = False
@@ -108,6 +109,16 @@ class Conditional:
             client.send(heads.refusal(refused.status, refused.word, str(refused)))
             client.finish(keep_alive=False)
 
+    @property
+    def shown_url(self) -> str:
+        """The URL as status pages and log lines may have it."""
+        return self._order.shown_url
+
+    @property
+    def is_with_writer(self) -> bool:
+        """Return False: keeping is the fetch's part."""
+        return False
+
     # -- to the connection ----------------------------------------------------------------------------------------
 
     @property
@@ -123,11 +134,8 @@ class Conditional:
         return self._now is not None and self._pieces is None and self._now.ends_with_client
 
     def request_data(self, data: bytes) -> int:
-        """Nothing: only requests without a body come here."""
+        """Return 0: only requests without a body come here."""
         return 0
-
-    def client_data(self, data: bytes) -> None:
-        """Never called: nothing here switches protocols."""
 
     def client_writable(self) -> None:
         if self._pieces is not None:
@@ -152,7 +160,7 @@ class Conditional:
             self._client.send(data)
 
     def finish(self, *, keep_alive: bool, last: bytes = b"") -> None:
-        """The response is whole, or its head is: then the payload comes from here."""
+        """End the response when it is whole, or its head is: then the payload comes from here."""
         if self._earlier is None or not self._earlier.is_answer:
             client = self._client
             self._end()
@@ -171,7 +179,7 @@ class Conditional:
             client.abort()
 
     def upgraded(self) -> None:
-        """Never called: an upgrade is no plain GET."""
+        """Refuse; an upgrade is no plain GET."""
 
     def take_more(self) -> None:
         if self._client is not None:
@@ -204,7 +212,7 @@ class Conditional:
             self.abort()
 
     def _end(self) -> None:
-        """Nothing is done for the client any more; a fetch may go on without it."""
+        """Do nothing more for the client; a fetch may go on without it."""
         earlier, self._earlier = self._earlier, None
         self._client = self._pieces = None
         if earlier is not None:
@@ -216,7 +224,7 @@ class Conditional:
 
 
 def asked(order: Order, earlier: Earlier | None) -> Order:
-    """The order as it goes to the origin: with the questions about the earlier capture."""
+    """Return the order as it goes to the origin: with the questions about the earlier capture."""
     if earlier is None:
         return order
     return replace(order, earlier=earlier, origin_head=order.origin_head[:-2] + earlier.questions + b"\r\n")

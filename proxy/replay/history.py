@@ -1,4 +1,4 @@
-"""Earlier captures that an origin can be asked about: has it changed since?
+"""The history finds earlier captures, about which an origin can be asked whether they have changed since.
 
 Found in the durable index, so that those of earlier jobs and of other processes count too, and read whole and
 compared with their digest before anything is asked: what can't be read any more is fetched as if it had never been
@@ -9,42 +9,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from archive.capture import OWN_BUCKET, Capture, Context, Message, Original
-from archive.dedup_section import DedupSettings
-from archive.source import WarcError
-from dedupdb.captures import CapturesError
-from proxy.http1 import BadMessage, RequestHead, ResponseHead, parse_response
-from proxy.memento import Archive
-from proxy.spool import Spool
+from archive.capture import OWN_BUCKET, Capture, Context, Original
+from archive.digest import DEFAULT_ALGORITHM
+from archive.settings import DedupSettings
+from archive.warc.member_reader import WarcError
+from dedupdb.captures.schema import CapturesError
+from proxy.delivery.earlier import Earlier
+from proxy.protocol.http1 import BadMessage, RequestHead, ResponseHead, parse_response
+from proxy.recording.spool import Spool
+from proxy.replay.memento import Archive
 
 log = logging.getLogger(__name__)
 
 _CANDIDATES: Final = 20
 _TRIES: Final = 3
+FRAMING: Final = frozenset((b"content-length", b"transfer-encoding", b"trailer"))
 CONDITIONS: Final = frozenset(
     (b"if-none-match", b"if-modified-since", b"if-match", b"if-unmodified-since", b"if-range", b"range")
 )
-
-
-@dataclass(slots=True)
-class Earlier:
-    """A capture that has the whole payload, and what an origin may be asked about it."""
-
-    original: Original
-    head: ResponseHead
-    """Of the newest capture with this payload."""
-    body: Message
-    """The payload, its content coding kept; without a head."""
-    questions: bytes
-    """Header lines to ask with; empty when the client asks for itself."""
-    close: Callable[[], None]
-    """Lets the payload go."""
-    is_answer: bool = False
-    """Whether the origin has said that this is what the client is to get."""
 
 
 class History:
@@ -57,7 +42,9 @@ class History:
         self._spool = spool
 
     def is_wanted(self, context: Context, wish: bool | None) -> bool:
-        """Whether an earlier capture is to be looked for; `wish` is the session's or the request's, if it has one."""
+        """Return whether an earlier capture is to be looked for; `wish` is the session's or the request's, if it has
+        one.
+        """
         settings = self._settings
         return (
             (settings.conditional if wish is None else wish)
@@ -68,7 +55,7 @@ class History:
         )
 
     def find(self, context: Context, url: str, head: RequestHead) -> Earlier | None:
-        """The newest capture of exactly that URL which this request can be about; None when there is none.
+        """Return the newest capture of exactly that URL which this request can be about; None when there is none.
 
         Only captures whose buckets the request searches or fills count: a revisit never leads out of its bucket.
         """
@@ -106,6 +93,7 @@ class History:
         spool = self._spool()
         try:
             with self._archive.record(original) as record:
+                framing = tuple(each for each in parse_response(record.http_head).fields if each[0] in FRAMING)
                 for piece in record.payload():
                     spool.add(piece)
                     spool.add_payload(piece)
@@ -115,12 +103,22 @@ class History:
         except BaseException:
             spool.close()
             raise
-        place = Original(original.record_id, original.url, original.date)
-        return Earlier(place, head, spool.message(), questions, spool.close)
+        return Earlier(
+            Original.of(original),
+            head,
+            spool.message(),
+            questions,
+            spool.close,
+            digest=_labelled(original),
+            framing=framing,
+            has_head=self._settings.not_modified == "identical-payload-digest",
+        )
 
 
 def may_be_asked(head: RequestHead) -> bool:
-    """Whether an earlier capture can be of use to a request: a GET for the whole, with at most simple conditions."""
+    """Return whether an earlier capture can be of use to a request: a GET for the whole, with at most simple
+    conditions.
+    """
     names = {name for name, _, _ in head.fields} & CONDITIONS
     return head.method == "GET" and names <= {b"if-none-match", b"if-modified-since"}
 
@@ -131,7 +129,8 @@ def _may_refer(context: Context, original: Capture) -> bool:
 
 
 def _questions(head: ResponseHead, request: RequestHead) -> bytes | None:
-    """The lines that ask about a capture with that head; none when the client asks already; None: can't be asked.
+    """Return the lines that ask about a capture with that head; none when the client asks already; None: can't be
+    asked.
 
     A capture that may have been another representation than this client would get is not asked about: the origin
     tells representations apart by their ETag (RFC 9110 section 8.8.3), but not by their date.
@@ -151,6 +150,12 @@ def _questions(head: ResponseHead, request: RequestHead) -> bytes | None:
     return asked + (b"If-Modified-Since: %s\r\n" % modified if modified is not None else b"")
 
 
+def _labelled(original: Capture) -> str:
+    """Return the payload's digest with its label, which an index line leaves out for SHA-1."""
+    digest = original.digest or ""
+    return digest if ":" in digest else f"{DEFAULT_ALGORITHM}:{digest}"
+
+
 def _date_of(head: ResponseHead) -> bytes | None:
     value = head.get(b"last-modified")
     try:
@@ -161,7 +166,7 @@ def _date_of(head: ResponseHead) -> bytes | None:
 
 
 def _opaque(etag: bytes) -> bytes:
-    """For the weak comparison (RFC 9110 section 8.8.3.2)."""
+    """Return the value for the weak comparison (RFC 9110 section 8.8.3.2)."""
     return etag.strip().removeprefix(b"W/")
 
 

@@ -9,15 +9,15 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import Final, Protocol
 
-from archive.capture import Capture
+from archive.capture import Capture, RecordKind
 from archive.dates import Micros, iso_second, timestamp14
-from archive.holdings import Holdings
-from archive.reader import StoredRecord
-from archive.settings import Settings
-from archive.source import WarcError
-from proxy.byterange import ByteRange, parse_content_range
-from proxy.http1 import BadMessage, ResponseHead, parse_response
-from proxy.loglines import about
+from archive.settings.load import Settings
+from archive.storage.record_store import RecordStore
+from archive.warc.member_reader import WarcError
+from archive.warc.reader import StoredRecord
+from proxy.log_lines import about
+from proxy.protocol.byte_range import ByteRange, parse_content_range
+from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
 
 log = logging.getLogger(__name__)
 
@@ -38,20 +38,27 @@ _NO_BODY: Final = frozenset((204, 304))
 
 
 class Index(Protocol):
-    """The part of `dedupdb.captures.Captures` that replay needs."""
+    """Replay needs this part of `dedupdb.captures.capture_index.Captures`."""
 
     def nearest(
-        self, collection: str, url: str, date: Micros | None, *, methods: Sequence[str], limit: int
+        self,
+        collection: str,
+        url: str,
+        date: Micros | None,
+        *,
+        kinds: Sequence[RecordKind] = ("response", "revisit"),
+        methods: Sequence[str],
+        limit: int,
     ) -> list[Capture]:
-        """At most `limit` captures of that URL by one of the methods, best first."""
+        """Return at most `limit` captures of these kinds of that URL by one of the methods, best first."""
 
     def by_record(self, collection: str, record_id: str) -> Capture | None:
-        """One capture by its record's id."""
+        """Return one capture by its record's id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What a client asks the archive for."""
+class WantedCapture:
+    """A client asks the archive for this."""
 
     collection: str
     url: str
@@ -65,7 +72,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Memento:
-    """An archived response, ready to be sent: its head for this client, and the payload's pieces."""
+    """A memento is an archived response, ready to be sent: its head for this client, and the payload's pieces."""
 
     head: bytes
     length: int
@@ -82,11 +89,11 @@ class Archive:
     """Finds and opens mementos. Blocks on disk and database: called from threads."""
 
     def __init__(self, settings: Settings, index: Index) -> None:
-        self._holdings = Holdings(settings)
+        self._holdings = RecordStore(settings)
         self._index = index
 
-    def find(self, wanted: Wanted) -> Memento | None:
-        """The nearest capture that can answer; None when there is none.
+    def find(self, wanted: WantedCapture) -> Memento | None:
+        """Return the nearest capture that can answer; None when there is none.
 
         Raises StorageError when its record is in the storage, and that can't be asked: another capture would be
         another answer. Raises PayloadElsewhere when none can whose payload is here.
@@ -110,19 +117,43 @@ class Archive:
                 continue
             if memento is not None:
                 return memento
-        if elsewhere is not None:
+        written = self._written(wanted)
+        if written is None and elsewhere is not None:
             raise elsewhere
+        return written
+
+    def _written(self, wanted: WantedCapture) -> Memento | None:
+        """Return the nearest record that a client wrote at the URL, for what no response can answer."""
+        if wanted.method not in ("GET", "HEAD"):
+            return None
+        kinds: tuple[RecordKind, ...] = ("resource",)
+        for capture in self._index.nearest(
+            wanted.collection, wanted.url, wanted.date, kinds=kinds, methods=("GET",), limit=_CANDIDATES
+        ):
+            try:
+                record = self.record(capture)
+            except (OSError, WarcError) as error:
+                reason = "%s of %s can't be replayed: %s"
+                log.warning(reason, capture.record_id, capture.url, error, extra=about(wanted.exchange))
+                continue
+            is_of_a_page = record.kind == "resource" and record.fields.get("WARC-Resource-Type") is None
+            memento = None
+            if is_of_a_page:
+                memento = _memento(_head_of(record), capture, record.block_length, record, wanted)
+            if memento is not None:
+                return memento
+            record.close()
         return None
 
-    def _shown(self, capture: Capture, wanted: Wanted) -> Capture | None:
-        """What answers in the capture's place: itself, for a 304 what it is about, or None."""
+    def _shown(self, capture: Capture, wanted: WantedCapture) -> Capture | None:
+        """Return what answers in the capture's place: itself, for a 304 what it is about, or None."""
         if capture.status is None or capture.status < 200:
             return None
         if capture.status != 304 or wanted.is_conditional:
             return capture
         return self.original(capture) if capture.kind == "revisit" else None
 
-    def _open(self, capture: Capture, wanted: Wanted) -> Memento | None:
+    def _open(self, capture: Capture, wanted: WantedCapture) -> Memento | None:
         record = self.record(capture)
         try:
             head = parse_response(record.http_head)
@@ -143,15 +174,15 @@ class Archive:
         return memento
 
     def earlier(self, collection: str, url: str, limit: int) -> list[Capture]:
-        """At most that many captures by GET of that URL, or of one with its key, the newest first."""
+        """Return at most that many captures by GET of that URL, or of one with its key, the newest first."""
         return self._index.nearest(collection, url, None, methods=("GET",), limit=limit)
 
     def record(self, capture: Capture) -> StoredRecord:
-        """The capture's record, to be closed. Raises OSError or WarcError."""
+        """Return the capture's record, to be closed. Raises OSError or WarcError."""
         return self._holdings.record(capture.collection, capture.filename, capture.offset, capture.length)
 
     def original(self, capture: Capture) -> Capture | None:
-        """The capture that has a revisit's payload; None when the index doesn't know it."""
+        """Return the capture that has a revisit's payload; None when the index doesn't know it."""
         named = capture.refers_to
         if named is None:
             return None
@@ -164,12 +195,12 @@ class Archive:
 
 
 def _is_named(found: Capture, digest: str | None, date: Micros) -> bool:
-    """Whether it is of that second, and has that payload."""
+    """Return whether it is of that second, and has that payload."""
     return found.timestamp == timestamp14(date) and digest in (None, found.digest)
 
 
 def _check_is_ours(record: StoredRecord, capture: Capture) -> None:
-    """Raises PayloadElsewhere for a revisit that says that its original is in another archive."""
+    """Raise PayloadElsewhere for a revisit that says that its original is in another archive."""
     archive, named = record.fields.get("WARC-Refers-To-Container"), capture.refers_to
     if archive and named is not None:
         raise PayloadElsewhere(
@@ -178,8 +209,10 @@ def _check_is_ours(record: StoredRecord, capture: Capture) -> None:
         )
 
 
-def _memento(head: ResponseHead, capture: Capture, length: int, record: StoredRecord, wanted: Wanted) -> Memento | None:
-    """None when a partial response doesn't hold the bytes asked for."""
+def _memento(
+    head: ResponseHead, capture: Capture, length: int, record: StoredRecord, wanted: WantedCapture
+) -> Memento | None:
+    """Return none when a partial response doesn't hold the bytes asked for."""
     stored = parse_content_range(head.get(b"content-range")) if head.status == 206 else None
     first, total = (stored.first, stored.total) if stored else (0, length)
     status, start, stop, extra = head.status, 0, length, b""
@@ -203,12 +236,20 @@ def _memento(head: ResponseHead, capture: Capture, length: int, record: StoredRe
         + _length_line(head, capture, status, stop - start)
         + f"Memento-Datetime: {date}\r\n\r\n".encode()
     )
-    pieces = _slice(record.payload(), start, stop) if has_body else iter(())
+    payload = record.payload() if record.kind != "resource" else record.block()
+    pieces = _slice(payload, start, stop) if has_body else iter(())
     return Memento(answer, stop - start if has_body else 0, pieces, record.close)
 
 
+def _head_of(record: StoredRecord) -> ResponseHead:
+    """Return the head for a record that has none: that its block is there, and what type it has."""
+    given = record.fields.get("Content-Type") or ""
+    media_type = given.encode() if given and given.isprintable() else b"application/octet-stream"
+    return parse_response(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\n" % media_type)
+
+
 def _length_line(head: ResponseHead, capture: Capture, status: int, length: int) -> bytes:
-    """What was captured by HEAD has the length that the origin told, if it did."""
+    """Return what was captured by HEAD has the length that the origin told, if it did."""
     if status in _NO_BODY:
         return b""
     if capture.method != "HEAD":

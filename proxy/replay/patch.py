@@ -1,33 +1,35 @@
-"""Patch mode: answered from the archive when it can, fetched and recorded when something is missing there."""
+"""Patch mode answers from the archive when it can, and fetches and records what is missing there."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
 
-from proxy import heads
-from proxy.delivery import Client
-from proxy.exchanging import Exchanging
-from proxy.gate import Refused
-from proxy.http1 import Framing, RequestHead
-from proxy.replayer import Replay
+from proxy.delivery.delivery import Client
+from proxy.fetch.contracts import ClientExchange, NeverUpgraded
+from proxy.protocol import heads
+from proxy.protocol.http1 import Framing, RequestHead
+from proxy.refusal import Refused
+from proxy.replay.replayer import Replay
 
 log = logging.getLogger(__name__)
 
 
 def asks_archive(head: RequestHead, framing: Framing, *, is_upgrade: bool) -> bool:
-    """Whether an archived answer would do: whatever sends data, or switches protocols, wants the live web."""
+    """Return whether an archived answer would do: whatever sends data, or switches protocols, wants the live web."""
     return head.method in ("GET", "HEAD") and framing is Framing.NONE and not is_upgrade
 
 
-class Patch:
+class Patch(NeverUpgraded):
     """A request that is a replay first, and a fetch after a miss."""
 
-    def __init__(self, client: Client, replay: Callable[[Callable[[], None]], Replay], fetch: Callable[[], Exchanging]):
+    def __init__(
+        self, client: Client, replay: Callable[[Callable[[], None]], Replay], fetch: Callable[[], ClientExchange]
+    ):
         """`replay` gets what to call at a miss; `fetch` may raise Refused."""
         self._client = client
         self._fetch = fetch
-        self._now: Exchanging = replay(self._missed)
+        self._now: ClientExchange = replay(self._missed)
 
     @property
     def id(self) -> str:
@@ -46,11 +48,8 @@ class Patch:
         return self._now.wants_no_more
 
     def request_data(self, data: bytes) -> int:
-        """Nothing: only requests without a body come here."""
+        """Return 0: only requests without a body come here."""
         return self._now.request_data(data)
-
-    def client_data(self, data: bytes) -> None:
-        """Never called: nothing here switches protocols."""
 
     def client_writable(self) -> None:
         self._now.client_writable()

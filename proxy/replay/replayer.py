@@ -12,17 +12,20 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 from archive.dates import Micros, parse_date
-from archive.holdings import StorageError
-from archive.source import WarcError
-from dedupdb.captures import CapturesError
-from proxy import heads
-from proxy.bodyreader import BodyReader
-from proxy.byterange import parse_range
-from proxy.delivery import Client
-from proxy.gate import Gate, Session
-from proxy.http1 import BadMessage, Framing, RequestHead
-from proxy.loglines import about
-from proxy.memento import Archive, Memento, PayloadElsewhere, Wanted
+from archive.storage.storage import StorageError
+from archive.warc.member_reader import WarcError
+from dedupdb.captures.schema import CapturesError
+from proxy.delivery.delivery import Client
+from proxy.fetch.contracts import NeverUpgraded
+from proxy.fetch.incoming_request import IncomingRequest
+from proxy.log_lines import about
+from proxy.protocol import heads
+from proxy.protocol.body_reader import BodyReader
+from proxy.protocol.byte_range import parse_range
+from proxy.protocol.http1 import BadMessage, RequestHead
+from proxy.replay.memento import Archive, Memento, PayloadElsewhere, WantedCapture
+from proxy.sessions.gate import Gate
+from proxy.sessions.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -48,27 +51,19 @@ class Replayer:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="replay")
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def begin(
-        self,
-        head: RequestHead,
-        framing: Framing,
-        length: int,
-        url: str,
-        session: Session,
-        client: Client,
-        missed: Callable[[], None] | None = None,
-    ) -> Replay:
-        """Look the URL up and answer, once the request is whole. `missed` is called instead of saying 404."""
-        wanted = Wanted(
+    def begin(self, request: IncomingRequest, missed: Callable[[], None] | None = None) -> Replay:
+        """Look the URL up and answer, once the request is whole. `missed` is called instead of an answer with 404."""
+        head, session = request.head, request.session
+        wanted = WantedCapture(
             collection=session.spec.collection,
-            url=url,
+            url=request.target.url,
             method=head.method,
             date=_date(head, session),
             range=parse_range(head.get(b"range")),
             exchange=uuid.uuid4().hex,
             is_conditional=head.get(b"if-none-match") is not None or head.get(b"if-modified-since") is not None,
         )
-        replay = Replay(wanted, head.keep_alive, framing, length, session, client, self, missed)
+        replay = Replay(wanted, request, self, missed)
         if replay.request_is_whole:
             self.run(replay)
         return replay
@@ -79,8 +74,8 @@ class Replayer:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def find(self, wanted: Wanted) -> Memento | None:
-        """`Archive.find` off the event loop. Raises TimeoutError as well; what is found later is closed."""
+    async def find(self, wanted: WantedCapture) -> Memento | None:
+        """Return `Archive.find` off the event loop. Raises TimeoutError as well; what is found later is closed."""
         if self._archive is None:
             return None
         finding = self._loop.run_in_executor(self._threads, self._archive.find, wanted)
@@ -92,7 +87,7 @@ class Replayer:
             raise TimeoutError(f"the record was not found within {self._answer_seconds:.0f} s") from None
 
     async def next_piece(self, memento: Memento) -> bytes | None:
-        """The payload's next bytes, None at its end."""
+        """Return the payload's next bytes, None at its end."""
         return await self._loop.run_in_executor(self._threads, next, memento.pieces, None)
 
     def stop(self) -> None:
@@ -100,17 +95,13 @@ class Replayer:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Replay:
-    """One request answered from the archive."""
+class Replay(NeverUpgraded):
+    """The object is one request that is answered from the archive."""
 
     def __init__(
         self,
-        wanted: Wanted,
-        keep_alive: bool,
-        framing: Framing,
-        length: int,
-        session: Session,
-        client: Client,
+        wanted: WantedCapture,
+        request: IncomingRequest,
         replayer: Replayer,
         missed: Callable[[], None] | None,
     ) -> None:
@@ -118,37 +109,30 @@ class Replay:
         self._missed = missed
         self._wanted = wanted
         self._has_begun = False
-        self._keep_alive = keep_alive
-        self._session = session
-        self._client: Client | None = client
+        self._keep_alive = request.head.keep_alive
+        self._session = request.session
+        self._client: Client | None = request.client
         self._replayer = replayer
-        self._reader = BodyReader(framing, length, lambda _: None, strict=True)
+        self._reader = BodyReader(request.framing, request.length, lambda _: None, strict=True)
         self._room = asyncio.Event()
-        session.began()
+        self._session.began()
 
     @property
     def request_is_whole(self) -> bool:
         return self._reader.done
 
     @property
-    def ends_with_client(self) -> bool:
-        return False
-
-    @property
     def wants_no_more(self) -> bool:
         return False
 
     def request_data(self, data: bytes) -> int:
-        """The request's body is read and not needed. Raises BadMessage."""
+        """Read the next bytes of the request's body, which no answer needs. Raises BadMessage."""
         taken = self._reader.feed(data)
         if self._reader.broken:
             raise BadMessage(self._reader.broken)
         if self._reader.done:
             self._replayer.run(self)
         return taken
-
-    def client_data(self, data: bytes) -> None:
-        """Never called: replay switches no protocol."""
 
     def client_writable(self) -> None:
         self._room.set()
@@ -187,7 +171,7 @@ class Replay:
             self._session.ended()
 
     def _unless_fetched(self, status: int, error: Exception, word: str) -> None:
-        """Nobody knows what the archive has, or it has no payload: in patch mode it is fetched.
+        """Refuse, unless patch mode fetches: the state of the archive is unknown, or it has no payload.
 
         At worst that keeps it twice.
         """
@@ -198,7 +182,7 @@ class Replay:
         self._miss()
 
     def _unavailable(self, status: int, error: Exception, word: str = "storage-away") -> None:
-        """The archive has it and can't get at it: no reason to fetch it anew. Broken off when begun."""
+        """Refuse a capture that the archive has and can't read; it is not fetched anew. Broken off when begun."""
         log.warning("replay of %s: %s", self._wanted.url, error, extra=about(self.id))
         if self._has_begun:
             return
@@ -232,7 +216,7 @@ class Replay:
             client.finish(keep_alive=self._keep_alive)
 
     def _opening(self, answer: bytes) -> bytes:
-        """The answer's beginning; while this process is replaced or ends, it is the connection's last."""
+        """Return the answer's beginning; while this process is replaced or ends, it is the connection's last."""
         if not self._replayer.gate.is_draining:
             return answer
         self._keep_alive = False
@@ -254,13 +238,13 @@ class Replay:
 
 
 def _close_late(finding: asyncio.Future[Memento | None]) -> None:
-    """Nobody waits any more for what was found, or for why it was not."""
+    """Close a capture that was found after its client had left."""
     if not finding.cancelled() and finding.exception() is None and (memento := finding.result()) is not None:
         memento.close()
 
 
 def _date(head: RequestHead, session: Session) -> Micros | None:
-    """`Accept-Datetime` (RFC 7089 section 2.1.1) chooses the time, else the session's date, else the newest."""
+    """Return `Accept-Datetime` (RFC 7089 section 2.1.1) chooses the time, else the session's date, else the newest."""
     value = head.get(b"accept-datetime")
     if value is not None:
         try:
@@ -270,8 +254,8 @@ def _date(head: RequestHead, session: Session) -> Micros | None:
     return parse_date(session.spec.datetime) if session.spec.datetime else None
 
 
-def _miss_page(wanted: Wanted) -> bytes:
-    """A 404 that can't be taken for an archived page."""
+def _miss_page(wanted: WantedCapture) -> bytes:
+    """Return a 404 that can't be taken for an archived page."""
     url, collection = html.escape(wanted.url), html.escape(wanted.collection)
     body = (
         "<!doctype html><meta charset=utf-8><title>Not in this archive</title>"

@@ -1,4 +1,4 @@
-"""mitmproxy's messages and ours: what goes on to an origin, what goes back to a client, each in HTTP/1.1."""
+"""This module translates mitmproxy's messages to HTTP/1.1, for the origin and for the client."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import re
 import time
 from typing import Final
 
-from mitmproxy import http
-from mitmproxy.proxy.layers.http import _events as parts
-from mitmproxy.proxy.layers.http._base import HttpEvent
-
-from archive.message import media_type
-from proxy import heads
-from proxy.answer import HOP_BY_HOP, AnswerReader
-from proxy.delivery import Client
-from proxy.exchanging import Exchanging
-from proxy.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
+from archive.http_message import media_type
+from proxy.delivery.delivery import Client
+from proxy.fetch.contracts import ClientExchange
+from proxy.fetch.target import Target
+from proxy.protocol import heads
+from proxy.protocol.answer import HOP_BY_HOP, AnswerReader
+from proxy.protocol.http1 import BadMessage, Framing, RequestHead, ResponseHead, parse_request, request_framing
+from proxy.protocol.mitmproxy_adapter import HttpEvent, http, http_events
 from proxy.refusal import Refused
-from proxy.target import Target
 
 _LINE: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[^\x00\r\n]*")
 
@@ -25,7 +22,7 @@ _LINE: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[^\x00\r\n]*")
 class OriginSide:
     """The request that goes on, and how its answer is read."""
 
-    exchange: Exchanging
+    exchange: ClientExchange
 
     def __init__(self, head: RequestHead) -> None:
         self.answer = AnswerReader(head.method)
@@ -33,8 +30,8 @@ class OriginSide:
         self._trailers: list[bytes] = []
 
     def send(self, event: HttpEvent) -> None:
-        """The next part of the request's body. Raises BadMessage when it is longer, or shorter, than it said."""
-        if isinstance(event, parts.RequestData):
+        """Send the next part of the request's body. Raises BadMessage when it is longer, or shorter, than it said."""
+        if isinstance(event, http_events.RequestData):
             self._left -= len(event.data)
             if self._framing is Framing.CHUNKED:
                 self.exchange.request_data(heads.chunk(event.data))
@@ -42,10 +39,10 @@ class OriginSide:
                 raise BadMessage("a script made the request longer than its Content-Length")
             else:
                 self.exchange.request_data(event.data)
-        elif isinstance(event, parts.RequestTrailers):
+        elif isinstance(event, http_events.RequestTrailers):
             fields = (name + b": " + value for name, value in event.trailers.fields)
             self._trailers = [line for line in fields if _LINE.fullmatch(line)]
-        elif isinstance(event, parts.RequestEndOfMessage):
+        elif isinstance(event, http_events.RequestEndOfMessage):
             if self._framing is Framing.CHUNKED:
                 self.exchange.request_data(heads.last_chunk(self._trailers))
             elif self._left > 0:
@@ -53,7 +50,7 @@ class OriginSide:
 
 
 class ClientSide:
-    """The response as scripts made it, in HTTP/1.1 again."""
+    """Writes the response that scripts made as HTTP/1.1."""
 
     def __init__(self, client: Client, asked: RequestHead) -> None:
         self.client = client
@@ -63,7 +60,7 @@ class ClientSide:
         self._has_begun = False
 
     def begin(self, response: http.Response) -> bool:
-        """Send the head. False when a script left no head that could be sent."""
+        """Send the head. Return False when a script made a head that can't be sent."""
         reason = response.data.reason
         lines = [b"HTTP/1.1 %d %s" % (response.status_code, reason)]
         is_old, has_body = self._asked.minor == 0, _has_body(self._asked.method, response.status_code)
@@ -87,21 +84,21 @@ class ClientSide:
         return True
 
     def send(self, event: HttpEvent) -> None:
-        """The next piece of the body, or its trailers."""
-        if isinstance(event, parts.ResponseData):
+        """Send the next piece of the body, or its trailers."""
+        if isinstance(event, http_events.ResponseData):
             if self._framing is Framing.CHUNKED:
                 self.client.send(heads.chunk(event.data))
             elif self._framing is not Framing.NONE:
                 self._left -= len(event.data)
                 self.client.send(event.data)
-        elif isinstance(event, parts.ResponseTrailers) and self._framing is Framing.CHUNKED:
+        elif isinstance(event, http_events.ResponseTrailers) and self._framing is Framing.CHUNKED:
             fields = (name + b": " + value for name, value in event.trailers.fields)
             lines = [line for line in fields if _LINE.fullmatch(line)]
             self.client.send(heads.last_chunk(lines))
             self._framing = Framing.NONE
 
     def end(self, *, keep_alive: bool) -> None:
-        """The response is whole, unless it has another length than it said."""
+        """End the response, unless it has another length than it announced."""
         if self._framing is Framing.LENGTH and self._left:
             self.client.abort()
             return
@@ -110,7 +107,7 @@ class ClientSide:
         self.client.finish(keep_alive=self._stays(keep_alive=keep_alive))
 
     def refuse(self, refused: Refused) -> None:
-        """An answer of ours, or a break when one has begun."""
+        """Send an error of the proxy, or break the connection when a response has begun."""
         if self._has_begun:
             self.client.abort()
         else:
@@ -122,7 +119,7 @@ class ClientSide:
 
 
 def request_flow(head: RequestHead, target: Target) -> http.Request:
-    """The client's request as scripts see it; what it said to the proxy itself is left out."""
+    """Return the client's request as scripts see it, without the headers for the proxy itself."""
     fields = tuple(
         (line.partition(b":")[0], value) for name, value, line in head.fields if name not in heads.NEVER_FORWARDED
     )
@@ -143,7 +140,7 @@ def request_flow(head: RequestHead, target: Target) -> http.Request:
 
 
 def response_flow(head: ResponseHead) -> http.Response:
-    """The response as scripts see it, its body still to come."""
+    """Return the response as scripts see it, its body still to come."""
     fields = tuple(
         (line.partition(b":")[0], value) for name, value, line in head.fields if name and name not in HOP_BY_HOP
     )
@@ -152,9 +149,9 @@ def response_flow(head: ResponseHead) -> http.Response:
 
 
 def sent_head(request: http.Request, *, has_body: bool) -> RequestHead:
-    """The request as scripts left it, in absolute form, with a length that is true. Raises BadMessage."""
+    """Return the request as scripts left it, in absolute form and with the right length. Raises BadMessage."""
     if request.method == "CONNECT":
-        raise BadMessage("CONNECT is for clients")
+        raise BadMessage("a script made a CONNECT request, which only clients may send")
     host = f"[{request.host}]" if ":" in request.host else request.host
     name = host.encode("ascii" if host.isascii() else "idna")
     target = b"%s://%s:%d%s" % (request.data.scheme, name, request.port, request.data.path)
@@ -169,7 +166,7 @@ def sent_head(request: http.Request, *, has_body: bool) -> RequestHead:
             continue
         lines.append(name + b": " + value)
         if b"\n" in lines[-1]:
-            raise BadMessage(f"line break in header {name[:100]!r}")
+            raise BadMessage(f"a script put a line break into the header {name[:100]!r}")
     if content is not None and not is_chunked and (content or has_length):
         lines.append(b"Content-Length: %d" % len(content))
     elif content is None and not is_chunked and not has_length:
@@ -178,7 +175,7 @@ def sent_head(request: http.Request, *, has_body: bool) -> RequestHead:
 
 
 def _declared_length(response: http.Response) -> int | None:
-    """The body's length where it is known: all of it is here, or it passes unchanged."""
+    """Return the body's length; None when a script may change a body that has not come yet."""
     if not response.stream:
         return len(response.raw_content or b"")
     length = response.headers.get("content-length", "")
@@ -190,5 +187,5 @@ def _has_body(method: str, status: int) -> bool:
 
 
 def is_endless(response: http.Response) -> bool:
-    """Server-sent events would never be shown to a client that waits for their end."""
+    """Return whether the response is a stream of server-sent events, which has no end to wait for."""
     return media_type(response.headers.get("content-type", "")) == "text/event-stream"

@@ -12,9 +12,9 @@ _numbers: Final = itertools.count(1)
 
 
 def run_file(path: Path) -> ModuleType:
-    """The module, fresh each time and without a byte code cache: two runs of one file share nothing.
+    """Return a new module at each call, without a byte code cache: two runs of one file share nothing.
 
-    Raises OSError when it can't be read, and whatever its own code raises.
+    Raises OSError when the file can't be read, and the exceptions of the file's own code.
     """
     module = ModuleType(f"ghostfleet_file_{next(_numbers)}_{path.stem}")
     module.__file__ = str(path)
@@ -29,5 +29,5 @@ def run_file(path: Path) -> ModuleType:
 
 
 def forget(module: ModuleType) -> None:
-    """Let go of a module that is no longer needed."""
+    """Remove a module that is no longer needed from `sys.modules`."""
     sys.modules.pop(module.__name__, None)

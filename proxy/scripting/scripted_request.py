@@ -1,4 +1,6 @@
-"""What a client asked for whose request scripts will see first, and its line in crawl.log when they answer it."""
+"""Scripts see a client's request first. This module keeps what the client asked for, and writes the line in crawl.log
+when scripts answer.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +9,24 @@ from dataclasses import dataclass
 from archive import crawl_log
 from archive.capture import Exchange
 from archive.dates import Micros
-from proxy.gate import Session
-from proxy.http1 import Framing, RequestHead
-from proxy.policy import Policy
-from proxy.target import Target
+from proxy.fetch.incoming_request import IncomingRequest
+from proxy.sessions.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """What the client asked for, on whose behalf."""
+class ScriptedRequest:
+    """A scripted request is a client's request with the policy of its session."""
 
-    head: RequestHead
-    framing: Framing
-    length: int
-    target: Target
-    session: Session
+    request: IncomingRequest
     policy: Policy
 
-    def unasked(self, exchange: str, started: Micros, duration_ms: int, word: str) -> Exchange:
-        """The exchange with that id that never got to an origin, for the reason that `word` tells."""
+    def exchange_without_fetch(self, exchange: str, started: Micros, duration_ms: int, word: str) -> Exchange:
+        """Return the exchange of a request that was not sent to an origin; `word` is the annotation with the reason."""
         return Exchange(
             id=exchange,
             context=self.policy.context,
-            method=self.head.method,
-            url=self.target.url,
+            method=self.request.head.method,
+            url=self.request.target.url,
             started=started,
             duration_ms=duration_ms,
             outcome=crawl_log.BLOCKED_BY_RULE,

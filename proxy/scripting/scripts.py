@@ -1,4 +1,6 @@
-"""mitmproxy scripts of sessions: found in the operator's folder only, loaded afresh for each session, run as hooks."""
+"""mitmproxy scripts of sessions come from the operator's folder only. They are loaded anew for each session, and run as
+hooks.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +8,21 @@ import asyncio
 import inspect
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, cast
+from typing import Final, cast
 
-from mitmproxy import hooks
-from mitmproxy.addonmanager import AddonManager
-from mitmproxy.exceptions import AddonHalt
-from mitmproxy.options import Options
-
-from archive.sections import ProxySettings
-from archive.settings import SettingsError
-from proxy.mitm import Master
-from proxy.pythonfile import forget, run_file
+from archive.settings import ProxySettings
+from archive.settings.load import SettingsError
+from proxy.protocol.mitmproxy_adapter import AddonHalt, AddonManager, Master, Options, hook_functions, hooks
 from proxy.refusal import Refused
+from proxy.scripting.python_file import forget, run_file
 
 log = logging.getLogger(__name__)
 
 HOOKS: Final = ("requestheaders", "request", "responseheaders", "response", "error")
-"""What scripts are asked about each exchange, in order; `error` instead of `response`."""
+"""Hooks of scripts for each exchange, in order; `error` runs instead of `response`."""
 _OPTIONS: Final = (
     ("store_streamed_bodies", bool, False),
     ("stream_large_bodies", str | None, None),
@@ -39,10 +36,10 @@ _OPTIONS: Final = (
 
 
 class Scripts:
-    """The scripts of one session, in their order."""
+    """The object holds the scripts of one session, in their order."""
 
     def __init__(self, master: Master, counts: Counter[str], live: set[Scripts]) -> None:
-        """Until it is closed it is among the `live` ones."""
+        """`live` holds the scripts of all sessions; the object is in this set until it is closed."""
         self._live = live
         live.add(self)
         self._manager = AddonManager(master)  # type: ignore[no-untyped-call]
@@ -56,7 +53,7 @@ class Scripts:
         return cast(Options, self._manager.master.options)
 
     def add(self, path: Path) -> None:
-        """Run a script's own code and its `load`, `configure` and `running`. Raises what they raise."""
+        """Run a script's own code and its hooks `load`, `configure` and `running`. Raises their exceptions."""
         module = run_file(path)
         module.name = str(path)  # type: ignore[attr-defined]
         self._modules.append(module)
@@ -69,15 +66,15 @@ class Scripts:
         task.add_done_callback(self._tasks.discard)
 
     async def run(self, hook: hooks.Hook) -> None:
-        """Call that hook of every script. What one raises is logged and counted, and the others are called."""
+        """Call the hook of every script. An exception is logged and counted, and the other scripts are called."""
         for module in self._modules:
             if not await self._run_one(module, hook):
                 return
 
     async def _run_one(self, module: ModuleType, hook: hooks.Hook) -> bool:
-        """Whether the scripts behind it are to be called too."""
+        """Return whether the scripts after this one are to be called too."""
         try:
-            for function in self._functions(module, hook):
+            for function in hook_functions(self._manager, module, hook):
                 found = function(*hook.args())
                 if inspect.isawaitable(found):
                     await found
@@ -85,11 +82,11 @@ class Scripts:
             return False
         except Exception as error:
             self._counts["script_errors"] += 1
-            log.error("script %s failed in %s: %r", module.__file__, hook.name, error, exc_info=error)
+            log.error("script %s failed in its hook %r: %r", module.__file__, hook.name, error, exc_info=error)
         return True
 
     def close(self) -> None:
-        """The session is over: `done`, and the modules are let go. May be called again."""
+        """End the session's scripts: call `done`, and drop the modules. May be called again."""
         if self not in self._live:
             return
         self._live.discard(self)
@@ -97,13 +94,9 @@ class Scripts:
             self._manager.clear()  # type: ignore[no-untyped-call]
         except Exception as error:
             self._counts["script_errors"] += 1
-            log.error("a script failed in done: %r", error, exc_info=error)
+            log.error("a script failed in its hook 'done': %r", error, exc_info=error)
         for module in self._modules:
             forget(module)
-
-    def _functions(self, module: ModuleType, hook: hooks.Hook) -> Iterator[Any]:
-        for _, function in self._manager._iter_hooks(module, hook):
-            yield function
 
 
 class ScriptFolder:
@@ -117,12 +110,15 @@ class ScriptFolder:
         self._live: set[Scripts] = set()
 
     def close(self) -> None:
-        """The process ends: so do all scripts."""
+        """End all scripts with the process."""
         for scripts in list(self._live):
             scripts.close()
 
     def load(self, names: Sequence[str]) -> Scripts | None:
-        """The scripts of those names, fresh; None for no names. Raises Refused (400, 403) naming what can't be used."""
+        """Load the scripts of these names anew and return them; None without names.
+
+        Raises Refused (400, 403) naming the script that can't be used.
+        """
         if not names:
             return None
         paths = [self._path(name) for name in names]
@@ -137,7 +133,7 @@ class ScriptFolder:
         return scripts
 
     def by_setting(self, names: Sequence[str]) -> Scripts | None:
-        """Those of the setting proxy.scripts. Raises SettingsError."""
+        """Return the scripts of the setting proxy.scripts. Raises SettingsError."""
         try:
             return self.load(names)
         except Refused as refused:
@@ -145,10 +141,14 @@ class ScriptFolder:
 
     def _path(self, name: str) -> Path:
         if self._folder is None:
-            raise Refused(403, "field 'scripts': no scripts are allowed here; set proxy.script_folder", "scripts")
+            raise Refused(
+                403, "field 'scripts': this proxy has no folder of scripts; set proxy.script_folder", "scripts"
+            )
         path = (self._folder / name).resolve()
         if path.suffix != ".py" or not path.is_relative_to(self._folder) or not path.is_file():
-            raise Refused(403, f"field 'scripts': {name!r} is no .py file in the folder of scripts", "scripts")
+            raise Refused(
+                403, f"field 'scripts': {name!r} is not a .py file in the folder of proxy.script_folder", "scripts"
+            )
         return path
 
     def _declare_options(self) -> None:

@@ -1,4 +1,6 @@
-"""Users' addons (`proxy.extend`): found, asked before a fetch, told after a record. They can't break a record."""
+"""Users' addons (`proxy.extend`) are loaded, asked before a fetch, and notified after a record. They can't break a
+record.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,15 @@ from typing import Any, Final
 
 from archive import crawl_log
 from archive.capture import Capture
-from archive.settings import Settings, SettingsError
-from proxy.egress import parse
+from archive.settings.load import Settings, SettingsError
 from proxy.extend import Addon, Asked, Block, Decision, Rewrite
-from proxy.heads import NEVER_FORWARDED
-from proxy.http1 import RequestHead
-from proxy.pythonfile import run_file
+from proxy.origins.egress import parse
+from proxy.protocol.heads import NEVER_FORWARDED
+from proxy.protocol.http1 import RequestHead
 from proxy.refusal import Refused, check_name, check_text
-from proxy.spec import SessionSpec
-from proxy.wishes import parse_wishes
+from proxy.scripting.python_file import run_file
+from proxy.sessions.request_options import parse_options
+from proxy.sessions.spec import SessionSpec
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +36,8 @@ _STOP_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """An addon and what it is called. A hook that it does not override is None."""
+class LoadedAddon:
+    """The object is an addon with its name. A hook that it does not override is None."""
 
     name: str
     blocks_when_failing: bool
@@ -44,21 +46,21 @@ class Loaded:
     close: Callable[[], None] | None
 
 
-def extensions_of(settings: Settings) -> Extensions | None:
-    """What `proxy.addons` asks for, at work; None when that is nothing. Raises SettingsError as `load` does."""
+def user_addons_of(settings: Settings) -> UserAddons | None:
+    """Start the addons of the setting proxy.addons; None without any. Raises SettingsError as `load` does."""
     addons = load(settings.proxy.addons, settings.home)
-    return Extensions(addons) if addons else None
+    return UserAddons(addons) if addons else None
 
 
-def load(names: Sequence[str], home: Path) -> list[Loaded]:
-    """The addons named in `proxy.addons`, in order; relative paths are of the home.
+def load(names: Sequence[str], home: Path) -> list[LoadedAddon]:
+    """Return the addons named in `proxy.addons`, in order; relative paths begin at the home.
 
-    Raises SettingsError in one line for one that is not there, can't be loaded or has no hook.
+    Raises SettingsError for an addon that does not exist, can't be loaded or has no hook.
     """
     return [_loaded(name, home) for name in names]
 
 
-def _loaded(name: str, home: Path) -> Loaded:
+def _loaded(name: str, home: Path) -> LoadedAddon:
     try:
         found = _from_file(home / name) if name.endswith(".py") or "/" in name else _from_entry_point(name)
         addon = found() if callable(found) else found
@@ -72,7 +74,7 @@ def _loaded(name: str, home: Path) -> Loaded:
     failing = getattr(addon, "when_failing", "block")
     if failing not in ("block", "allow"):
         raise SettingsError(f"setting proxy.addons: {name}: when_failing = {failing!r} must be block or allow")
-    return Loaded(str(getattr(addon, "name", "") or name), failing == "block", **hooks)
+    return LoadedAddon(str(getattr(addon, "name", "") or name), failing == "block", **hooks)
 
 
 def _from_file(path: Path) -> Any:
@@ -88,7 +90,9 @@ def _from_entry_point(name: str) -> Any:
     points = entry_points(group=GROUP)
     if name not in points.names:
         known = ", ".join(sorted(points.names)) or "none"
-        raise SettingsError(f"setting proxy.addons: no entry point {GROUP} is called {name}; installed: {known}")
+        raise SettingsError(
+            f"setting proxy.addons: no entry point of the group {GROUP} is called {name}; installed are {known}"
+        )
     return points[name].load()
 
 
@@ -99,34 +103,34 @@ def _hook(addon: Any, name: str) -> Any:
     return found if callable(found) else None
 
 
-class Extensions:
-    """The addons of one process at work. `judge` belongs to the event loop, `kept` to any thread."""
+class UserAddons:
+    """The object runs the addons of one process. Call `judge` on the event loop; `kept` may be called on any thread."""
 
-    def __init__(self, addons: Sequence[Loaded]) -> None:
+    def __init__(self, addons: Sequence[LoadedAddon]) -> None:
         self._addons = addons
-        self._judges = [addon for addon in addons if addon.before_connect is not None]
+        self._deciding = [addon for addon in addons if addon.before_connect is not None]
         self._listeners = [addon for addon in addons if addon.after_keep is not None]
         self.errors: Counter[str] = Counter({addon.name: 0 for addon in addons})
-        """Times that an addon raised, or asked for what can't be done; by its name."""
+        """Failures of each addon, by its name: exceptions, and decisions that can't be carried out."""
         self.missed = 0
-        """Captures that nobody was told of, because addons were too slow."""
+        """Captures that the addons were not told of, because they were too slow."""
         self._slow: set[str] = set()
         self._queue: queue.Queue[Capture | None] = queue.Queue()
-        self._thread = threading.Thread(target=self._tell, name="addons", daemon=True)
+        self._thread = threading.Thread(target=self._notify, name="addons", daemon=True)
         self._thread.start()
 
     def judge(self, session_id: str, spec: SessionSpec, head: RequestHead, url: str) -> SessionSpec | Refused:
-        """The session as the addons want it for this request, each seeing what those before it made of it."""
-        if not self._judges:
+        """Return the session's spec as the addons change it for this request, one after the other, or their refusal."""
+        if not self._deciding:
             return spec
         headers = tuple(
             (name.decode("latin-1"), value.decode("latin-1"))
             for name, value, _ in head.fields
             if name not in NEVER_FORWARDED
         )
-        for addon in self._judges:
+        for addon in self._deciding:
             try:
-                found = self._asked(addon, Asked(session_id, spec, head.method, url, headers))
+                found = self._decision(addon, Asked(session_id, spec, head.method, url, headers))
                 if isinstance(found, Block):
                     return _refused(f"blocked by addon {addon.name}: {found.reason}", "blocked-by-addon")
                 spec = spec if found is None else rewritten(spec, found)
@@ -137,7 +141,7 @@ class Extensions:
         return spec
 
     def kept(self, captures: Sequence[Capture]) -> None:
-        """Have the addons told of these, later. Never waits."""
+        """Notify the addons of these captures later, without waiting."""
         if self._listeners:
             for capture in captures:
                 if self._queue.qsize() < _WAITING:
@@ -146,24 +150,28 @@ class Extensions:
                     self.missed += 1
 
     def stop(self) -> None:
-        """Let the addons see what waits and close, within five seconds. Blocks."""
+        """Let the addons process the waiting captures and close, within five seconds. Blocks."""
         self._queue.put(None)
         self._thread.join(_STOP_SECONDS)
         if self._thread.is_alive():
-            log.warning("addons were still busy at the end; about %d captures are untold", self._queue.qsize())
+            log.warning(
+                "addons were still busy when the process ended and did not get about %d captures", self._queue.qsize()
+            )
 
-    def _asked(self, addon: Loaded, asked: Asked) -> Decision:
+    def _decision(self, addon: LoadedAddon, asked: Asked) -> Decision:
         assert addon.before_connect is not None
         began = time.perf_counter()
         found = addon.before_connect(asked)
         if time.perf_counter() - began > _SLOW_SECONDS and addon.name not in self._slow:
             self._slow.add(addon.name)
-            log.warning("addon %s takes longer than %s s to decide: all clients wait", addon.name, _SLOW_SECONDS)
+            log.warning(
+                "addon %s takes longer than %s s to decide, and all clients wait meanwhile", addon.name, _SLOW_SECONDS
+            )
         if not isinstance(found, Block | Rewrite | None):
             raise TypeError(f"before_connect must return Block, Rewrite or None, not {type(found).__name__}")
         return found
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         while (capture := self._queue.get()) is not None:
             for addon in self._listeners:
                 try:
@@ -178,13 +186,13 @@ class Extensions:
             except Exception as error:
                 self._failed(addon, error)
 
-    def _failed(self, addon: Loaded, error: Exception) -> None:
+    def _failed(self, addon: LoadedAddon, error: Exception) -> None:
         self.errors[addon.name] += 1
         log.error("addon %s failed: %s: %s", addon.name, type(error).__name__, error, exc_info=error)
 
 
 def rewritten(spec: SessionSpec, change: Rewrite) -> SessionSpec:
-    """The spec with that change. Raises Refused naming the field that can't be used."""
+    """Return the spec with that change. Raises Refused naming the field that can't be used."""
     facts: dict[str, Any] = {}
     if change.collection is not None:
         check_name("collection", change.collection)
@@ -195,9 +203,9 @@ def rewritten(spec: SessionSpec, change: Rewrite) -> SessionSpec:
     if change.egress is not None:
         parse(change.egress)
         facts["egress"] = change.egress
-    wishes = {**change.wishes, **({"warc-prefix": change.prefix} if change.prefix is not None else {})}
-    if wishes:
-        facts["wishes"] = spec.wishes.and_also(parse_wishes(wishes))
+    options = {**change.wishes, **({"warc-prefix": change.prefix} if change.prefix is not None else {})}
+    if options:
+        facts["options"] = spec.options.merged_with(parse_options(options))
     return replace(spec, **facts)
 
 

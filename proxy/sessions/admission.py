@@ -1,4 +1,4 @@
-"""Whether a request may go to its origin at all: rules, then limits. The answers are warcprox's."""
+"""Rules, then limits, decide whether a request may go to its origin. Refusals have warcprox's statuses and texts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from archive import crawl_log
-from dedupdb.claims import DedupUnavailable
-from dedupdb.quotas import Limit, Quotas, Reached
+from dedupdb.fleet.quotas import Limit, Quotas, Reached
+from dedupdb.redis_io.link import DedupUnavailable
+from proxy.recording.tallies import ALL, UNSPECIFIED
 from proxy.refusal import Refused
-from proxy.rules import Rule, Subject, first_match, in_domain
+from proxy.sessions.rules import Rule, Subject, first_match
 
 log = logging.getLogger(__name__)
 
@@ -22,23 +23,23 @@ _LONGEST_PAUSE: Final = 0.25
 _REACHED: Final = {False: (420, "limit"), True: (430, "soft limit")}
 
 
-def blocked(rules: Sequence[Rule], subject: Subject) -> Refused | None:
-    """The refusal (403) of a URL that a rule blocks. Raises Refused (400) for rules that take too long."""
+def block_refusal(rules: Sequence[Rule], subject: Subject) -> Refused | None:
+    """Return the refusal (403) of a URL that a rule blocks. Raises Refused (400) for rules that take too long."""
     rule = first_match(rules, subject)
     if rule is None:
         return None
-    given = dict(rule.given)
+    definition = dict(rule.definition)
     return Refused(
         403,
-        f"request rejected by warcprox: blocked by rule found in Warcprox-Meta header: {given}",
+        f"request rejected by warcprox: blocked by rule found in Warcprox-Meta header: {definition}",
         "blocked-by-rule",
         code=crawl_log.BLOCKED_BY_RULE,
-        meta={"blocked-by-rule": given},
+        meta={"blocked-by-rule": definition},
     )
 
 
-def reached(found: Reached) -> Refused:
-    """The refusal for a limit: 420, or 430 for a soft one."""
+def limit_refusal(found: Reached) -> Refused:
+    """Return the refusal for a limit: 420, or 430 for a soft one."""
     limit = found.limit
     status, word = _REACHED[limit.is_soft]
     return Refused(
@@ -50,25 +51,26 @@ def reached(found: Reached) -> Refused:
     )
 
 
-def limits_of(limits: Sequence[Limit], host: str) -> tuple[Limit, ...]:
-    """The limits that are for URLs of that host."""
-    return tuple(limit for limit in limits if not limit.domain or in_domain(host, limit.domain))
+def limits_of(limits: Sequence[Limit], stats: Sequence[str]) -> tuple[Limit, ...]:
+    """Return the limits on buckets that a request counts in; `stats` are those it names, domains included."""
+    counted = {ALL, *(stats or (UNSPECIFIED,))}
+    return tuple(limit for limit in limits if limit.bucket in counted)
 
 
 class Admission:
-    """Asks the fleet's counters, off the event loop: nothing of it is touched by requests without limits."""
+    """Asks the fleet's counters on threads, off the event loop. Requests without limits never come here."""
 
     def __init__(self, quotas: Quotas, loop: asyncio.AbstractEventLoop, *, patience_seconds: float) -> None:
-        """`patience_seconds`: how long a request waits for others under way that may use up its limit."""
+        """`patience_seconds` is how long a request waits for others in progress that may use up its limit."""
         self._quotas = quotas
         self._loop = loop
         self._patience = patience_seconds
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="limits")
 
-    async def ask(self, collection: str, limits: Sequence[Limit], token: str) -> Refused | None:
-        """None when the request may go on; then `release` it when it is over. Else what to answer.
+    async def admit(self, collection: str, limits: Sequence[Limit], token: str) -> Refused | None:
+        """Return the refusal, or None when the request may go on; call `release` when that request is over.
 
-        Without Redis nothing can be said, and the answer is 503: a client that set a limit means it.
+        Without Redis the limits can't be checked, and the refusal is 503.
         """
         deadline, pause = self._loop.time() + self._patience, _FIRST_PAUSE
         while True:
@@ -79,16 +81,16 @@ class Admission:
             if found is None:
                 return None
             if found.is_certain or self._loop.time() >= deadline:
-                return reached(found)
+                return limit_refusal(found)
             await asyncio.sleep(pause)
             pause = min(_LONGEST_PAUSE, pause * 2)
 
     def release(self, collection: str, limits: Sequence[Limit], token: str) -> None:
-        """The request is over; nobody waits for this."""
+        """Release the reservation of a request that is over, on a thread."""
         self._threads.submit(self._release, collection, limits, token)
 
     def stop(self) -> None:
-        """Let the threads end."""
+        """Wait for the threads to end, and close the link to Redis."""
         self._threads.shutdown(wait=True)
         self._quotas.close()
 
@@ -100,4 +102,4 @@ class Admission:
         try:
             self._quotas.release(collection, limits, token)
         except DedupUnavailable as error:
-            log.warning("a reservation of %s stays until it expires: %s", token, error)
+            log.warning("the reservation %s stays until it expires: %s", token, error)

@@ -1,4 +1,4 @@
-"""What clients may ask of the recorder, for one request by `Warcprox-Meta` or for all of a session. Pure.
+"""Clients may ask the recorder for these options, for one request by `Warcprox-Meta` or for all of a session. Pure.
 
 The header is warcprox's: a JSON object whose unknown keys are ignored.
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from dedupdb.quotas import Limit
-from proxy.buckets import Bucket, parse_limits, parse_stats
+from dedupdb.fleet.quotas import Limit
 from proxy.refusal import Refused, check_list, check_name, check_object, check_text
-from proxy.rules import MimeFilter, Rule, parse_filters, parse_rules
+from proxy.sessions.rules import MimeFilter, Rule, parse_filters, parse_rules
+from proxy.sessions.stats_buckets import Bucket, parse_limits, parse_stats
 
 NOT_ARCHIVED: Final = "-"
 """The prefix that says: fetch, but don't archive."""
@@ -28,30 +28,30 @@ _MODES: Final = {"": "rw", "rw": "rw", "ro": "ro"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """How exchanges are to be treated."""
+class RequestOptions:
+    """The options say how exchanges are to be treated."""
 
     prefix: str | None = None
-    """Of WARC file names; `-` archives nothing, None is the collection's own."""
+    """Prefix of WARC file names; `-` archives nothing, None is the collection's own prefix."""
     dedup: bool = True
     buckets: tuple[tuple[str, str], ...] = ()
     """Dedup buckets: name, and `rw` or `ro`."""
     conditional: bool | None = None
-    """Whether the origin is asked if something changed; None is what the settings say."""
+    """Whether the origin is asked if the page has changed; None is what the settings say."""
     blocks: tuple[Rule, ...] = ()
     filters: tuple[MimeFilter, ...] = ()
     stats: tuple[Bucket, ...] = ()
     limits: tuple[Limit, ...] = ()
     """Hard ones first."""
     accept: frozenset[str] = frozenset()
-    """What is to be told in the response."""
+    """The keys that the response's Warcprox-Meta shall have."""
 
-    def and_also(self, other: Wishes) -> Wishes:
-        """Both: what can be said only once is the other's, if it says it."""
+    def merged_with(self, other: RequestOptions) -> RequestOptions:
+        """Return both sets of options together. An option that can have one value only is `other`'s, if set there."""
         if other is NOTHING or self is NOTHING:
             return self if other is NOTHING else other
         limits = (*self.limits, *other.limits)
-        return Wishes(
+        return RequestOptions(
             prefix=self.prefix if other.prefix is None else other.prefix,
             dedup=self.dedup and other.dedup,
             buckets=other.buckets or self.buckets,
@@ -64,14 +64,14 @@ class Wishes:
         )
 
 
-NOTHING: Final = Wishes()
+NOTHING: Final = RequestOptions()
 
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """What a trusted client says of one request in its `Warcprox-Meta` header."""
+    """The object has the content of a trusted client's `Warcprox-Meta` header."""
 
-    wishes: Wishes = NOTHING
+    options: RequestOptions = NOTHING
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -79,19 +79,19 @@ NO_META: Final = Meta()
 
 
 def parse_meta(raw: bytes) -> Meta:
-    """What a Warcprox-Meta header says. Raises Refused naming the field that can't be used."""
+    """Return what a Warcprox-Meta header says. Raises Refused naming the field that can't be used."""
     if len(raw) > _MAX_META:
-        raise Refused(400, f"Warcprox-Meta has {len(raw)} bytes, more than {_MAX_META}")
+        raise Refused(400, f"Warcprox-Meta has {len(raw)} bytes; at most {_MAX_META} are accepted")
     return _remembered(raw) if len(raw) <= _REMEMBERED else _parse(raw)
 
 
-def parse_wishes(value: Mapping[str, Any]) -> Wishes:
-    """The wishes in an object with warcprox's keys. Raises Refused (400) naming the first that can't be used."""
+def parse_options(value: Mapping[str, Any]) -> RequestOptions:
+    """Return the options in an object with warcprox's keys. Raises Refused (400) naming the first bad one."""
     prefix = value.get("warc-prefix")
     if prefix not in (None, NOT_ARCHIVED):
         check_name("warc-prefix", prefix)
     accept = [text for text in check_list("accept", value.get("accept")) if isinstance(text, str)]
-    found = Wishes(
+    found = RequestOptions(
         prefix=prefix,
         dedup=value.get("dedup-ok", True) is not False,
         buckets=_dedup_buckets(value),
@@ -112,14 +112,14 @@ def _parse(raw: bytes) -> Meta:
     try:
         value = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise Refused(400, f"Warcprox-Meta is no JSON: {error}") from error
+        raise Refused(400, f"Warcprox-Meta is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise Refused(400, "Warcprox-Meta must be a JSON object")
     facts = check_object("Warcprox-Meta field 'metadata'", value.get("metadata"))
     texts = {str(name): text for name, text in facts.items() if isinstance(text, str)}
     for name, text in texts.items():
         check_text(f"Warcprox-Meta metadata {name!r}", text)
-    return Meta(parse_wishes(value), texts)
+    return Meta(parse_options(value), texts)
 
 
 # A crawler says the same in request after request; reading a thousand rules again for each would stop the proxy.
@@ -133,12 +133,12 @@ def _conditional(value: object) -> bool | None:
 
 
 def _dedup_buckets(value: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """`dedup-buckets`, or one of its older forms, which name one bucket."""
+    """Return `dedup-buckets`, or one of its older forms, which name one bucket."""
     given = check_object("dedup-buckets", value.get("dedup-buckets"))
     if not given:
         given = {name: "rw" for key in ("captures-bucket", "dedup-bucket") if (name := value.get(key)) is not None}
     if len(given) > _MAX_BUCKETS:
-        raise Refused(400, f"dedup-buckets names {len(given)} buckets, more than {_MAX_BUCKETS}")
+        raise Refused(400, f"dedup-buckets names {len(given)} buckets; at most {_MAX_BUCKETS} are accepted")
     for name, mode in given.items():
         check_text("a bucket of dedup-buckets", name)
         if not 0 < len(name) <= _MAX_NAME:

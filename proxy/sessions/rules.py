@@ -1,4 +1,4 @@
-"""Rules over URLs and media types: which requests are refused, which responses are not archived. No I/O.
+"""Rules over URLs and media types say which requests are refused and which responses are not archived. No I/O.
 
 A block rule is an object of conditions that must all hold, with urlcanon's names: `domain` (the host or a host below
 it), `surt` and `ssurt` (prefixes), `substring`, `regex` and `parent_url_regex` (of the whole URL). The older form
@@ -39,7 +39,7 @@ _CONDITIONS: Final = ("domain", "surt", "ssurt", "substring", "regex", "parent_u
 
 
 class Subject:
-    """The URL that rules are held against, in the forms they ask for."""
+    """The subject is a URL in the forms that rules compare."""
 
     def __init__(self, url: str, parent: str | None = None) -> None:
         self.url = _canonical(url)
@@ -47,19 +47,21 @@ class Subject:
 
     @cached_property
     def host(self) -> str:
-        """The host, without port."""
+        """Return the host, without port."""
         return _split(self.url)[1]
 
     @cached_property
     def surt(self) -> str:
-        """Heritrix's form: `http://(org,example,)/path`, with a port `http://(org,example,:8080)/path`."""
+        """Return heritrix's form: `http://(org,example,)/path`, with a port `http://(org,example,:8080)/path`."""
         scheme, host, port, rest = _split(self.url)
         labels = host if _is_address(host) else ",".join(reversed(host.split("."))) + ","
         return f"{scheme}://({labels}{':' if port else ''}{port}){rest}"
 
     @cached_property
     def ssurt(self) -> str:
-        """urlcanon's form, host first: `org,example,//http:/path`, with a port `org,example,//8080:http:/path`."""
+        """Return urlcanon's form, host first: `org,example,//http:/path`, with a port
+        `org,example,//8080:http:/path`.
+        """
         scheme, host, port, rest = _split(self.url)
         labels = host if _is_address(host) else ",".join(reversed(host.split("."))) + ","
         return f"{labels}//{port}{':' if port else ''}{scheme}:{rest}"
@@ -67,45 +69,45 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One block rule: `given` as its client wrote it, and what it asks for."""
+    """A block rule has the text of its client, `definition`, and what it asks for."""
 
-    given: Mapping[str, Any]
+    definition: Mapping[str, Any]
     conditions: tuple[tuple[str, str], ...]
 
     def applies(self, subject: Subject, deadline: float) -> bool:
-        """Whether all conditions hold. Raises TimeoutError."""
+        """Return whether all conditions hold. Raises TimeoutError."""
         return all(_holds(name, value, subject, deadline) for name, value in self.conditions)
 
 
 @dataclass(frozen=True, slots=True)
 class MimeFilter:
-    """Which media types are archived: with `rejects` those that don't match, else only those that do."""
+    """The filter archives media types that match `pattern`; with `rejects`, only those that don't match."""
 
     rejects: bool
     pattern: str
 
 
 def in_domain(host: str, domain: str) -> bool:
-    """Whether the host is the domain or one below it; both as `ascii_host` gives them."""
+    """Return whether the host is the domain or a host below it. Both must be as `ascii_host` returns them."""
     return host == domain or (host.endswith("." + domain) and not _is_address(host))
 
 
 def normal_domain(what: str, domain: object) -> str:
-    """A domain as URLs have it: lower case, IDNA. Raises Refused (400)."""
+    """Return a domain as URLs have it: lower case, IDNA. Raises Refused (400)."""
     check_text(what, domain)
     try:
         return ascii_host(str(domain).strip("."))
     except UrlError as error:
-        raise Refused(400, f"{what} = {str(domain)[:100]!r} is no domain: {error}") from error
+        raise Refused(400, f"{what} = {str(domain)[:100]!r} is not a domain: {error}") from error
 
 
 def parse_rules(given: object, packed: object = None) -> tuple[Rule, ...]:
-    """The rules of `blocks` and of `compressed_blocks`. Raises Refused (400) naming what can't be used."""
+    """Return the rules of `blocks` and of `compressed_blocks`. Raises Refused (400) naming what can't be used."""
     listed = check_list("blocks", given)
     if packed is not None:
         listed = [*listed, *check_list("compressed_blocks", _unpacked(packed))]
     if len(listed) > _MAX_RULES:
-        raise Refused(400, f"blocks has {len(listed)} rules, more than {_MAX_RULES}")
+        raise Refused(400, f"blocks has {len(listed)} rules; at most {_MAX_RULES} are accepted")
     deadline = time.monotonic() + _READ_SECONDS
     rules = []
     for rule in listed:
@@ -116,16 +118,18 @@ def parse_rules(given: object, packed: object = None) -> tuple[Rule, ...]:
 
 
 def first_match(rules: Iterable[Rule], subject: Subject) -> Rule | None:
-    """The first rule that applies. Raises Refused (400) when that takes too long: nothing is let through unjudged."""
+    """Return the first rule that applies, or None. Raises Refused (400) when the rules take too long."""
     deadline = time.monotonic() + _APPLY_SECONDS
     try:
         return next((rule for rule in rules if rule.applies(subject, deadline)), None)
     except TimeoutError:
-        raise Refused(400, f"the rules of blocks take longer than {_APPLY_SECONDS} s for this URL") from None
+        raise Refused(
+            400, f"the rules of blocks take longer than {_APPLY_SECONDS} s for this URL; send simpler patterns"
+        ) from None
 
 
 def parse_filters(given: object) -> tuple[MimeFilter, ...]:
-    """The filters of `mime-type-filters`. Raises Refused (400) naming what can't be used."""
+    """Return the filters of `mime-type-filters`. Raises Refused (400) naming what can't be used."""
     filters = []
     for value in check_list("mime-type-filters", given):
         item = check_object("a filter of mime-type-filters", value)
@@ -138,9 +142,9 @@ def parse_filters(given: object) -> tuple[MimeFilter, ...]:
 
 
 def is_wanted(filters: Sequence[MimeFilter], content_type: str) -> bool:
-    """Whether a response of that Content-Type (empty: it named none) is to be archived.
+    """Return whether to archive a response of that Content-Type; the empty string stands for a missing header.
 
-    A filter that takes too long counts as one that lets it pass: in doubt the archive keeps.
+    A filter that takes too long lets the response pass.
     """
     for each in filters:
         try:
@@ -163,7 +167,9 @@ def _rule(given: dict[str, Any]) -> Rule:
     conditions = []
     for name, value in asked.items():
         if name not in _CONDITIONS:
-            raise Refused(400, f"a rule of blocks has {name[:100]!r}; known are {', '.join(_CONDITIONS)}")
+            raise Refused(
+                400, f"a rule of blocks has the unknown condition {name[:100]!r}; known are {', '.join(_CONDITIONS)}"
+            )
         text = _checked(f"a rule's {name}", value)
         if name == "domain":
             text = normal_domain("a rule's domain", text)
@@ -171,7 +177,7 @@ def _rule(given: dict[str, Any]) -> Rule:
             _compiled(text)
         conditions.append((name, text))
     if not conditions:
-        raise Refused(400, "a rule of blocks without conditions would block everything")
+        raise Refused(400, "a rule of blocks has no conditions and would block every URL; give it one")
     conditions.sort(key=lambda condition: condition[0].endswith("regex"))
     return Rule(given, tuple(conditions))
 
@@ -202,7 +208,7 @@ def _checked(what: str, value: object) -> str:
 def _compiled(pattern: str) -> Any:
     # The compiler writes out what is repeated: nested counts multiply.
     if math.prod(max(1, int(count)) for count in _COUNT.findall(pattern)) > _MAX_REPEATS:
-        raise Refused(400, f"regex {pattern[:100]!r} repeats more than {_MAX_REPEATS} times, counts multiplied")
+        raise Refused(400, f"regex {pattern[:100]!r} has repeat counts whose product is more than {_MAX_REPEATS}")
     try:
         return regex.compile(pattern)
     except (regex.error, OverflowError, RecursionError) as error:
@@ -210,7 +216,7 @@ def _compiled(pattern: str) -> Any:
 
 
 def _unpacked(packed: object) -> Any:
-    """What `compressed_blocks` holds: base64 of zlib of JSON. Bounded in size and in ratio."""
+    """Return what `compressed_blocks` holds: base64 of zlib of JSON. Bounded in size and in ratio."""
     if not isinstance(packed, str):
         raise Refused(400, "compressed_blocks must be a string")
     try:
@@ -219,14 +225,14 @@ def _unpacked(packed: object) -> Any:
         inflater = zlib.decompressobj()
         text = inflater.decompress(data, most)
         if inflater.unconsumed_tail:
-            raise Refused(400, f"compressed_blocks holds more than {most} bytes")
+            raise Refused(400, f"compressed_blocks unpacks to more than {most} bytes; send fewer rules")
         if not inflater.eof:
-            raise Refused(400, "compressed_blocks ends too early")
+            raise Refused(400, "compressed_blocks is cut short; its zlib data has no end")
         return json.loads(text)
     except (binascii.Error, zlib.error, ValueError, RecursionError) as error:
         if isinstance(error, Refused):
             raise
-        raise Refused(400, f"compressed_blocks is no base64 of zlib of JSON: {error}") from error
+        raise Refused(400, f"compressed_blocks must be base64 of zlib of JSON: {error}") from error
 
 
 def _canonical(url: str) -> str:
@@ -237,7 +243,7 @@ def _canonical(url: str) -> str:
 
 
 def _split(url: str) -> tuple[str, str, str, str]:
-    """Scheme, host, port (empty for the scheme's own), and the rest from the path on."""
+    """Return scheme, host, port (empty for the scheme's own), and the rest from the path on."""
     scheme, _, rest = url.partition("://")
     cut = min((at for mark in "/?" if (at := rest.find(mark)) >= 0), default=len(rest))
     host, colon, port = rest[:cut].rpartition(":")

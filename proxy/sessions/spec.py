@@ -1,4 +1,4 @@
-"""What is asked for when a session is made or changed on the control port. Pure."""
+"""A request on the control port specifies a new session, or a change of one. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from archive.sections import LONGEST_DELAY_SECONDS, MODES
-from proxy.egress import parse
-from proxy.redaction import NOTHING_REDACTED, Redaction
-from proxy.refusal import Refused, check_digits, check_list, check_name, check_seconds, check_text
-from proxy.wishes import NOTHING, Wishes, parse_wishes
+from archive.settings import LONGEST_DELAY_SECONDS, MODES
+from proxy.origins.egress import parse
+from proxy.refusal import (
+    Refused,
+    check_digits,
+    check_folder,
+    check_length,
+    check_list,
+    check_name,
+    check_seconds,
+    check_text,
+)
+from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
+from proxy.sessions.request_options import NOTHING, RequestOptions, parse_options
 
-_WISHES: Final = {
+_OPTIONS: Final = {
     "prefix": "warc-prefix",
     "dedup_ok": "dedup-ok",
     "dedup_buckets": "dedup-buckets",
@@ -23,16 +32,18 @@ _WISHES: Final = {
     "limits": "limits",
     "soft_limits": "soft-limits",
 }
-"""Our names of what a session may wish for, and warcprox's."""
+"""Our names of a session's options, and warcprox's names."""
 _REDACTED: Final = ("redact_headers", "redact_fields")
 _FIXED: Final = ("collection", "mode", "listen", "scripts")
-"""What a session keeps from its making to its end."""
-_OWN: Final = ("wishes", "redaction", "scripts", "host_delay")
+"""Fields that can't be changed after a session was made."""
+_LONGEST_TEXT: Final = 65_536
+"""Characters of a text field: URLs with data in them can be long."""
+_OWN: Final = ("options", "redaction", "scripts", "host_delay", "log_ending")
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSpec:
-    """Whose traffic it is, and how it is to be treated."""
+    """The specification says whose traffic a session is, and how it is to be treated."""
 
     collection: str
     job: str | None = None
@@ -50,16 +61,17 @@ class SessionSpec:
     host_delay: float | None = None
     """Seconds between two requests to one host; None is what the setting proxy.host_delay says, 0 is none."""
     user_agent: str | None = None
-    """A note of what the session's client calls itself; told with the session's counts, never sent or recorded: each
-    recorded request has what was really sent."""
-    wishes: Wishes = NOTHING
+    """A note that names the session's client. Reports on the session have it; it is never sent or recorded."""
+    options: RequestOptions = NOTHING
     redaction: Redaction = NOTHING_REDACTED
     scripts: tuple[str, ...] = ()
     """mitmproxy scripts in its path, by their names in the operator's folder."""
+    log_ending: str = ""
+    """How the names of warcprox's logs end, one for each prefix; empty for a session's `crawl.log`."""
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> SessionSpec:
-        """The spec in a control request. Raises Refused naming the first field that can't be used."""
+        """Return the spec in a control request. Raises Refused naming the first field that can't be used."""
         texts = [field.name for field in fields(cls) if field.name not in _OWN]
         check_name("field 'collection'", body.get("collection"))
         for name, value in body.items():
@@ -71,12 +83,15 @@ class SessionSpec:
             elif name in texts:
                 if value is not None:
                     check_text(f"field {name!r}", value)
-            elif name not in _WISHES and name not in _REDACTED and name != "scripts":
-                known = ", ".join((*texts, "host_delay", "listen", "scripts", *_WISHES, *_REDACTED))
-                raise Refused(400, f"unknown field {name!r}; known are {known}")
+                    check_length(f"field {name!r}", value, _LONGEST_TEXT)
+            elif name not in _OPTIONS and name not in _REDACTED and name != "scripts":
+                known = ", ".join((*texts, "host_delay", "listen", "scripts", *_OPTIONS, *_REDACTED))
+                raise Refused(400, f"field {name!r} is unknown; known are {known}")
         spec = cls(
             **{name: value for name, value in body.items() if name in texts and value is not None},
-            wishes=parse_wishes({theirs: body[ours] for ours, theirs in _WISHES.items() if body.get(ours) is not None}),
+            options=parse_options(
+                {theirs: body[ours] for ours, theirs in _OPTIONS.items() if body.get(ours) is not None}
+            ),
             redaction=_redaction(body),
             scripts=tuple(check_list("field 'scripts'", body.get("scripts"))),
             host_delay=body.get("host_delay"),
@@ -85,6 +100,10 @@ class SessionSpec:
             check_text("a name in field 'scripts'", script)
         if spec.mode not in MODES:
             raise Refused(400, f"field 'mode' = {spec.mode!r} must be one of {', '.join(MODES)}")
+        if spec.job is not None:
+            check_name("field 'job'", spec.job)
+        if spec.log_dir is not None:
+            check_folder("field 'log_dir'", spec.log_dir)
         if spec.datetime is not None:
             check_digits("field 'datetime'", spec.datetime)
         if spec.egress is not None:
@@ -96,7 +115,7 @@ class SessionSpec:
 
 
 def changed(given: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """What was given when the session was made, with changes; null takes a field back. Raises Refused (400)."""
+    """Return the request that made the session, with changes; null removes a field. Raises Refused (400)."""
     for name in _FIXED:
         if name in changes and changes[name] != given.get(name):
             raise Refused(400, f"field {name!r} can't be changed; make another session")

@@ -1,24 +1,22 @@
-"""What a client counts, and up to where: stats buckets and limits, with warcprox's names. Pure.
+"""A client counts its exchanges in stats buckets, and limits them, with warcprox's names. Pure.
 
 A bucket may tally domains besides: `{"bucket": "b", "tally-domains": ["example.org"]}` counts in `b`, and URLs of
 that domain and below in `b:example.org` too. A limit is `"<bucket>[:<domain>]/<total|new|revisit>/<urls|wire_bytes>":
-number`. Every exchange counts in `__all__`, those that name no bucket in `__unspecified__`.
+number`, and holds for the requests that count in its bucket, as in warcprox. Every exchange counts in `__all__`, those
+that name no bucket in `__unspecified__`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from dedupdb.quotas import Limit
+from dedupdb.fleet.quotas import Limit
 from proxy.refusal import Refused, check_list, check_object, check_text
-from proxy.rules import in_domain, normal_domain
+from proxy.sessions.rules import in_domain, normal_domain
 
-ALL: Final = "__all__"
-UNSPECIFIED: Final = "__unspecified__"
 _COUNTER: Final = re.compile(r"(total|new|revisit)/(urls|wire_bytes)")
 _MAX_NAME: Final = 256
 _MAX_NUMBER: Final = 1 << 53
@@ -33,7 +31,7 @@ class Bucket:
 
 
 def parse_stats(value: object) -> tuple[Bucket, ...]:
-    """The buckets of `stats`. Raises Refused (400) naming what can't be used."""
+    """Return the buckets of `stats`. Raises Refused (400) naming what can't be used."""
     found = []
     for item in check_list("stats buckets", check_object("stats", value).get("buckets")):
         if isinstance(item, str):
@@ -48,35 +46,19 @@ def parse_stats(value: object) -> tuple[Bucket, ...]:
 
 
 def parse_limits(value: object, *, is_soft: bool) -> tuple[Limit, ...]:
-    """The limits of `limits` or `soft-limits`. Raises Refused (400) naming what can't be used."""
+    """Return the limits of `limits` or `soft-limits`. Raises Refused (400) naming what can't be used."""
     what = "soft-limits" if is_soft else "limits"
     return tuple(_limit(what, key, most, is_soft) for key, most in check_object(what, value).items())
 
 
 def names_of(buckets: Iterable[Bucket], host: str) -> tuple[str, ...]:
-    """Every bucket that an exchange with that host counts in, domains included, each once."""
+    """Return each bucket that an exchange with that host counts in, buckets of domains included."""
     names = dict.fromkeys(bucket.name for bucket in buckets)
     for bucket in buckets:
         for domain in bucket.domains:
             if in_domain(host, domain):
                 names[f"{bucket.name}:{domain}"] = None
     return tuple(names)
-
-
-def counts_of(tally: Mapping[str, int]) -> Counter[str]:
-    """What a job's counters gained, as a bucket counts it."""
-    new_urls = tally.get("novel_urls", 0) + tally.get("derived", 0) + tally.get("unkept_urls", 0)
-    new_bytes = tally.get("novel_bytes", 0) + tally.get("derived_bytes", 0) + tally.get("unkept_bytes", 0)
-    urls, size = tally.get("duplicate_urls", 0), tally.get("duplicate_bytes", 0)
-    counts = {
-        "total/urls": new_urls + urls,
-        "total/wire_bytes": new_bytes + size,
-        "new/urls": new_urls,
-        "new/wire_bytes": new_bytes,
-        "revisit/urls": urls,
-        "revisit/wire_bytes": size,
-    }
-    return Counter({name: count for name, count in counts.items() if count})
 
 
 def _name(value: Any) -> str:
@@ -91,14 +73,21 @@ def _limit(what: str, key: str, most: object, is_soft: bool) -> Limit:
     if not _COUNTER.fullmatch(counter):
         raise Refused(400, f"{what} {key[:100]!r} must be <bucket>[:<domain>]/<total|new|revisit>/<urls|wire_bytes>")
     if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= _MAX_NUMBER:
-        raise Refused(400, f"{what} {key[:100]!r} = {str(most)[:100]!r} must be a whole number")
-    bucket, colon, domain = _name(name).rpartition(":")
-    if not colon:
-        return Limit(key, name, counter, most, is_soft)
-    normal = normal_domain(f"{what} {key[:100]!r}", domain)
-    return Limit(key, f"{bucket}:{normal}", counter, most, is_soft, normal)
+        raise Refused(400, f"{what} {key[:100]!r} = {str(most)[:100]!r} must be a whole number from 0 to {_MAX_NUMBER}")
+    bucket, colon, domain = _parts(_name(name))
+    if colon:
+        name = f"{bucket}:{normal_domain(f'{what} {key[:100]!r}', domain)}"
+    return Limit(f"{name}/{counter}", name, counter, most, is_soft)
 
 
 def _parted(key: str) -> tuple[str, str, str]:
     name, kind, unit = key.rsplit("/", 2)
     return name, "/", f"{kind}/{unit}"
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    """Return bucket, colon and domain of a limit's name; the domain of an IPv6 address has colons of its own."""
+    if name.endswith("]"):
+        return name.partition(":")
+    bucket, colon, domain = name.rpartition(":")
+    return (bucket, colon, domain) if colon else (name, "", "")

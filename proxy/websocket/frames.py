@@ -1,7 +1,7 @@
 """WebSocket frames (RFC 6455 section 5) and their compression (RFC 7692), read for the record only. No I/O.
 
-The bytes themselves are relayed as they come; whatever is wrong with them is a note here, never a reason to stop.
-One message is told for each complete data message, whatever its fragments were, and one for each control frame.
+The bytes are relayed as they come; an error in them is noted in the record and never stops the connection. The
+reader reports one message for each complete data message, in one or more fragments, and one for each control frame.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ CONTINUATION: Final = 0
 TEXT: Final = 1
 CLOSE: Final = 8
 MAX_PAYLOAD: Final = 16_777_216
-"""Longest payload that is collected, and that a compressed message may unpack to; what lies behind it is left out."""
+"""Longest payload that is collected, and that a compressed message may unpack to; the rest is left out."""
 
 _FIN, _RSV1, _RSV, _OPCODE, _CONTROL = 0x80, 0x40, 0x70, 0x0F, 0x08
 _MASKED, _SHORT, _LENGTH_2, _LENGTH_8 = 0x80, 0x7F, 126, 127
@@ -39,14 +39,16 @@ class SocketMessage:
 
 @dataclass(frozen=True, slots=True)
 class Deflate:
-    """What permessage-deflate was agreed on, and who forgets its window behind each message."""
+    """Client and origin agreed on these parameters of permessage-deflate; they say which side forgets its window after
+    each message.
+    """
 
     client_forgets: bool = False
     server_forgets: bool = False
 
 
 def agreed_deflate(header: bytes | None) -> Deflate | None:
-    """The compression in the origin's `Sec-WebSocket-Extensions`; None when there is none."""
+    """Return the compression in the origin's `Sec-WebSocket-Extensions`; None when there is none."""
     for offer in (header or b"").split(b","):
         name, *parameters = (part.strip().lower() for part in offer.split(b";"))
         if name == b"permessage-deflate":
@@ -63,7 +65,7 @@ class Inflater:
         self._is_lost = False
 
     def unpacked(self, payload: bytes) -> bytes | None:
-        """The message; None when it is no deflate data, unpacks to too much, or follows on one of those."""
+        """Return the message; None when this message or an earlier one is not deflate data or unpacks to too much."""
         if self._is_lost:
             return None
         try:
@@ -79,13 +81,13 @@ class Inflater:
         return plain
 
 
-class FrameReader:
+class SocketFrameReader:
     """Reads one side's frames and tells each message. Memory stays below twice MAX_PAYLOAD."""
 
-    def __init__(self, tell: Callable[[SocketMessage], None], inflater: Inflater | None) -> None:
+    def __init__(self, on_message: Callable[[SocketMessage], None], inflater: Inflater | None) -> None:
         self.broken = ""
         """Why no further frame can be read; empty while they can."""
-        self._tell = tell
+        self._on_message = on_message
         self._inflater = inflater
         self._buffer = bytearray()
         self._left = 0
@@ -101,7 +103,7 @@ class FrameReader:
         self._is_cut = False
 
     def feed(self, data: bytes) -> bool:
-        """The next bytes of this side. False once: when they turn out to be no frames."""
+        """Read the next bytes of this side. Return False once, when the bytes turn out not to be frames."""
         if self.broken:
             return True
         self._buffer += data
@@ -119,7 +121,7 @@ class FrameReader:
         return not self.broken
 
     def _head(self, at: int) -> int:
-        """Read a frame's head; the offset behind it, or `at` when it is not whole yet."""
+        """Read a frame's head. Return the offset after the head, or `at` when the head is not whole yet."""
         buffer = self._buffer
         if len(buffer) - at < 2:
             return at
@@ -150,7 +152,7 @@ class FrameReader:
             self.broken = "a new message within another"
 
     def _body(self, at: int) -> int:
-        """Take what is there of the frame's payload; the offset behind it."""
+        """Take the next part of the frame's payload, and return the offset after this part."""
         taken = min(self._left, len(self._buffer) - at)
         room = MAX_PAYLOAD - len(self._message) if not self._first & _CONTROL else MAX_PAYLOAD
         kept = min(taken, max(0, room - len(self._payload)))
@@ -166,7 +168,7 @@ class FrameReader:
         payload, self._payload = self._payload, bytearray()
         plain = unmasked(payload, self._mask) if self._masked else bytes(payload)
         if self._first & _CONTROL:
-            self._tell(SocketMessage(self._first & _OPCODE, plain, self._masked))
+            self._on_message(SocketMessage(self._first & _OPCODE, plain, self._masked))
             return
         if not self._fragments:
             self._message_first, self._is_cut = self._first, False
@@ -174,7 +176,7 @@ class FrameReader:
         self._message += plain
         self._is_cut |= bool(self._dropped)
         if self._first & _FIN:
-            self._tell(self._whole())
+            self._on_message(self._whole())
             self._fragments, self._message = 0, bytearray()
 
     def _whole(self) -> SocketMessage:
@@ -187,7 +189,7 @@ class FrameReader:
 
 
 def unmasked(payload: bytes | bytearray, mask: bytes) -> bytes:
-    """The payload with its masking key taken off (RFC 6455 section 5.3): one long exclusive or."""
+    """Return the payload with its masking key taken off (RFC 6455 section 5.3): one long exclusive or."""
     size = len(payload)
     key = (mask * (size // 4 + 1))[:size]
     return (int.from_bytes(payload) ^ int.from_bytes(key)).to_bytes(size)

@@ -1,4 +1,4 @@
-"""What is said over a WebSocket, kept as records of JSON lines beside the handshake's.
+"""The messages of a WebSocket are kept as records of JSON lines beside the handshake's.
 
 The form is the one discussed at iipc/warc-specifications#115: the handshake is an ordinary response record (its 101)
 with its request; the messages are a `resource` record with the same WARC-Target-URI, `WARC-Resource-Type: websocket`,
@@ -12,7 +12,7 @@ Chrome's DevTools protocol:
   and says `"base64": true`. Fragments are put together (`fragments` tells how many) and permessage-deflate is
   taken off where it was agreed on; what can't be unpacked stays as it came and says `"compressed": true`; what is
   longer than 16 MiB is cut there and says `"truncated": true`. Where a session blackens form fields, they are looked
-for in what the client says (see `proxy.redaction`), and `redacted` names what is missing.
+for in what the client says (see `proxy.sessions.redaction`), and `redacted` names what is missing.
 
 A line with `error` instead of an opcode says that one side stopped speaking WebSocket. The last line has type "end"
 and `reason`: "closed" behind the close frames of both sides, otherwise the WARC-Truncated of its record; what is said
@@ -31,13 +31,13 @@ from typing import Any, Final
 
 from archive.capture import Context, Truncation
 from archive.dates import iso_date, now_micros
-from archive.jsontext import compact_json
-from archive.sections import ProxySettings
-from proxy.frames import CLOSE, TEXT, Deflate, FrameReader, Inflater, SocketMessage
-from proxy.gate import Session
-from proxy.loglines import about
-from proxy.socketrecords import Keeping, SocketRecords
-from proxy.spool import Spool
+from archive.json_text import compact_json
+from archive.settings import ProxySettings
+from proxy.log_lines import about
+from proxy.recording.spool import Spool
+from proxy.sessions.session import Session
+from proxy.websocket.frames import CLOSE, TEXT, Deflate, Inflater, SocketFrameReader, SocketMessage
+from proxy.websocket.records import RecordSink, SocketRecords
 
 log = logging.getLogger(__name__)
 
@@ -45,11 +45,11 @@ _SEND: Final = "send"
 _RECEIVE: Final = "receive"
 _SIDES: Final = 2
 _CONTROL: Final = 8
-"""This bit of an opcode: what the protocol itself says."""
+"""The bit of an opcode that marks control frames."""
 
 
 class SocketLog:
-    """Writes down one conversation. Its records follow when the handshake is kept; `over` is called behind the last."""
+    """Writes down one conversation. The records follow once the handshake is kept."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class SocketLog:
         session: Session,
         deflate: Deflate | None,
         settings: ProxySettings,
-        recorder: Keeping,
+        recorder: RecordSink,
         spool_folder: Path,
         exchange: str = "",
     ) -> None:
@@ -67,9 +67,11 @@ class SocketLog:
         self._url, self._session = url, session
         self._settings, self._spool_folder = settings, spool_folder
         self._records = SocketRecords(url, context, session, recorder, exchange)
-        self._sent = FrameReader(self._said(_SEND), Inflater(forgets=deflate.client_forgets) if deflate else None)
-        self._received = FrameReader(
-            self._said(_RECEIVE), Inflater(forgets=deflate.server_forgets) if deflate else None
+        self._sent = SocketFrameReader(
+            self._message_handler(_SEND), Inflater(forgets=deflate.client_forgets) if deflate else None
+        )
+        self._received = SocketFrameReader(
+            self._message_handler(_RECEIVE), Inflater(forgets=deflate.server_forgets) if deflate else None
         )
         self._spool = self._new_spool()
         self._began = now_micros()
@@ -80,34 +82,34 @@ class SocketLog:
         session.counts["websockets"] += 1
 
     def sent(self, data: bytes) -> None:
-        """Bytes of the client. Raises OSError when the spool's disk is full."""
+        """Record bytes of the client. Raises OSError when the spool's disk is full."""
         self._feed(self._sent, _SEND, data)
 
     def received(self, data: bytes) -> None:
-        """Bytes of the origin. Raises OSError when the spool's disk is full."""
+        """Record bytes of the origin. Raises OSError when the spool's disk is full."""
         self._feed(self._received, _RECEIVE, data)
 
     @property
     def origin_has_closed(self) -> bool:
-        """Whether the origin has said its close frame."""
+        """Return whether the origin has sent its close frame."""
         return _RECEIVE in self._closed_by
 
     @property
     def has_lost(self) -> bool:
-        """Whether something that was said could not be kept: then nothing said later is, either."""
+        """Return whether a message could not be kept; then no later message is kept, either."""
         return self._records.has_lost
 
     def handshake_kept(self, record_id: str) -> None:
-        """The handshake's record is there: what belongs to it may be written."""
+        """Note that the handshake is recorded, so that the records which refer to it may be written."""
         self._records.handshake_kept(record_id)
 
     def flush_old(self, older_than: int) -> None:
-        """Keep what was said so far when its first line is older than that moment (Micros): a crash takes no more."""
+        """Keep the messages so far when the first is older than that moment (Micros), so that a crash loses few."""
         if self._spool.length and self._began < older_than:
             self._flush(None)
 
     def settle(self, answer: Callable[[bool], None]) -> None:
-        """`answer` hears, once it is known, whether all that was said until now is kept, or was not to be."""
+        """Call `answer` with whether all messages until now are kept, or were not to be kept, once that is known."""
         if len(self._closed_by) == _SIDES:
             self._add_end(None)  # nothing more should come, and so most conversations need one record
         elif self._spool.length:
@@ -115,13 +117,13 @@ class SocketLog:
         self._records.when_done(lambda: answer(not self.has_lost))
 
     def end(self, reason: Truncation | None, over: Callable[[], None]) -> None:
-        """The connection has ended; `reason` is ours, when it was we who ended it."""
+        """Note that the connection has ended; `reason` is the proxy's, when the proxy ended it."""
         if not self._has_end:
             self._add_end(reason)
         self._records.when_done(over)
 
     def give_up(self) -> None:
-        """The handshake is lost, and with it what these records would have been concurrent to."""
+        """Give up the records, because the handshake that they would refer to is lost."""
         self._records.give_up()
 
     @property
@@ -131,12 +133,12 @@ class SocketLog:
     def _new_spool(self) -> Spool:
         return Spool(self._settings.spool_bytes, self._spool_folder)
 
-    def _feed(self, reader: FrameReader, kind: str, data: bytes) -> None:
+    def _feed(self, reader: SocketFrameReader, kind: str, data: bytes) -> None:
         if not reader.feed(data):
             self._write({"ts": iso_date(now_micros()), "type": kind, "error": reader.broken})
 
-    def _said(self, kind: str) -> Callable[[SocketMessage], None]:
-        def tell(message: SocketMessage) -> None:
+    def _message_handler(self, kind: str) -> Callable[[SocketMessage], None]:
+        def on_message(message: SocketMessage) -> None:
             self._session.counts["messages"] += 1
             missing: tuple[str, ...] = ()
             if kind == _SEND and self._redaction.fields and not message.opcode & _CONTROL:
@@ -149,7 +151,7 @@ class SocketLog:
             if message.opcode == CLOSE:
                 self._closed_by.add(kind)
 
-        return tell
+        return on_message
 
     def _write(self, line: dict[str, Any]) -> None:
         """Add the line, unless the limit is reached."""
@@ -178,7 +180,9 @@ class SocketLog:
         try:
             self._add({"ts": iso_date(now_micros()), "type": "end", "reason": reason or "closed"})
         except OSError as error:
-            log.error("%s: the end of what was said can't be spooled: %s", self._url, error, extra=self._about)
+            log.error(
+                "%s: the last line of the WebSocket messages can't be spooled: %s", self._url, error, extra=self._about
+            )
         self._flush(reason)
 
     def _flush(self, truncated: Truncation | None) -> None:

@@ -1,7 +1,7 @@
 """The records of one WebSocket, one after the other.
 
-Each is handed over when the one before it is durable, and none after one that is lost: so what there is of a
-conversation, even after a crash, is its handshake and its beginning without a gap.
+Each record is handed to the recorder when the record before it is durable, and none is after a record is lost. So the
+archive always has the handshake and the beginning of a conversation without a gap, even after a crash.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final, Protocol
 
 from archive.capture import Context, Truncation
 from archive.dates import Micros
-from proxy.gate import Session
-from proxy.keep import Kept, Lost
-from proxy.loglines import about
-from proxy.plan import Derived
-from proxy.spool import Spool
+from proxy.log_lines import about
+from proxy.recording.keep import Kept, Lost
+from proxy.recording.plan import DerivedRecord
+from proxy.recording.spool import Spool
+from proxy.sessions.session import Session
 
 log = logging.getLogger(__name__)
 
@@ -25,17 +25,17 @@ CONTENT_TYPE: Final = "application/jsonl"
 RESOURCE_TYPE: Final = ("WARC-Resource-Type", "websocket")
 
 
-class Keeping(Protocol):
-    """The part of `proxy.recorder.Recorder` that is needed here."""
+class RecordSink(Protocol):
+    """The records need this part of `proxy.recording.recorder.Recorder`."""
 
-    def submit(self, item: Derived, answer: Callable[[Kept | Lost], None]) -> None:
+    def submit(self, item: DerivedRecord, answer: Callable[[Kept | Lost], None]) -> None:
         """Keep the item; `answer` is called once it is durable, or lost."""
 
 
 class SocketRecords:
-    """They wait for `handshake_kept`; `give_up` says that it won't be called."""
+    """The records wait for `handshake_kept`; `give_up` says that it won't be called."""
 
-    def __init__(self, url: str, context: Context, session: Session, recorder: Keeping, exchange: str) -> None:
+    def __init__(self, url: str, context: Context, session: Session, recorder: RecordSink, exchange: str) -> None:
         """`exchange` is the handshake's, for log lines."""
         self._url, self._context, self._session = url, context, session
         self._recorder, self._exchange = recorder, exchange
@@ -43,29 +43,29 @@ class SocketRecords:
         self._waiting: deque[tuple[Spool, Micros, Truncation | None]] = deque()
         self._is_in_flight = False
         self._is_given_up = False
-        self._asked: deque[Callable[[], None]] = deque()
+        self._callbacks: deque[Callable[[], None]] = deque()
         self.has_lost = False
-        """Whether one of them could not be kept."""
+        """Whether one of the records could not be kept."""
 
     @property
     def takes_more(self) -> bool:
-        """Whether what is handed to `keep` may still become a record."""
+        """Return whether messages that are handed to `keep` can still become a record."""
         return not (self.has_lost or self._is_given_up)
 
     def handshake_kept(self, record_id: str) -> None:
-        """The handshake's record is there: what belongs to it may be written."""
+        """Note that the handshake is recorded, so that the records which refer to it may be written."""
         self._handshake = record_id
         self._next()
-        self._tell()
+        self._call_back()
 
     def give_up(self) -> None:
-        """The handshake is not kept, so there is nothing that these records could be concurrent to."""
+        """Give up the records, because the handshake that they would refer to is not kept."""
         self._is_given_up = True
         self._drop()
-        self._tell()
+        self._call_back()
 
     def keep(self, spool: Spool, began: Micros, truncated: Truncation | None) -> None:
-        """Make a record of whole lines, said from that moment on. The spool is closed in any case."""
+        """Make a record of whole lines; `began` is the date of the first. The spool is closed in any case."""
         self._waiting.append((spool, began, truncated))
         if self.takes_more:
             self._next()
@@ -73,9 +73,9 @@ class SocketRecords:
             self._drop()
 
     def when_done(self, over: Callable[[], None]) -> None:
-        """`over` is called as soon as none of them waits any more: each is durable, lost or given up."""
-        self._asked.append(over)
-        self._tell()
+        """Call `over` as soon as each record is durable, lost or given up."""
+        self._callbacks.append(over)
+        self._call_back()
 
     def _next(self) -> None:
         if self._waiting and self._handshake is not None and not self._is_in_flight:
@@ -85,12 +85,12 @@ class SocketRecords:
         try:
             body = spool.message().body
         except OSError as error:
-            text = "%s: %d bytes of what was said are lost: %s"
+            text = "%s: %d bytes of WebSocket messages are lost: %s"
             log.error(text, self._url, spool.length, error, extra=about(self._exchange))
             spool.close()
             self._note_loss()
             return
-        item = Derived(
+        item = DerivedRecord(
             self._context,
             "resource",
             self._url,
@@ -110,7 +110,7 @@ class SocketRecords:
                 self._note_loss()
             else:
                 self._next()
-            self._tell()
+            self._call_back()
 
         self._recorder.submit(item, answered)
 
@@ -124,6 +124,6 @@ class SocketRecords:
         while self._waiting:
             self._waiting.popleft()[0].close()
 
-    def _tell(self) -> None:
-        while self._asked and not self._waiting and not self._is_in_flight:
-            self._asked.popleft()()
+    def _call_back(self) -> None:
+        while self._callbacks and not self._waiting and not self._is_in_flight:
+            self._callbacks.popleft()()

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from archive.dedup_section import DedupSettings
-from dedupdb.deduplicator import Unmapped, parameters_in, settings_of
+from admin.deduplicator import Unmapped, parameters_in, settings_of
+from archive.settings import DedupSettings
 
 TEMPLATE = {
     "enabled": "true",
@@ -51,7 +51,7 @@ ORDER = """<crawl-order><map name="write-processors">
 """
 
 
-def test_the_template_of_netarchivesuite_comes_to_settings() -> None:
+def test_the_template_of_netarchivesuite_is_converted_to_settings() -> None:
     mapped = settings_of(TEMPLATE)
 
     assert mapped.settings == {
@@ -68,7 +68,7 @@ def test_the_template_of_netarchivesuite_comes_to_settings() -> None:
     assert TEMPLATE.keys() - accounted == {"change-content-size"}, "which is false, as it is here"
 
 
-def test_both_files_of_heritrix_are_read(tmp_path: Path) -> None:
+def test_crawler_beans_and_order_xml_are_read(tmp_path: Path) -> None:
     for name, text, expected in [
         ("crawler-beans.cxml", BEAN, {"dedup.match": "equivalent", "dedup.mime_filter": "^text/.*"}),
         (
@@ -96,7 +96,7 @@ def test_both_files_of_heritrix_are_read(tmp_path: Path) -> None:
         ({"matchingMethod": "URL", "tryEquivalent": "false"}, "url"),
     ],
 )
-def test_what_is_not_said_is_as_deduplicator_has_it(given: dict[str, str], match: str) -> None:
+def test_missing_parameters_have_the_deduplicators_defaults(given: dict[str, str], match: str) -> None:
     mapped = settings_of(given)
 
     assert mapped.settings["dedup.match"] == match
@@ -107,36 +107,39 @@ def test_what_is_not_said_is_as_deduplicator_has_it(given: dict[str, str], match
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"change-content-size": "true"}, "change-content-size = true is not done"),
-        ({"changeContentSize": "TRUE"}, "change-content-size = true is not done"),
-        ({"revisitInWarcs": "false"}, "revisit-in-warcs = false is not done"),
+        ({"change-content-size": "true"}, "change-content-size = true is not supported"),
+        ({"changeContentSize": "TRUE"}, "change-content-size = true is not supported"),
+        ({"revisitInWarcs": "false"}, "revisit-in-warcs = false is not supported"),
         ({"originHandling": "PROCESSOR", "origin": "crawl 7"}, "origin-handling = 'PROCESSOR' with origin = 'crawl 7'"),
-        ({"jumpTo": "x"}, "jump-to = 'x' is not done"),
+        ({"jumpTo": "x"}, "jump-to = 'x' is not supported"),
         ({"matching-method": "By luck"}, "matching-method = 'By luck' must be one of"),
         ({"filter-mode": ""}, "filter-mode = '' must be one of blacklist, whitelist"),
         ({"enabled": "yes"}, "enabled = 'yes' must be one of true, false"),
         ({"stats-per-host": "some"}, "stats-per-host = 'some' must be"),
         ({"analysis-mode": "deep"}, "analysis-mode = 'deep' must be"),
-        ({"mime-filter": "("}, "mime-filter = '(' is no regular expression here"),
-        ({"search-strategy": "DIGEST_ANY"}, "search-strategy is no parameter of the DeDuplicator; known are enabled"),
+        ({"mime-filter": "("}, "mime-filter = '(' is not a Python regular expression"),
+        (
+            {"search-strategy": "DIGEST_ANY"},
+            "search-strategy is not a parameter of the DeDuplicator; known are enabled",
+        ),
     ],
 )
-def test_what_can_not_be_honoured_is_refused_by_name_in_one_line(given: dict[str, str], said: str) -> None:
+def test_a_parameter_that_can_not_be_converted_is_refused_in_one_line(given: dict[str, str], said: str) -> None:
     with pytest.raises(Unmapped) as caught:
         settings_of(given)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("text", "said"), [("<a", "is no XML"), ("<a/>", "has no bean or object of class")])
-def test_a_file_without_it_is_refused(tmp_path: Path, text: str, said: str) -> None:
+@pytest.mark.parametrize(("text", "said"), [("<a", "is not XML"), ("<a/>", "has no bean or object of class")])
+def test_a_file_without_a_deduplicator_is_refused(tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "x.xml").write_text(text)
     with pytest.raises(Unmapped, match=said):
         parameters_in(tmp_path / "x.xml")
 
 
 def test_the_table_names_every_parameter() -> None:
-    table = (Path(__file__).parents[2] / "docs" / "deduplicator.md").read_text("utf-8")
+    table = (Path(__file__).parents[2] / "docs" / "how-to" / "deduplicator.md").read_text("utf-8")
     known: Any = [*TEMPLATE, "use-sparse-range-filter", "filters", "revisit-in-warcs", "jump-to", "analyzeTimestamp"]
 
     assert [name for name in known if f"`{name}`" not in table] == []

@@ -19,8 +19,8 @@ def test_sizes_are_read_with_their_units(text: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "MB", "-5MB", "5 apples", "1e6"])
-def test_what_is_no_size_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="write for instance 500MB"):
+def test_an_invalid_size_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="write a number of bytes such as 500MB"):
         Size().convert(text, None, None)
 
 
@@ -29,7 +29,7 @@ def test_times_are_read_with_their_units(text: str, seconds: float) -> None:
     assert Duration().convert(text, None, None) == seconds
 
 
-def test_what_is_no_time_is_refused_with_an_example() -> None:
+def test_an_invalid_duration_is_refused_with_an_example() -> None:
     with pytest.raises(click.BadParameter, match="write for instance 90s"):
         Duration().convert("soon", None, None)
 
@@ -43,7 +43,7 @@ def test_resolve_flags_become_a_table() -> None:
 
 
 def test_a_resolve_flag_without_an_address_is_refused() -> None:
-    with pytest.raises(InputError, match=r"--resolve 'example.org': write NAME=ADDRESS"):
+    with pytest.raises(InputError, match=r"--resolve 'example.org' can't be read; write NAME=ADDRESS"):
         resolve_table(["example.org"])
 
 

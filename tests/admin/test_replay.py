@@ -11,7 +11,8 @@ from chain_site import ChainSite
 from commanding import Command
 
 from admin.replay import Window, first_page
-from archive.settings import Settings, load
+from archive.settings.load import Settings, load
+from browsers.chromium.trust import trusted_keys
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_a_date_gets_a_port_of_its_own(crawled: tuple[Settings, str]) -> None:
         assert "page 0" in httpx.get(url, proxy=f"http://{proxy}", trust_env=False).text, "the nearest capture"
 
 
-def test_a_date_that_is_none_is_one_line(crawled: tuple[Settings, str]) -> None:
+def test_an_invalid_date_is_one_line(crawled: tuple[Settings, str]) -> None:
     settings, _ = crawled
     with Command("replay", "garden", "--port", "0", "--datetime", "yesterday", home=settings.home) as replay:
         assert replay.ended() == 2
@@ -52,11 +53,11 @@ def test_a_date_that_is_none_is_one_line(crawled: tuple[Settings, str]) -> None:
     assert "Traceback" not in replay.stderr
 
 
-def test_without_a_screen_open_says_so(crawled: tuple[Settings, str]) -> None:
+def test_open_without_a_display_is_one_line(crawled: tuple[Settings, str]) -> None:
     settings, _ = crawled
     with Command("open", "garden", home=settings.home, DISPLAY="", WAYLAND_DISPLAY="") as opened:
         assert opened.ended() == 2
-    assert "no screen here to open a window on; use `ghostfleet replay`" in opened.stderr
+    assert "no window can be opened: DISPLAY and WAYLAND_DISPLAY are not set; use `ghostfleet replay`" in opened.stderr
 
 
 def test_open_starts_the_browser_at_the_first_seed_and_ends_with_it(
@@ -74,13 +75,15 @@ def test_open_starts_the_browser_at_the_first_seed_and_ends_with_it(
     assert any(flag.startswith("--proxy-server=http://127.0.0.1:") for flag in started_with)
 
 
-def test_people_are_told_how_to_look_at_it(crawled: tuple[Settings, str]) -> None:
+def test_the_instructions_name_the_proxy_and_the_browser_options(crawled: tuple[Settings, str]) -> None:
     settings, _ = crawled
-    window = Window("garden", "127.0.0.1:8000", settings.home / "ca" / "ca.pem")
+    trusted = trusted_keys(settings.home, "127.0.0.1:8000")
+    window = Window("garden", "127.0.0.1:8000", settings.home / "ca" / "ca.pem", trusted)
     text = "\n".join(window.lines())
     assert "proxy 127.0.0.1:8000" in text
     assert f"trust {settings.home}/ca/ca.pem" in text
-    assert "--ignore-certificate-errors-spki-list=" in text
+    leaf = (settings.home / "ca" / "leaf.spki").read_text().strip()
+    assert f"--ignore-certificate-errors-spki-list={leaf}," in text, "the key of the certificates that are shown"
 
 
 def test_the_first_page_of_a_collection_is_its_latest_jobs_first_seed(crawled: tuple[Settings, str]) -> None:

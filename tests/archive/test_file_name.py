@@ -1,4 +1,4 @@
-"""archive/warcname.py: names by template, unique in the fleet, or a setting that is refused in one line."""
+"""archive/file_name.py: names by template, unique in the fleet, or a setting that is refused in one line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from exchanges import exchange, keep
 
-from archive.reader import read_record
-from archive.settings import SettingsError, load
-from archive.warcfile import WarcWriter
-from archive.warcname import DEFAULT_TEMPLATE, FIELDS, FOLDER_FIELDS, checked_folder, checked_template, warc_name
+from archive.file_name import DEFAULT_TEMPLATE, FIELDS, FOLDER_FIELDS, checked_folder, checked_template, warc_name
+from archive.settings.load import SettingsError, load
+from archive.warc.reader import read_record
+from archive.warc.writer import WarcWriter
 
 
 def name(template: str, serial: int = 3) -> str:
@@ -50,15 +50,15 @@ def test_the_longest_name_fits_every_file_system() -> None:
         ("", "make names unique"),
         ("{prefix}-{timestamp17}-{serialno}", "make names unique"),
         ("{prefix}-{random}", "make names unique"),
-        ("{prefix}-{date}-{random}", "{date} is none of {prefix}"),
-        ("{prefix.__class__}-{timestamp14}-{random}", "is none of"),
-        ("{}-{timestamp14}-{random}", "{} is none of"),
-        ("{timestamp14!r}-{random}", "can't be formatted further"),
-        ("{timestamp14:>900}-{random}", "can't be formatted further"),
+        ("{prefix}-{date}-{random}", "{date} is not a field; write one of {prefix}"),
+        ("{prefix.__class__}-{timestamp14}-{random}", "is not a field"),
+        ("{}-{timestamp14}-{random}", "{} is not a field"),
+        ("{timestamp14!r}-{random}", "can't have a format"),
+        ("{timestamp14:>900}-{random}", "can't have a format"),
         ("{timestamp14}-{random}-{random}", "twice"),
         ("../{timestamp14}-{random}", "letters, digits"),
         ("a/{timestamp14}-{random}", "letters, digits"),
-        ("-{timestamp14}-{random}", "not at its start"),
+        ("-{timestamp14}-{random}", "not at the start"),
         ("{timestamp14}-{random}{{", "letters, digits"),
         ("{timestamp14}-{random", "braces"),
         ("x" * 25 + "{timestamp14}{random}", "24 are allowed"),
@@ -87,15 +87,15 @@ def test_every_field_of_a_folder_is_filled() -> None:
 @pytest.mark.parametrize(
     ("template", "says"),
     [
-        ("..", "not at its start"),
-        ("{prefix}/../..", "not at its start"),
-        (".hidden/{year}", "not at its start"),
+        ("..", "not at the start"),
+        ("{prefix}/../..", "not at the start"),
+        (".hidden/{year}", "not at the start"),
         ("/srv/warcs", "none at the start"),
         ("{year}/", "none at the start"),
         ("{year}//{month}", "none at the start"),
         ("C:\\{year}", "letters, digits"),
-        ("{year}/{random}", "{random} is none of {prefix}"),
-        ("{year!r}", "can't be formatted further"),
+        ("{year}/{random}", "{random} is not a field; write one of {prefix}"),
+        ("{year!r}", "can't have a format"),
         ("{year", "braces"),
         ("/".join("abcdefghi"), "9 folders"),
     ],

@@ -1,12 +1,17 @@
-"""archive/message.py: heads read as browsers read them, chunks taken off however they come."""
+"""archive/http_message.py: heads read as browsers read them, chunks taken off however they come."""
 
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from archive.message import Dechunker, Fields, dechunk, end_of_head, is_chunked, media_type, parse_fields, parse_head
+from archive.http_message import (
+    Fields,
+    end_of_head,
+    is_chunked,
+    media_type,
+    parse_fields,
+    parse_head,
+)
 
 
 @pytest.mark.parametrize(
@@ -93,46 +98,6 @@ def test_chunked_counts_wherever_it_is_as_in_browsers(codings: list[str], expect
 )
 def test_head_ends_at_the_first_empty_line(data: bytes, end: int) -> None:
     assert end_of_head(data) == end
-
-
-CHUNKED = [
-    (b"5\r\nhello\r\n0\r\n\r\n", b"hello", None),
-    (b"5;a=b\r\nhello\r\n0\r\nTrailer: x\r\n\r\n", b"hello", None),
-    (b"5 \r\nhello\r\n1\r\n!\r\n00\r\n\r\n", b"hello!", None),
-    (b"5\nhello\n0\n\n", b"hello", None),
-    (b"A\r\n0123456789\r\n0\r\n\r\n", b"0123456789", None),
-    (b"0\r\n\r\n", b"", None),
-    (b"0\r\n\r\nleft over", b"", None),
-    (b"5\r\nhel", b"hel", "before its last chunk"),
-    (b"5\r\nhello\r\n", b"hello", "before its last chunk"),
-    (b"5\r\nhello\r\n0\r\n", b"hello", "before its last chunk"),
-    (b"5\r\nhelloXX\r\n0\r\n\r\n", b"hello", "in place of a line end"),
-    (b"5\r\nhello\r\nzz\r\nmore", b"hello", "is no chunk size"),
-    (b"5\r\nhello\r\n-1\r\nmore", b"hello", "is no chunk size"),
-    (b"<html>\n<p>not chunked", b"<html>\n<p>not chunked", "is no chunk size"),
-    (b"<html>no line end", b"<html>no line end", "before its last chunk"),
-    (b"\r\n5\r\nhello", b"\r\n5\r\nhello", "is no chunk size"),
-    (b"x" * 80_000, b"x" * 80_000, "more than 65536 bytes"),
-    (b"%040x\r\nhello\r\n0\r\n\r\n" % 5, b"hello", None),
-    (b"", b"", "before its last chunk"),
-]
-
-
-@pytest.mark.parametrize(("coded", "payload", "error"), CHUNKED)
-@pytest.mark.parametrize("size", [1, 3, 1_000_000])
-def test_chunks_are_taken_off_however_they_come(coded: bytes, payload: bytes, error: str | None, size: int) -> None:
-    decoder = Dechunker()
-    pieces = [coded[start : start + size] for start in range(0, len(coded), size)]
-    found = b"".join(part for piece in pieces for part in decoder.feed(piece)) + decoder.finish()
-    assert found == payload
-    assert (decoder.error is None) if error is None else (error in (decoder.error or ""))
-
-
-@given(st.lists(st.binary(min_size=1, max_size=50)), st.integers(min_value=1, max_value=20))
-def test_what_was_chunked_comes_back(parts: list[bytes], size: int) -> None:
-    coded = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
-    pieces = (coded[start : start + size] for start in range(0, len(coded), size))
-    assert b"".join(dechunk(pieces)) == b"".join(parts)
 
 
 def test_fields_are_a_plain_tuple() -> None:

@@ -1,8 +1,8 @@
-"""archive/jsontext.py: JSON on one line."""
+"""archive/json_text.py: JSON on one line."""
 
 from __future__ import annotations
 
-from archive.jsontext import compact_json
+from archive.json_text import compact_json
 
 
 def test_json_is_on_one_line_and_readable() -> None:

@@ -1,4 +1,4 @@
-"""archive/place.py, and everything of the archive with files in subfolders."""
+"""archive/warc_paths.py, and everything of the archive with files in subfolders."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from exchanges import exchange, keep
 
-from archive import cdxj, place
-from archive.check import check
-from archive.place import Place
-from archive.reader import read_record
-from archive.repair import Outcome, repair
-from archive.settings import Settings, load
-from archive.warcfile import WarcWriter
+from archive import warc_paths
+from archive.settings.load import Settings, load
+from archive.warc import cdxj
+from archive.warc.check import check
+from archive.warc.reader import read_record
+from archive.warc.repair import RepairOutcome, repair
+from archive.warc.writer import WarcWriter
+from archive.warc_paths import WarcPaths
 
 
 @pytest.fixture
@@ -31,14 +32,14 @@ def test_a_file_and_its_sidecar_lie_in_the_same_subfolder(settings: Settings) ->
     capture = keep(writer, exchange())
     assert re.fullmatch(r"daily/\d{4}/\d\d/daily-[^/]+\.warc\.gz", capture.filename)
     folder = settings.collection("news")
-    assert names(place.growing(folder)) == [capture.filename]
-    assert names(place.closed(folder)) == []
+    assert names(warc_paths.growing(folder)) == [capture.filename]
+    assert names(warc_paths.closed(folder)) == []
 
     writer.close()
 
-    assert names(place.growing(folder)) == []
-    assert names(place.closed(folder)) == names(place.sidecars(folder)) == [capture.filename]
-    kept = Place(folder, capture.filename)
+    assert names(warc_paths.growing(folder)) == []
+    assert names(warc_paths.closed(folder)) == names(warc_paths.sidecars(folder)) == [capture.filename]
+    kept = WarcPaths(folder, capture.filename)
     assert list(cdxj.read(kept.sidecar, "news")) == [capture]
     with read_record(kept.warc, 0) as record:
         assert record.fields.get("WARC-Filename") == kept.warc.name, "the standard has the name alone"
@@ -50,7 +51,7 @@ def test_what_a_writer_left_in_a_subfolder_is_repaired(settings: Settings) -> No
     first, second = keep(writer, exchange("/1")), keep(writer, exchange("/2"))
     writer.sync()
     folder = settings.collection("news")
-    (left,) = place.growing(folder)
+    (left,) = warc_paths.growing(folder)
     content = left.growing.read_bytes()
     writer.close()
     left.warc.unlink()
@@ -59,7 +60,7 @@ def test_what_a_writer_left_in_a_subfolder_is_repaired(settings: Settings) -> No
 
     (repaired,) = repair(settings, "news")
 
-    assert (repaired.outcome, repaired.filename) == (Outcome.CLOSED, first.filename)
+    assert (repaired.outcome, repaired.filename) == (RepairOutcome.CLOSED, first.filename)
     assert left.warc.stat().st_size == second.offset
     assert list(cdxj.read(left.sidecar, "news")) == [first]
     assert left.tail.read_bytes() == content[second.offset : -5]
@@ -69,13 +70,13 @@ def test_a_closed_file_in_a_subfolder_gets_its_sidecar(settings: Settings) -> No
     writer = WarcWriter(settings, "news")
     capture = keep(writer, exchange())
     writer.close()
-    kept = Place(settings.collection("news"), capture.filename)
+    kept = WarcPaths(settings.collection("news"), capture.filename)
     kept.sidecar.unlink()
     kept.sidecar.parent.rmdir()
 
     (repaired,) = repair(settings, "news")
 
-    assert repaired.outcome is Outcome.INDEXED
+    assert repaired.outcome is RepairOutcome.INDEXED
     assert list(cdxj.read(kept.sidecar, "news")) == [capture]
 
 
@@ -85,11 +86,15 @@ def test_a_folder_is_no_file_whatever_its_name(home: Path) -> None:
     capture = keep(writer, exchange())
     writer.close()
 
-    assert names(place.closed(settings.collection("news"))) == [capture.filename]
+    assert names(warc_paths.closed(settings.collection("news"))) == [capture.filename]
     assert list(check(settings.archive_dir("news"))) == []
     assert repair(settings, "news") == []
 
 
 def test_a_collection_that_is_not_there_has_no_files(settings: Settings) -> None:
     folder = settings.collection("nothing")
-    assert (names(place.closed(folder)), names(place.growing(folder)), names(place.sidecars(folder))) == ([], [], [])
+    assert (
+        names(warc_paths.closed(folder)),
+        names(warc_paths.growing(folder)),
+        names(warc_paths.sidecars(folder)),
+    ) == ([], [], [])

@@ -10,7 +10,7 @@ import sys
 import pytest
 from waiting import until
 
-from admin.bench.process import spent, stop, tree
+from bench.process import resource_usage, stop, tree
 
 CHILD = "import sys; sys.stdin.read()"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}, 'the-mark'])"
@@ -37,9 +37,9 @@ def test_a_marked_process_belongs_to_the_tree_wherever_it_is() -> None:
 
 def test_cpu_and_memory_are_counted() -> None:
     with start(BUSY) as process:
-        before = spent(process.pid)
-        until(lambda: spent(process.pid).cpu >= 0.3, what="the work to be counted")
-        used = spent(process.pid).since(before)
+        before = resource_usage(process.pid)
+        until(lambda: resource_usage(process.pid).cpu >= 0.3, what="the work to be counted")
+        used = resource_usage(process.pid).since(before)
         assert used.cpu > 0
         assert used.peak_bytes > 1_000_000
         assert used.redis_cpu == 0
@@ -54,11 +54,11 @@ def test_stop_gives_the_exit_code() -> None:
         assert stop(process) == -signal.SIGTERM
 
 
-def test_what_does_not_stop_is_killed_and_named() -> None:
+def test_a_process_that_ignores_sigterm_is_killed_and_named() -> None:
     deaf = "import signal; signal.signal(15, signal.SIG_IGN); print('deaf', flush=True)\nwhile True: signal.pause()"
     with subprocess.Popen([sys.executable, "-c", deaf], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        with pytest.raises(RuntimeError, match="did not stop"):
+        with pytest.raises(RuntimeError, match="did not end"):
             stop(process, seconds=0.1)
         assert process.returncode == -signal.SIGKILL

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from admin.bench.cli import bench
-from admin.bench.peers import KINDS
-from admin.bench.rounds import Bench, Measured, Plan
+from bench.cli import bench
+from bench.peers import KINDS
+from bench.rounds import Bench, BenchPlan, RoundResult
 
 
-def run(peer: str, schemes: list[str], requests: int = 60) -> list[Measured]:
-    running = Bench(Plan([KINDS[peer]()], schemes, 1, requests, 60, 8, 1))
+def run(peer: str, schemes: list[str], requests: int = 60) -> list[RoundResult]:
+    running = Bench(BenchPlan([KINDS[peer]()], schemes, 1, requests, 60, 8, 1))
     try:
         return list(running.run(lambda _: None))
     finally:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from admin.bench.soaking import Sample, Soaked, soak
+from bench.soak import Sample, SoakResult, soak
 
 
-def of(*resident_mb: float, descriptors: tuple[int, ...] = ()) -> Soaked:
+def of(*resident_mb: float, descriptors: tuple[int, ...] = ()) -> SoakResult:
     """A minute between samples."""
     counts = descriptors or (50,) * len(resident_mb)
     pairs = enumerate(zip(resident_mb, counts, strict=True))
-    return Soaked([Sample(60.0 * number, int(mb * 1e6), count) for number, (mb, count) in pairs], 1, 0)
+    return SoakResult([Sample(60.0 * number, int(mb * 1e6), count) for number, (mb, count) in pairs], 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def of(*resident_mb: float, descriptors: tuple[int, ...] = ()) -> Soaked:
         (of(100), True),
     ],
 )
-def test_flat_is_what_no_longer_grows(found: Soaked, is_flat: bool) -> None:
+def test_flat_means_no_growth_in_the_second_half(found: SoakResult, is_flat: bool) -> None:
     assert found.is_flat is is_flat
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from admin.bench.checking import missing, read
-from admin.bench.corpus import Corpus
+from bench.corpus import Corpus
+from bench.warc_check import missing, read
 
 NAME = "http-1"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n"
@@ -34,7 +34,7 @@ def write(folder: Path, *payloads: tuple[str, bytes], revisits: tuple[tuple[str,
     (folder / "a.warc.gz").write_bytes(b"".join(records))
 
 
-def test_what_is_there_is_found(tmp_path: Path, corpus: Corpus) -> None:
+def test_kept_responses_are_found(tmp_path: Path, corpus: Corpus) -> None:
     write(tmp_path, *((url(index), corpus.content(NAME, index)) for index in range(3)))
 
     kept = read(tmp_path)
@@ -43,7 +43,7 @@ def test_what_is_there_is_found(tmp_path: Path, corpus: Corpus) -> None:
     assert kept.warc_bytes > 0
 
 
-def test_what_is_not_there_or_has_other_bytes_is_missing(tmp_path: Path, corpus: Corpus) -> None:
+def test_absent_and_changed_responses_are_missing(tmp_path: Path, corpus: Corpus) -> None:
     write(tmp_path, (url(0), corpus.content(NAME, 0)), (url(1), corpus.content(NAME, 1)[:-1]))
 
     told = [(index, url(index)) for index in range(3)]
@@ -59,7 +59,7 @@ def test_a_revisit_counts_only_with_its_original(tmp_path: Path, corpus: Corpus)
     assert missing(read(tmp_path), corpus, NAME, told) == [url(2)]
 
 
-def test_a_file_that_is_no_warc_is_damage(tmp_path: Path, corpus: Corpus) -> None:
+def test_a_file_that_is_not_a_warc_counts_as_damage(tmp_path: Path, corpus: Corpus) -> None:
     write(tmp_path, (url(0), corpus.content(NAME, 0)))
     (tmp_path / "b.warc").write_bytes(b"what is this\r\n\r\n")
 

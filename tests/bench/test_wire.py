@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from origin import Close, RawOrigin, Send, response
 
-from admin.bench.wire import ClosedIdle, LoadError, Reply, Wire, dechunk
+from bench.wire import ClosedIdle, LoadError, Reply, WireReader, dechunk
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nmoss\r\n3;x=y\r\n ok\r\n0\r\n\r\n"
@@ -19,7 +19,7 @@ type Ask = Callable[..., Sequence[Reply]]
 @pytest.fixture
 def ask() -> Ask:
     async def exchange(port: int, requests: int) -> list[Reply]:
-        _, wire = await asyncio.get_running_loop().create_connection(Wire, "127.0.1.41", port)
+        _, wire = await asyncio.get_running_loop().create_connection(WireReader, "127.0.1.41", port)
         try:
             return [await wire.ask(REQUEST) for _ in range(requests)]
         finally:
@@ -47,7 +47,7 @@ def test_the_end_of_the_connection_frames_the_body(ask: Ask) -> None:
     assert ask(Send(b"HTTP/1.1 200 OK\r\n\r\nmoss"), Close()) == [Reply(200, b"moss", False)]
 
 
-def test_a_proxy_that_means_to_close_is_believed(ask: Ask) -> None:
+def test_connection_close_ends_the_connection(ask: Ask) -> None:
     (reply,) = ask(Send(response(b"moss", b"Connection: close")))
 
     assert not reply.stays
@@ -58,11 +58,11 @@ def test_a_body_that_breaks_off_is_an_error(ask: Ask) -> None:
         ask(Send(response(b"moss")[:-1]), Close())
 
 
-def test_a_kept_connection_that_was_closed_is_told_apart(ask: Ask) -> None:
+def test_a_closed_idle_connection_has_its_own_error(ask: Ask) -> None:
     with pytest.raises(ClosedIdle):
         ask(Close())
 
 
-def test_a_chunk_that_is_none_is_an_error() -> None:
+def test_a_malformed_chunk_is_an_error() -> None:
     with pytest.raises(LoadError, match="bad-chunk"):
         dechunk(b"moss\r\n0\r\n\r\n")

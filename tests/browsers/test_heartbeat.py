@@ -7,8 +7,8 @@ import threading
 import pytest
 from waiting import until
 
-from archive.sections import FrontierSettings
-from browsers.heartbeat import Heartbeat
+from archive.settings import FrontierSettings
+from browsers.heartbeat import LeaseHeartbeat
 from frontier.job import Job
 from frontier.lease import Lease, Pause
 from frontier.queue import Frontier
@@ -38,7 +38,7 @@ def test_a_held_lease_outlives_its_time(frontier: Frontier) -> None:
         beats.release()
         return is_ours
 
-    with Heartbeat(renew, 0.05) as heartbeat, heartbeat.holding(lease):
+    with LeaseHeartbeat(renew, 0.05) as heartbeat, heartbeat.holding(lease):
         for _ in range(16):
             assert beats.acquire(timeout=10)
         assert isinstance(frontier.claim("second"), Pause)
@@ -48,7 +48,7 @@ def test_a_held_lease_outlives_its_time(frontier: Frontier) -> None:
 
 def test_a_lease_that_is_let_go_runs_out(frontier: Frontier) -> None:
     lease = leased(frontier)
-    with Heartbeat(frontier.renew, 0.05) as heartbeat:
+    with LeaseHeartbeat(frontier.renew, 0.05) as heartbeat:
         with heartbeat.holding(lease):
             pass
         again = until(lambda: _claimed(frontier), what="the lease to run out")
@@ -64,7 +64,7 @@ def test_a_short_absence_of_redis_ends_nothing(frontier: Frontier) -> None:
         calls.append(1)
         raise FrontierUnavailable("Redis is away")
 
-    with Heartbeat(renew, 0.01) as heartbeat, heartbeat.holding(lease):
+    with LeaseHeartbeat(renew, 0.01) as heartbeat, heartbeat.holding(lease):
         until(lambda: len(calls) >= 3, what="further tries")
     frontier.close()
 

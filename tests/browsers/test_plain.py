@@ -16,7 +16,7 @@ from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
 from browsers.plain import PlainVisitor
-from browsers.proxyclient import Control
+from browsers.proxy_client import Control
 from browsers.visit import FleetUnavailable
 
 

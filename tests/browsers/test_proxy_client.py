@@ -10,14 +10,14 @@ from origin import RawOrigin, Wait
 from visiting import Fleet, page
 
 from browsers.plain import PlainVisitor
-from browsers.proxyclient import Control, SessionReport, SessionWish, read_token
+from browsers.proxy_client import Control, SessionCounts, SessionRequest, read_token
 from browsers.visit import FleetUnavailable, VisitOrder
 
 ORDER = VisitOrder("http://site.test/", "c", job="j", hop_path="L", via="http://via.test/", source="http://s.test/")
 
 
 def test_a_wish_for_a_page_says_all_that_the_order_says() -> None:
-    wish = SessionWish.for_page(ORDER, "page-1").as_json()
+    wish = SessionRequest.for_page(ORDER, "page-1").as_json()
 
     assert wish == {
         "collection": "c",
@@ -33,18 +33,18 @@ def test_a_wish_for_a_page_says_all_that_the_order_says() -> None:
 
 
 def test_sessions_that_listen_have_a_port_of_their_own(fleet: Fleet) -> None:
-    first = fleet.control.open(SessionWish("c", listen=True))
-    second = fleet.control.open(SessionWish("c", listen=True))
+    first = fleet.control.open(SessionRequest("c", listen=True))
+    second = fleet.control.open(SessionRequest("c", listen=True))
 
     assert first.port != second.port
     assert first.address == f"127.0.0.1:{first.port}"
-    assert fleet.control.report(first) == SessionReport()
-    assert fleet.control.finish(first, wait_seconds=5) == SessionReport()
+    assert fleet.control.report(first) == SessionCounts()
+    assert fleet.control.finish(first, wait_seconds=5) == SessionCounts()
     fleet.control.finish(second, wait_seconds=5)
 
 
 def test_records_are_kept_beside_the_page(fleet: Fleet) -> None:
-    session = fleet.control.open(SessionWish.for_page(fleet.order("http://site.test/", collection="kept"), "page-7"))
+    session = fleet.control.open(SessionRequest.for_page(fleet.order("http://site.test/", collection="kept"), "page-7"))
 
     record_id = fleet.control.write(session, "resource", "urn:text:http://site.test/", "text/plain", b"the text")
     fleet.control.finish(session, wait_seconds=5)
@@ -76,12 +76,12 @@ def test_a_session_with_something_in_flight_is_not_waited_for_for_ever(fleet: Fl
 
 def test_what_the_proxy_refuses_is_our_fault(fleet: Fleet) -> None:
     with pytest.raises(FleetUnavailable, match="control-400"):
-        fleet.control.open(SessionWish("../escape"))
+        fleet.control.open(SessionRequest("../escape"))
 
 
 def test_a_control_port_that_is_gone_is_our_fault() -> None:
     with Control(f"127.0.0.1:{free_port()}", "token") as control, pytest.raises(FleetUnavailable, match="unreachable"):
-        control.open(SessionWish("c"))
+        control.open(SessionRequest("c"))
 
 
 def test_a_home_without_a_token_is_our_fault(fleet: Fleet) -> None:
@@ -91,6 +91,6 @@ def test_a_home_without_a_token_is_our_fault(fleet: Fleet) -> None:
 
 
 def test_a_report_passes_over_what_it_does_not_know() -> None:
-    report = SessionReport.from_json({"urls": 2, "new_field": 1, "errors": {"not-kept": 3}})
+    report = SessionCounts.from_json({"urls": 2, "new_field": 1, "errors": {"not-kept": 3}})
 
     assert (report.urls, report.not_kept) == (2, 3)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from browsers.outcome import proxy_error, retry_after, worst_error
+from browsers.proxy_outcome import proxy_error, retry_after, worst_error
 from browsers.visit import FleetUnavailable
 
 NOW = datetime(2026, 11, 21, 9, 0, 0, tzinfo=UTC)

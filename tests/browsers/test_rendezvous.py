@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.rendezvous import ranked
+from browsers.rendezvous import ranked
 
 HOSTS = [f"host{number}.example" for number in range(4000)]
 NODES = [f"127.0.0.1:{port}" for port in range(41000, 41016)]

@@ -9,13 +9,14 @@ import pytest
 from origin import RawOrigin, Reset
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 
-from archive.sections import FrontierSettings
+from archive.settings import FrontierSettings
 from browsers.plain import PlainVisitor
-from browsers.rules import Rules, Ruling
+from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import VisitOrder
 from frontier.job import Job
 from frontier.lease import Lease
 from frontier.queue import Frontier
+from frontier.scope import Accepted, Rejected
 
 AGENT = "Mozilla/5.0 (compatible; ghostfleet/0.1)"
 
@@ -29,11 +30,11 @@ class Case:
         assert isinstance(claim, Lease)
         self.lease = claim
         self.order = fleet.order(url, collection=frontier.job.collection)
-        self.rules = Rules(frontier, plain, AGENT, obey=True)
+        self.rules = RobotsRules(frontier, plain, AGENT, obey=True)
 
-    def ruling(self, url: str = "") -> Ruling:
-        """The ruling on the leased URL, or on another one of the site."""
-        return self.rules.ruling(replace(self.lease, url=url or self.lease.url), self.order)
+    def decide(self, url: str = "") -> RobotsDecision:
+        """The decision on the leased URL, or on another one of the site."""
+        return self.rules.decide(replace(self.lease, url=url or self.lease.url), self.order)
 
 
 @pytest.fixture
@@ -50,15 +51,15 @@ def case(redis_url: str, fleet: Fleet, origin: RawOrigin) -> Iterator[Case]:
 def test_what_is_disallowed_is_not_visited(case: Case, origin: RawOrigin) -> None:
     origin.script("/robots.txt", document(b"User-agent: ghostfleet\nDisallow: /a/\nCrawl-delay: 7\n", "text/plain"))
 
-    assert case.ruling() == Ruling(-9998, 7)
-    assert case.ruling(origin.url("/b")) == Ruling(None, 7)
+    assert case.decide() == RobotsDecision(-9998, 7)
+    assert case.decide(origin.url("/b")) == RobotsDecision(None, 7)
 
 
 def test_it_is_asked_for_once_and_recorded(case: Case, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/robots.txt", document(b"User-agent: *\nAllow: /\n", "text/plain"))
 
     for _ in range(3):
-        assert case.ruling() == Ruling()
+        assert case.decide() == RobotsDecision()
 
     assert [visit.path for visit in origin.visits] == ["/robots.txt"]
     line = fleet.crawl_log(case.order)[-1]
@@ -66,16 +67,16 @@ def test_it_is_asked_for_once_and_recorded(case: Case, fleet: Fleet, origin: Raw
 
 
 def test_without_one_everything_is_allowed(case: Case) -> None:
-    assert case.ruling() == Ruling()
+    assert case.decide() == RobotsDecision()
 
 
 def test_sitemaps_that_it_names_are_queued(case: Case, origin: RawOrigin) -> None:
     text = f"Sitemap: {origin.url('/map.xml')}\nSitemap: http://elsewhere.test/map.xml\n"
     origin.script("/robots.txt", document(text.encode(), "text/plain"))
 
-    case.ruling()
+    case.decide()
 
-    queued = case.frontier.progress()
+    queued = case.frontier.reports.progress()
     assert (queued.queued, queued.rejected) == (1, {"scope": 1})
 
 
@@ -83,30 +84,43 @@ def test_sitemaps_that_it_names_are_queued(case: Case, origin: RawOrigin) -> Non
 def test_a_site_that_can_not_say_is_left_alone(case: Case, origin: RawOrigin, status: str) -> None:
     origin.script("/robots.txt", page("", status=status))
 
-    assert case.ruling() == Ruling(-61)
+    assert case.decide() == RobotsDecision(-61)
 
 
 @pytest.mark.parametrize("status", ["404 Missing", "403 Forbidden", "410 Gone"])
 def test_a_site_without_rules_is_open(case: Case, origin: RawOrigin, status: str) -> None:
     origin.script("/robots.txt", page("Disallow: /", status=status))
 
-    assert case.ruling() == Ruling()
+    assert case.decide() == RobotsDecision()
 
 
 def test_an_answer_that_ends_short_is_none(case: Case, origin: RawOrigin) -> None:
     origin.script("/robots.txt", *CUT_SHORT)
 
-    assert case.ruling() == Ruling(-61)
+    assert case.decide() == RobotsDecision(-61)
 
 
 def test_a_connection_that_breaks_is_no_permission(case: Case, origin: RawOrigin) -> None:
     origin.script("/robots.txt", Reset())
 
-    assert case.ruling().code is not None
+    assert case.decide().code is not None
 
 
 def test_a_host_that_does_not_exist_says_so(case: Case) -> None:
-    assert case.ruling("http://nowhere.invalid/") == Ruling(-6)
+    assert case.decide("http://nowhere.invalid/") == RobotsDecision(-6)
+
+
+def test_pages_that_robots_txt_redirects_to_are_not_taken_for_visited(case: Case, origin: RawOrigin) -> None:
+    """T4: the home page was marked as seen, so its links were never followed."""
+    origin.script("/robots.txt", redirect("/moved"))
+    origin.script("/moved", redirect("/"))
+    origin.script("/", page("<a href=/a/page>"))
+
+    case.decide()
+
+    links = [case.lease.candidate(origin.url(path), "L") for path in ("/", "/moved", "/robots.txt")]
+    decisions = case.frontier.add(links, case.lease)
+    assert [type(decision) for decision in decisions] == [Accepted, Accepted, Rejected]
 
 
 def test_redirects_are_followed_and_recorded(case: Case, fleet: Fleet, origin: RawOrigin) -> None:
@@ -114,22 +128,22 @@ def test_redirects_are_followed_and_recorded(case: Case, fleet: Fleet, origin: R
     origin.script("/r1", redirect("/r2"))
     origin.script("/r2", document(b"User-agent: *\nDisallow: /", "text/plain"))
 
-    assert case.ruling() == Ruling(-9998)
+    assert case.decide() == RobotsDecision(-9998)
     assert [columns[4] for columns in fleet.crawl_log(case.order)] == ["P", "PR", "PRR"]
 
 
 def test_redirects_without_end_are_no_rules(case: Case, origin: RawOrigin) -> None:
     origin.otherwise(lambda request: [redirect(f"/x{len(origin.visits)}")])
 
-    assert case.ruling() == Ruling()
+    assert case.decide() == RobotsDecision()
     assert len(origin.visits) == 6
 
 
 def test_a_job_may_ignore_it(case: Case, fleet: Fleet, origin: RawOrigin) -> None:
     plain = PlainVisitor(fleet.settings(), [fleet.control])
-    rules = Rules(case.frontier, plain, AGENT, obey=False)
+    rules = RobotsRules(case.frontier, plain, AGENT, obey=False)
 
-    assert rules.ruling(case.lease, VisitOrder(case.lease.url, "rules")) == Ruling()
+    assert rules.decide(case.lease, VisitOrder(case.lease.url, "rules")) == RobotsDecision()
     assert origin.visits == []
     plain.close()
 
@@ -137,4 +151,4 @@ def test_a_job_may_ignore_it(case: Case, fleet: Fleet, origin: RawOrigin) -> Non
 def test_robots_txt_itself_may_always_be_visited(case: Case, origin: RawOrigin) -> None:
     origin.script("/robots.txt", document(b"User-agent: *\nDisallow: /", "text/plain"))
 
-    assert case.ruling(origin.url("/robots.txt")) == Ruling()
+    assert case.decide(origin.url("/robots.txt")) == RobotsDecision()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from browsers.choice import is_page, wants_ghost
+from browsers.visitor_choice import is_page, wants_ghost
 
 
 @pytest.mark.parametrize(

@@ -9,21 +9,24 @@ import sys
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 from garden import GardenSite
-from origin import RawOrigin, Wait
-from visiting import CUT_SHORT, Fleet, document, page
+from origin import Drip, RawOrigin, Send, Wait
+from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
-from archive.settings import Settings, load
-from browsers.choice import wants_ghost
-from browsers.heartbeat import Heartbeat
-from browsers.rules import Rules
-from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder
-from browsers.worker import Tally, Visitors, Worker, run_worker
+from archive.settings import BrowserSettings
+from archive.settings.load import Settings, load
+from browsers.heartbeat import LeaseHeartbeat
+from browsers.robots_rules import RobotsRules
+from browsers.visit import FleetUnavailable, FoundLink, GhostTrouble, Visit, VisitOrder
+from browsers.visitor_choice import wants_ghost
+from browsers.worker import Visitors, Worker, WorkerTally, run_worker
 from frontier.job import Job, Profile
+from frontier.lease import Lease
 from frontier.queue import Frontier
 from frontier.store import FrontierLost
 
@@ -44,7 +47,7 @@ def opened(settings: Settings, redis_url: str, seeds: list[str], **profile: Any)
     return frontier
 
 
-def harvest(settings: Settings, fleet: Fleet, redis_url: str, *, concurrency: int = 2, **more: Any) -> Tally:
+def harvest(settings: Settings, fleet: Fleet, redis_url: str, *, concurrency: int = 2, **more: Any) -> WorkerTally:
     """Runs a worker on the job to its end."""
     return run_worker(
         settings,
@@ -66,7 +69,7 @@ def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, ga
 
     tally = harvest(settings, fleet, redis_url, concurrency=4, log_dir=str(log_dir))
 
-    progress = frontier.progress()
+    progress = frontier.reports.progress()
     assert (progress.queued, progress.leased, progress.excluded) == (0, 0, 1)
     kept = fleet.proxy.records(frontier.job.collection)
     missing = [url for url in garden.urls() if not kept.of(url, "response", "revisit")]
@@ -100,7 +103,26 @@ def test_ghosts_harvest_a_whole_site_and_fetch_nothing_beside_their_pages(
     lines = [line.split() for line in (log_dir / "crawl.log").read_text("utf-8").splitlines()]
     again = [line[3] for line in lines if line[3].endswith(("garden.css", "leaf.svg")) and line[4][-1:] != "E"]
     assert again == []
-    assert frontier.progress().leased == frontier.progress().queued == 0
+    assert frontier.reports.progress().leased == frontier.reports.progress().queued == 0
+    frontier.close()
+
+
+@pytest.mark.browser
+def test_a_page_that_hangs_is_tried_twice_and_stands_in_the_crawl_log(
+    fleet: Fleet, redis_url: str, origin: RawOrigin
+) -> None:
+    """T7: crawl.log had "-" for it, the summary nothing."""
+    origin.script("/", page("<a href=/x>x</a><script>while (1);</script>"))
+    settings = quick(fleet, browsers__sandbox=False, browsers__page_seconds=6, browsers__load_seconds=2)
+    frontier = opened(settings, redis_url, [origin.url("/")], visitor="chromium", robots="ignore")
+    log_dir = fleet.home / "logs" / frontier.job.collection
+
+    harvest(settings, fleet, redis_url, concurrency=1, log_dir=str(log_dir))
+
+    lines = [line.split() for line in (log_dir / "crawl.log").read_text("utf-8").splitlines()]
+    noted = [(line[1], line[3]) for line in lines if "ghost:hang" in line[11].split(",")]
+    assert noted == [("200", origin.url("/"))] * 2
+    assert frontier.reports.progress().codes == {200: 1}
     frontier.close()
 
 
@@ -132,7 +154,7 @@ def test_a_failure_that_passes_is_tried_again(fleet: Fleet, redis_url: str, orig
 
     assert _asked(origin, "/") == 3
     assert tally.endings == {"again": 2, "done": 1}
-    assert frontier.progress().codes == {200: 1}
+    assert frontier.reports.progress().codes == {200: 1}
     frontier.close()
 
 
@@ -144,7 +166,7 @@ def test_a_failure_that_stays_is_given_up(fleet: Fleet, redis_url: str, origin: 
     harvest(settings, fleet, redis_url)
 
     assert _asked(origin, "/") == 2
-    assert frontier.progress().codes == {-3: 1}
+    assert frontier.reports.progress().codes == {-3: 1}
     frontier.close()
 
 
@@ -163,6 +185,39 @@ def test_a_site_without_an_answer_for_robots_is_logged_when_it_is_given_up(
     frontier.close()
 
 
+def test_a_site_whose_robots_txt_redirects_to_its_home_page_is_visited_entirely(
+    fleet: Fleet, redis_url: str, origin: RawOrigin
+) -> None:
+    """T4, `/robots.txt` to `/` on one host: only the seed and nothing that the home page links to was visited."""
+    settings = quick(fleet)
+    frontier = opened(settings, redis_url, [origin.url("/start")])
+    origin.script("/robots.txt", redirect("/"))
+    origin.script("/start", page("<a href=/>home</a>"))
+    origin.script("/", page("<a href=/inner>inner</a>"))
+    origin.script("/inner", page("the end"))
+
+    harvest(settings, fleet, redis_url)
+
+    assert _asked(origin, "/inner") == 1
+    frontier.close()
+
+
+def test_a_moved_domain_is_visited_under_its_new_name(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+    """T4: every path of the old host, robots.txt too, redirects to the home page of the new one."""
+    settings = quick(fleet)
+    with RawOrigin("127.0.1.11") as old:
+        for path in ("/robots.txt", "/"):
+            old.script(path, redirect(origin.url("/")))
+        frontier = opened(settings, redis_url, [old.url("/")])
+        origin.script("/", page("<a href=/inner>inner</a>"))
+        origin.script("/inner", page("the end"))
+
+        harvest(settings, fleet, redis_url)
+
+    assert _asked(origin, "/inner") == 1
+    frontier.close()
+
+
 def test_a_stopped_worker_ends_its_visits_and_begins_none(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
     settings = quick(fleet)
     frontier = opened(settings, redis_url, [origin.url("/"), "http://127.0.1.10:1/"])
@@ -176,7 +231,7 @@ def test_a_stopped_worker_ends_its_visits_and_begins_none(fleet: Fleet, redis_ur
         go_on.set()
         working.result(timeout=60)
 
-    progress = frontier.progress()
+    progress = frontier.reports.progress()
     assert (progress.leased, progress.codes.get(200)) == (0, 1)
     assert progress.queued >= 1
     assert _asked(origin, "/next") == 0
@@ -185,7 +240,7 @@ def test_a_stopped_worker_ends_its_visits_and_begins_none(fleet: Fleet, redis_ur
 
 WORKER = """
 import sys, threading
-from archive.settings import load
+from archive.settings.load import load
 from browsers.worker import run_worker
 proxy, control, redis_url = sys.argv[1:]
 run_worker(load(), job="harvest", proxy=proxy, controls=[control], redis_url=redis_url, name="victim", concurrency=1,
@@ -213,8 +268,8 @@ def test_a_killed_worker_costs_a_second_visit_and_loses_nothing(
 
     never.set()
     assert _asked(origin, "/") == 2
-    assert frontier.progress().codes == {200: 1, 404: 1}
-    assert frontier.progress().swept == 1
+    assert frontier.reports.progress().codes == {200: 1, 404: 1}
+    assert frontier.reports.progress().swept == 1
     frontier.close()
 
 
@@ -223,6 +278,24 @@ def test_a_job_that_redis_lost_is_an_error_and_no_end(fleet: Fleet, redis_url: s
 
     with pytest.raises(FrontierLost):
         harvest(settings, fleet, redis_url)
+
+
+@pytest.mark.parametrize("is_silent", [True, False], ids=["without an answer", "without an end"])
+def test_an_embed_that_never_ends_is_fetched_once(
+    fleet: Fleet, redis_url: str, origin: RawOrigin, is_silent: bool
+) -> None:
+    """T27: it was fetched four times, 60 seconds each."""
+    settings = quick(fleet, browsers__embed_seconds=0.5)
+    frontier = opened(settings, redis_url, [origin.url("/")], robots="ignore")
+    origin.script("/", page("<img src=/endless><a href=/next>"))
+    head = Send(b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n")
+    origin.script("/endless", *([Wait(threading.Event())] if is_silent else [head, Drip(b"x" * 2000, 0.05)]))
+
+    harvest(settings, fleet, redis_url)
+
+    assert (_asked(origin, "/endless"), _asked(origin, "/next")) == (1, 1)
+    assert frontier.reports.progress().codes == {200: 1, 404: 1, -4: 1}
+    frontier.close()
 
 
 class Scripted:
@@ -254,11 +327,21 @@ class NoFetch:
         raise AssertionError(f"robots.txt was asked for: {order.url}, {keep}")
 
 
-def worked(frontier: Frontier, visitor: Scripted) -> Tally:
-    """Runs one loop with this visitor to the end of the job."""
-    rules = Rules(frontier, NoFetch(), "ghostfleet", obey=False)
-    with Heartbeat(frontier.renew, 60) as heartbeat:
-        worker = Worker(frontier, Visitors(visitor), rules, name="w", stop=threading.Event(), heartbeat=heartbeat)
+def worked(frontier: Frontier, visitor: Scripted, log_dir: Path | None = None, **pages: Any) -> WorkerTally:
+    """Runs one loop with this visitor to the end of the job; `pages` are settings of its visits."""
+    log = str(log_dir) if log_dir else None
+    rules = RobotsRules(frontier, NoFetch(), "ghostfleet", obey=False)
+    with LeaseHeartbeat(frontier.renew, 60) as heartbeat:
+        worker = Worker(
+            frontier,
+            Visitors(visitor),
+            rules,
+            name="w",
+            stop=threading.Event(),
+            heartbeat=heartbeat,
+            log_dir=log,
+            pages=BrowserSettings(**pages),
+        )
         return worker.run(1)
 
 
@@ -275,14 +358,75 @@ def test_our_own_trouble_is_no_try_of_the_url(frontier: Frontier) -> None:
     tally = worked(frontier, Scripted(away, away, Visit(200, 1)))
 
     assert tally.given_back == {"proxy-unreachable": 2}
-    assert frontier.progress().codes == {200: 1}
+    assert frontier.reports.progress().codes == {200: 1}
 
 
 def test_a_page_that_always_brings_the_browser_down_is_given_up(frontier: Frontier) -> None:
     tally = worked(frontier, Scripted(FleetUnavailable("browser-crashed", may_be_the_page=True)))
 
     assert tally.given_back == {"browser-crashed": 2}
-    assert frontier.progress().failed == 1
+    assert frontier.reports.progress().failed == 1
+
+
+CRASH = FleetUnavailable("browser-crashed", may_be_the_page=True, trouble=GhostTrouble.CRASH)
+MEMORY = FleetUnavailable("out-of-memory", may_be_the_page=True, trouble=GhostTrouble.OUT_OF_MEMORY)
+HANG = Visit(200, 1, content_type="text/html", annotations=("load-timeout", "ghost:hang"))
+UNSETTLED = Visit(200, 1, content_type="text/html", annotations=("never-settled", "ghost:never-settled"))
+
+
+@pytest.mark.parametrize(
+    ("step", "pages", "tries", "codes"),
+    [
+        (CRASH, {}, 2, {-5: 1}),
+        (MEMORY, {}, 2, {-5: 1}),
+        (HANG, {}, 2, {200: 1}),
+        (UNSETTLED, {}, 1, {200: 1}),
+        (CRASH, {"retry_pages": 0}, 1, {-5: 1}),
+        (UNSETTLED, {"retry_for": "never-settled"}, 2, {200: 1}),
+    ],
+    ids=["crash", "memory", "hang", "never settled", "no retries", "never settled by setting"],
+)
+def test_troubles_of_ghosts_are_logged_and_tried_again_by_policy(
+    fleet: Fleet, redis_url: str, tmp_path: Path, step: Any, pages: dict[str, Any], tries: int, codes: dict[int, int]
+) -> None:
+    """T7: they stood in `urn:pageinfo` only."""
+    frontier = opened(quick(fleet), redis_url, ["http://site.test/"])
+    visitor = Scripted(step)
+
+    worked(frontier, visitor, tmp_path, **pages)
+
+    word = step.trouble if isinstance(step, FleetUnavailable) else step.annotations[-1]
+    lines = [line.split() for line in (tmp_path / "crawl.log").read_text("utf-8").splitlines()]
+    assert [line[11].split(",")[-1] for line in lines] == [word] * tries
+    assert {line[3] for line in lines} == {"http://site.test/"}
+    assert len(visitor.orders) == tries
+    assert frontier.reports.progress().codes == codes
+    frontier.close()
+
+
+def test_a_page_that_crashed_once_is_done_when_it_goes_well(frontier: Frontier) -> None:
+    worked(frontier, Scripted(CRASH, Visit(200, 1)))
+
+    assert frontier.reports.progress().codes == {200: 1}
+
+
+def test_a_url_with_which_workers_were_lost_is_ended_without_a_visit(
+    fleet: Fleet, redis_url: str, tmp_path: Path
+) -> None:
+    """T2: it went from worker to worker until its retries were used up."""
+    settings = quick(fleet, frontier__lease_seconds=0.01)
+    frontier = opened(settings, redis_url, ["http://site.test/"])
+    for number in range(2):
+        until(lambda name=f"victim-{number}": isinstance(frontier.claim(name), Lease), what="a lease")
+    until(frontier.sweep, what="the second lease to run out")
+    visitor = Scripted(Visit(200, 1))
+
+    worked(frontier, visitor, tmp_path)
+
+    assert visitor.orders == []
+    (line,) = [line.split() for line in (tmp_path / "crawl.log").read_text("utf-8").splitlines()]
+    assert (line[1], line[3], line[11]) == ("-3000", "http://site.test/", "workers-lost:2")
+    frontier.close()
 
 
 def test_a_visitor_that_fails_unexpectedly_ends_one_url_and_not_the_worker(
@@ -291,7 +435,7 @@ def test_a_visitor_that_fails_unexpectedly_ends_one_url_and_not_the_worker(
     tally = worked(frontier, Scripted(RuntimeError("a bug"), Visit(200, 1)))
 
     assert tally.given_back == {"unexpected": 1}
-    assert frontier.progress().codes == {200: 1}
+    assert frontier.reports.progress().codes == {200: 1}
     assert "a bug" in caplog.text
 
 
@@ -314,10 +458,36 @@ def test_robots_txt_is_read_by_the_agent_of_the_profile(fleet: Fleet, redis_url:
 
     harvest(settings, fleet, redis_url)
 
-    assert frontier.progress().excluded == 1
+    assert frontier.reports.progress().excluded == 1
     assert b"special/1.0" in origin.visits[0].received
     frontier.close()
 
 
 def _asked(origin: RawOrigin, path: str) -> int:
     return sum(visit.path == path for visit in origin.visits)
+
+
+@pytest.mark.parametrize("visitor", ["plain", pytest.param("chromium", marks=pytest.mark.browser)])
+def test_every_request_has_the_profiles_headers_and_secrets_are_not_recorded(
+    fleet: Fleet, redis_url: str, visitor: str
+) -> None:
+    """T20: `--user-agent` and `--header` count for plain visits and for ghosts, and for all that a page embeds."""
+    with RawOrigin() as origin:
+        origin.script("/", page("<link rel=stylesheet href=/a.css>"))
+        origin.script("/a.css", document(b"p{top:0}", "text/css"))
+        headers = {"Authorization": "Bearer s3cret", "X-Archive": "we", "X-Key": "k3y"}
+        profile = {"visitor": visitor, "robots": "ignore", "user_agent": "Ours/1", "headers": headers}
+        settings = quick(fleet)
+        frontier = opened(settings, redis_url, [f"http://{origin.authority}/"], **profile, redact_headers=("X-Key",))
+        harvest(settings, fleet, redis_url, concurrency=1)
+        requests = [visit.received.decode("latin-1") for visit in origin.visits]
+
+    assert len(requests) > 1
+    for text in requests:
+        lines = text.lower().splitlines()
+        assert {"user-agent: ours/1", "authorization: bearer s3cret", "x-archive: we", "x-key: k3y"} <= set(lines)
+    kept = fleet.proxy.records(frontier.job.collection)
+    recorded = b"".join(record.block for record in kept.records if record.kind == "request").lower()
+    assert b"x-archive: we" in recorded
+    assert b"s3cret" not in recorded
+    assert b"k3y" not in recorded

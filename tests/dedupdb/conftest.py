@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from redis_server import RedisServer
 
-from dedupdb.claims import Claims
+from dedupdb.claims.claims import Claims
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from archive.settings import load
+from archive.listener_access import exposure
+from archive.settings.load import load
 
 TOP = Path(__file__).resolve().parents[2]
 FOLDER = TOP / "deploy" / "container"
@@ -67,6 +68,7 @@ def test_the_environment_names_settings_that_exist(compose: dict[str, Any], home
 
     assert settings.redis.url == "redis://redis:6379/0"
     assert settings.proxy.processes == 2
+    assert exposure(settings) == "", "the fleet would not start"
 
 
 def test_ports_are_published_on_loopback_and_nothing_may_gain_rights(compose: dict[str, Any]) -> None:
@@ -75,6 +77,12 @@ def test_ports_are_published_on_loopback_and_nothing_may_gain_rights(compose: di
     assert [port for service in services.values() for port in service.get("ports", [])] == ["127.0.0.1:8000:8000"]
     assert services["proxy"]["cap_drop"] == ["ALL"]
     assert services["proxy"]["read_only"] is True
+
+
+def test_the_proxy_lets_in_the_network_of_the_file(compose: dict[str, Any]) -> None:
+    (network,) = compose["networks"]["default"]["ipam"]["config"]
+
+    assert compose["services"]["proxy"]["environment"]["GHOSTFLEET_PROXY__ALLOW_CLIENTS"] == network["subnet"]
 
 
 def test_every_volume_and_service_that_is_named_exists(compose: dict[str, Any]) -> None:

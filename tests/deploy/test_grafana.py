@@ -1,4 +1,4 @@
-"""The dashboard asks for nothing that a running proxy, or an indexer that hands files over, does not export."""
+"""The dashboard and the page of metrics name the metrics that a running proxy and an indexer with uploads export."""
 
 from __future__ import annotations
 
@@ -58,6 +58,8 @@ def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
     ours = exported(main) | exported(uploads)
     assert len(exported(uploads)) == 8
     assert asked(dashboard) - ours == set()
+    page = (FOLDER.parents[1] / "docs" / "reference" / "metrics.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `(ghostfleet_\w+)`", page, re.MULTILINE)) == ours
     assert ours - asked(dashboard) == set(), "what is exported but shown nowhere"
 
 

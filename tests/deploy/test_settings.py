@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from archive.settings import load
+from archive.listener_access import exposure
+from archive.settings.load import load
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "deploy" / "settings").glob("*.toml"))
 
@@ -21,6 +22,7 @@ def test_every_name_and_value_is_known(path: Path, home: Path) -> None:
 
     assert settings.proxy.control_port == settings.proxy.port + 1
     assert settings.proxy.processes > 1
+    assert exposure(settings) == "", "the fleet would not start"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

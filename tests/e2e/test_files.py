@@ -8,8 +8,8 @@ import pytest
 from garden_crawl import archive_dir, captures, fetched
 from harvesting import Harvest
 
-from archive.check import check
-from archive.reader import read_record
+from archive.warc.check import check
+from archive.warc.reader import read_record
 
 pytestmark = pytest.mark.browser
 

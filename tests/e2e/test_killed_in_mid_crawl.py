@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import signal
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from garden import GardenSite
-from garden_crawl import END_SECONDS, archive_dir, crawling, fetched
+from garden_crawl import END_SECONDS, QUICK, archive_dir, crawling, fetched, kill9
 from needs import redis_server
 from waiting import until
 
-from admin.bench.process import tree
-from archive.check import check
-
-QUICK = {"GHOSTFLEET_FRONTIER__LEASE_SECONDS": "3", "GHOSTFLEET_FRONTIER__RETRY_SECONDS": "0.2"}
-"""What a killed worker held is handed out again soon, so that the test need not wait for it."""
+from archive.warc.check import check
 
 
 @pytest.mark.timeout(300)
@@ -40,12 +32,3 @@ def test_every_page_is_there_after_kills_in_mid_crawl(visitor: str, garden: Gard
     assert set(GardenSite.urls()) - kept == set()
     assert {path.suffixes[-2:] == [".warc", ".gz"] for path in archive_dir(home).iterdir()} == {True}
     assert list(check(archive_dir(home))) == []
-
-
-def kill9(crawl: int, home: Path, roles: Sequence[str]) -> None:
-    """Kills every child of the crawl that plays one of the roles."""
-    for pid in tree(crawl, str(home)):
-        with suppress(OSError):
-            title = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            if any(f"ghostfleet: {role}" in title for role in roles):
-                os.kill(pid, signal.SIGKILL)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from demo_looks import compare, read_views
-from demo_replay import browsing, look_at, replaying
+from demo_replay import browsing, replaying, visit_page
 from garden_crawl import COLLECTION, archive_dir
 from harvesting import Harvest
 
-from admin.bench.process import our_command
+from bench.process import our_command
 
 pytestmark = pytest.mark.browser
 
@@ -26,9 +26,9 @@ def test_every_page_looks_in_the_replay_as_it_did_in_the_crawl(harvest: Harvest)
 
     with (
         replaying(command, TOP, harvest.site.resolve) as proxy,
-        browsing(proxy, harvest.home / "ca" / "ca.pem", WINDOW) as new_context,
+        browsing(proxy, harvest.home, WINDOW) as new_context,
     ):
-        looks = {url: compare(view, look_at(new_context, url)) for url, view in views.items()}
+        looks = {url: compare(view, visit_page(new_context, url)) for url, view in views.items()}
 
     assert len(looks) >= len(harvest.site.urls())
     assert {url: look.share for url, look in looks.items() if not look.is_match} == {}

@@ -16,7 +16,8 @@ from proxying import ROUTES, Route, RunningProxy, request
 from rawclient import BrokenOff, Reply
 from warcs import Archive, files
 
-from archive import cdxj
+from archive.warc import cdxj
+from archive.warc.check import Level, check
 
 ADDRESS = "127.0.1.21"
 CASES = [pytest.param(odd, route, id=f"{odd.name}-{route}") for odd in RESPONSES for route in ROUTES]
@@ -148,3 +149,11 @@ def test_all_on_as_few_connections_as_can_be_stay_in_step(tmp_path: Path, route:
             blocks = archive.raw_blocks(origin.url(path(odd, route)))
             assert (odd.name, blocks) == (odd.name, [odd.block(tag(odd, route))])
         assert origin.connections < len(odds) * 0.7
+
+
+def test_check_has_notes_and_no_problems_for_faithful_records_of_odd_heads(run: Run) -> None:
+    """T33: such findings were problems, and `check` ended with 1 for files that are as they should be."""
+    found = list(check(run.proxy.folder()))
+
+    assert [problem for problem in found if problem.level is Level.PROBLEM] == []
+    assert any("the HTTP head has the line b'what is this'" in note.message for note in found)

@@ -12,8 +12,8 @@ from odd_responses import page
 from origin import RawOrigin, Send, response
 from proxying import RunningProxy
 
-from archive.check import check
 from archive.digest import Algorithm
+from archive.warc.check import check
 
 ADDRESS = "127.0.1.77"
 BODY = page(b"/page", 5000)

@@ -36,6 +36,7 @@ CURL_DIFFERS = {
     "unknown-coding": "curl gives up; browsers show the bytes as they are",
     "quoted-coding": "curl gives up; browsers show the bytes as they are",
     "proxy-headers": "Ghostfleet-Error is the proxy's to say: an origin must not be able to fake it",
+    "lone-cr-in-a-value": "a bare CR reaches clients as a space (RFC 9112 section 2.2); the record has the CR",
 }
 SOME_CURLS_DIFFER = {
     "tabs-in-the-status-line": _LENIENT,
@@ -55,6 +56,7 @@ CHROMIUM_DIFFERS = {
     "asks-as-a-proxy": "the proxy asks for its own password only: an origin's request for it is not passed on",
     "lengths-that-differ": CURL_DIFFERS["lengths-that-differ"],
     "proxy-headers": CURL_DIFFERS["proxy-headers"],
+    "lone-cr-in-a-value": CURL_DIFFERS["lone-cr-in-a-value"],
 }
 _FETCH_ALL = """async (asked) => {
   const ours = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "content-length"]);

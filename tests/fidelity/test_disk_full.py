@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from clients import Load, body, check_kept
+from few_files import room_for_few_files
 from origin import RawOrigin, Send, response
 from proxying import RunningProxy
 from rawclient import BrokenOff, Reply
@@ -69,6 +70,58 @@ def test_a_file_size_limit_loses_nothing(tmp_path: Path, origin: RawOrigin) -> N
             resource.prlimit(pid, resource.RLIMIT_FSIZE, (soft, hard))
         until(lambda: _taken(proxy, origin.url("/again/1")), what="the proxy to go on")
         _check(proxy, [*acknowledged, origin.url("/again/1")])
+
+
+def test_a_file_that_can_not_be_closed_stops_acceptance_until_it_is_closed(tmp_path: Path, origin: RawOrigin) -> None:
+    """T15: `/status` said that work is accepted while each request got a 503, and the file stayed `.open`."""
+    with (
+        room_for_few_files(tmp_path / "home" / "collections" / "default") as few,
+        RunningProxy(tmp_path / "home", {"archive.warc_idle_seconds": 0.5}) as proxy,
+    ):
+        few.use_up()
+        assert not _taken(proxy, origin.url("/lost/1"))
+        because = until(lambda: proxy.status()["not_accepting_because"], what="the proxy to accept nothing")
+        assert "can't open a file in" in because
+        assert proxy.get(origin.url("/lost/2")).status == 503
+
+        few.give_back()
+        until(lambda: proxy.status()["accepting"], what="the proxy to accept work again")
+        assert _taken(proxy, origin.url("/kept/1"))
+        few.use_up()
+        until(lambda: "can't be closed" in proxy.status()["not_accepting_because"], what="the proxy to stop again")
+
+        few.give_back()
+        until(lambda: proxy.status()["accepting"], what="the proxy to go on")
+        assert [path.suffix for path in proxy.folder().iterdir()] == [".gz"]
+        assert _taken(proxy, origin.url("/kept/2"))
+        proxy.stop()
+        check_kept(proxy.records(), [origin.url("/kept/1"), origin.url("/kept/2")])
+
+
+def test_a_file_that_is_left_open_at_the_end_is_told_by_the_exit_code(tmp_path: Path, origin: RawOrigin) -> None:
+    """T15: the exit code was 0."""
+    with room_for_few_files(tmp_path / "home" / "collections" / "default") as few:
+        proxy = RunningProxy(tmp_path / "home", {"archive.warc_idle_seconds": 0.5}).start()
+        assert _taken(proxy, origin.url("/kept/1"))
+        few.use_up()
+        until(lambda: not proxy.status()["accepting"], what="the closing to fail")
+        with pytest.raises(AssertionError, match=r"exit code 1(.|\n)*can't be closed"):
+            proxy.stop()
+        few.give_back()
+        assert "closed: 3 records" in proxy.command("repair").stdout
+
+
+def test_few_inodes_stop_acceptance_before_none_is_left(tmp_path: Path, origin: RawOrigin) -> None:
+    with (
+        room_for_few_files(tmp_path / "disk", inodes=2_000) as few,
+        RunningProxy(few.folder / "home", {"archive.min_free_bytes": 0, "archive.min_free_inodes": 100}) as proxy,
+    ):
+        assert _taken(proxy, origin.url("/kept/1"))
+        few.use_up(until_left=50)
+        because = until(lambda: proxy.status()["not_accepting_because"], what="the proxy to accept nothing")
+        assert "archive.min_free_inodes = 100" in because
+        few.give_back()
+        until(lambda: proxy.status()["accepting"], what="the proxy to go on")
 
 
 def _goes_on_with_more_room(proxy: RunningProxy, origin: RawOrigin, disk: Path, acknowledged: list[str]) -> None:

@@ -17,24 +17,24 @@ import pytest
 import redis
 from waiting import until
 
-from admin.bench.faults.case import Evidence, digest
-from admin.bench.faults.clients import Load
-from admin.bench.faults.house import COLLECTION, House
-from admin.bench.faults.judge import Verdict, judge
-from admin.bench.faults.kinds import KINDS
-from admin.bench.faults.ledger import Seen
-from admin.bench.faults.origin import Origin
-from admin.bench.faults.playing import play
-from admin.bench.faults.records import Stored, read_file
-from admin.bench.process import our_command, source_environment
-from dedupdb.filenames import files_key
-from frontier.embedded import start_redis
+from bench.faults.checks.check_input import Expectations, digest
+from bench.faults.checks.home_check import CheckResult, check_home
+from bench.faults.checks.records import WarcRecord, read_file
+from bench.faults.episode import run_episode
+from bench.faults.fleet_home import COLLECTION, FleetHome
+from bench.faults.kinds import KINDS
+from bench.faults.traffic.clients import RunningLoad
+from bench.faults.traffic.ledger import SeenResponse
+from bench.faults.traffic.origin import FaultyOrigin
+from bench.process import our_command, source_environment
+from dedupdb.claims.file_names import files_key
+from frontier.private_redis.server import start_redis
 
 SHORT = ("kill-process", "kill-all", "power-loss")
 
 
 @pytest.mark.timeout(600)
-def test_a_short_campaign_breaks_no_promise(tmp_path: Path) -> None:
+def test_a_short_campaign_keeps_all_invariants(tmp_path: Path) -> None:
     played = campaign(tmp_path, *SHORT)
     assert sum(one["lost"] for one in played) == 0
     assert all(one["seen"] >= 25 for one in played)
@@ -44,7 +44,7 @@ def test_a_short_campaign_breaks_no_promise(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(2400)
-def test_a_campaign_of_every_kind_breaks_no_promise(tmp_path: Path) -> None:
+def test_a_campaign_of_every_kind_keeps_all_invariants(tmp_path: Path) -> None:
     assert sum(one["lost"] for one in campaign(tmp_path, *KINDS)) == 0
 
 
@@ -52,9 +52,9 @@ def test_a_campaign_of_every_kind_breaks_no_promise(tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_without_durability_kills_lose_responses() -> None:
     """The control: the campaign sees a loss where there is one."""
-    found = play([KINDS["kill-all"]] * 4, 1, settings={"proxy.deliver": "at_once"})
+    found = run_episode([KINDS["kill-all"]] * 4, 1, settings={"proxy.deliver": "at_once"})
     assert sum(one.lost for one in found.rounds) > 0
-    assert any(violation.promise == "seen is kept" for violation in found.violations)
+    assert any(violation.invariant == "seen is kept" for violation in found.violations)
 
 
 def campaign(folder: Path, *only: str) -> list[dict[str, float]]:
@@ -77,11 +77,11 @@ def campaign(folder: Path, *only: str) -> list[dict[str, float]]:
 class Left:
     """What a fleet left that nothing had struck, to be tampered with."""
 
-    evidence: Evidence
+    expectations: Expectations
 
     @property
     def home(self) -> Path:
-        return self.evidence.home
+        return self.expectations.home
 
     @property
     def warc(self) -> Path:
@@ -93,39 +93,39 @@ class Left:
     def sidecar(self) -> Path:
         return self.home / "collections" / COLLECTION / "indexes" / f"{self.warc.name}.cdxj"
 
-    def judged(self) -> Verdict:
-        return judge(self.evidence)
+    def judged(self) -> CheckResult:
+        return check_home(self.expectations)
 
 
 @pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[Seen]]]:
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, list[SeenResponse]]]:
     # A short path: Redis gets its socket in the home.
     folder = Path(tempfile.mkdtemp(prefix="gf-"))
-    house = House(folder / "home", folder / "log", {"proxy.websocket_segment_bytes": 1000})
-    with Origin() as origin:
-        house.start()
-        load = Load(house.address, origin, name="before", clients=4, talkers=3)
+    fleet = FleetHome(folder / "home", folder / "log", {"proxy.websocket_segment_bytes": 1000})
+    with FaultyOrigin() as origin:
+        fleet.start()
+        load = RunningLoad(fleet.address, origin, name="before", clients=4, websocket_clients=3)
         until(
-            lambda: len(load.seen) >= 150 and sum(one.is_socket for one in load.seen) >= 20,
+            lambda: len(load.seen) >= 150 and sum(one.is_websocket for one in load.seen) >= 20,
             what="150 responses, 20 of them WebSockets",
             within=60,
         )
         seen = load.finish()
-        house.stop()
-    yield house.home, seen
+        fleet.stop()
+    yield fleet.home, seen
     shutil.rmtree(folder)
 
 
 @pytest.fixture
-def left(untouched: tuple[Path, list[Seen]]) -> Iterator[Left]:
+def left(untouched: tuple[Path, list[SeenResponse]]) -> Iterator[Left]:
     home, seen = untouched
     with tempfile.TemporaryDirectory(prefix="gf-") as folder:
         copy = Path(shutil.copytree(home, Path(folder) / "home"))
         (warc,) = (copy / "collections" / COLLECTION / "archive").glob("*.warc.gz")
-        yield Left(Evidence(copy, COLLECTION, seen, logged=seen, published={warc.name: digest(warc)}))
+        yield Left(Expectations(copy, COLLECTION, seen, logged=seen, published={warc.name: digest(warc)}))
 
 
-def test_what_nothing_struck_is_sound(left: Left) -> None:
+def test_a_home_without_faults_keeps_all_invariants(left: Left) -> None:
     verdict = left.judged()
     assert verdict.violations == ()
     assert verdict.lost == frozenset()
@@ -179,9 +179,9 @@ def exchange_two_messages(left: Left) -> None:
     left.warc.write_bytes(data[: record.offset] + gzip.compress(turned) + data[end:])
 
 
-def messages(left: Left) -> list[Stored]:
+def messages(left: Left) -> list[WarcRecord]:
     """The records of the WebSocket that has most of them."""
-    found: dict[str, list[Stored]] = {}
+    found: dict[str, list[WarcRecord]] = {}
     for record in read_file(left.warc):
         if record.kind == "resource":
             found.setdefault(record.url, []).append(record)
@@ -222,12 +222,12 @@ def lose_a_row(left: Left) -> None:
 
 
 def lose_a_log_line(left: Left) -> None:
-    log = left.home / "log" / "crawl.log"
+    log = min((left.home / "log").glob("crawl-*.log"))
     log.write_text("".join(log.read_text("utf-8").splitlines(keepends=True)[1:]), "utf-8")
 
 
 def tear_the_log(left: Left) -> None:
-    log = left.home / "log" / "crawl.log"
+    log = min((left.home / "log").glob("crawl-*.log"))
     log.write_bytes(log.read_bytes() + b"2026-11-21T")
 
 
@@ -267,4 +267,4 @@ def forget_an_original(left: Left) -> None:
 )
 def test_what_is_broken_is_named(left: Left, tamper: Callable[[Left], None], promise: str) -> None:
     tamper(left)
-    assert promise in {violation.promise for violation in left.judged().violations}
+    assert promise in {violation.invariant for violation in left.judged().violations}

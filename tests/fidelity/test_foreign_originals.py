@@ -16,7 +16,7 @@ from pywb_server import PywbServer
 from waiting import until
 from warcs import Stored, files
 
-from archive import cdxj
+from archive.warc import cdxj
 
 ADDRESS = "127.0.1.97"
 ODD = "/odd?url=http%3A%2F%2Fother.example%2F%3Fa&b=%26%20%ff;c=*"

@@ -12,6 +12,7 @@ from needs import chromium
 from origin import RawOrigin, Send, certificate_authority, response, server_tls
 from playwright.sync_api import Browser, sync_playwright
 from proxy_process import ProxyProcess
+from rawclient import Client
 
 pytestmark = pytest.mark.browser
 
@@ -87,6 +88,33 @@ def test_a_script_commands_nothing(proxy: ProxyProcess, browser: Browser, origin
     assert {record.path.name.partition("-")[0] for record in records.records} == {"default"}
     assert {record.url for record in records.kinds("response")} >= {one.url("/own"), other.url("/others")}
     assert not [record for record in records.records if record.block == b"lies"]
+
+
+def test_a_plain_get_vouches_for_no_other_request(proxy: ProxyProcess) -> None:
+    """A script's GET over plain http can not be told from others, so it proves nothing for anybody else (T13)."""
+    tls = server_tls(certificate_authority(), ADDRESS)
+    command = f"Warcprox-Meta: {json.dumps({'warc-prefix': '-'})}\r\n"
+    with RawOrigin(ADDRESS) as plain, RawOrigin(ADDRESS, tls=tls) as secure:
+        for origin in (plain, secure):
+            origin.otherwise(lambda _: (Send(PAGE),))
+
+        def ask(client: Client, origin: RawOrigin, path: str, *lines: str) -> None:
+            target = path if origin is secure else origin.url(path)
+            fields = "".join(f"{line}\r\n" for line in lines)
+            asked = f"GET {target} HTTP/1.1\r\nHost: {origin.authority}\r\n{command}{fields}\r\n"
+            assert client.ask(asked.encode()).status == 200
+
+        with proxy.connect() as first:
+            ask(first, plain, "/commanded")
+            ask(first, plain, "/elsewhere", "Origin: http://other.test")
+        with proxy.tunnel(secure.authority) as second:
+            ask(second, secure, "/script", "Sec-Fetch-Dest: empty")
+            ask(second, secure, "/cross", "Sec-Fetch-Dest: empty", "Origin: https://other.test")
+
+        records = proxy.records(growing=True)
+        assert records.of(plain.url("/commanded")) == []
+        for url in (plain.url("/elsewhere"), secure.url("/script"), secure.url("/cross")):
+            assert records.of(url, "response", "revisit"), f"{url} was archived whatever its script says"
 
 
 def test_what_steers_the_browser_commands_for_its_scripts_as_well(

@@ -159,14 +159,15 @@ def test_settings_are_read_again_and_broken_ones_refused(stage: Stage) -> None:
         for text, why in BROKEN.items():
             file.write_text(text)
             told = hang_up(proxy)
-            assert told.startswith("ghostfleet: not restarted, the fleet goes on as it was: ")
+            assert told.startswith("ghostfleet: not restarted, the fleet continues unchanged: ")
             assert why in told
         assert recorders(proxy) == before
         assert client.ask(request("plain", stage.plain.url("/still"))).header("Connection") is None
 
         file.write_text('proxy.via = "new"\nredis.timeout_seconds = 7\n')
         assert hang_up(proxy, lines=2) == (
-            "ghostfleet: setting redis.timeout_seconds was changed; it takes effect when the fleet is started anew\n"
+            "ghostfleet: setting redis.timeout_seconds was changed; "
+            "stop the fleet and start it again to apply the change\n"
             "ghostfleet: restarted"
         )
         proxy.get(stage.plain.url("/new"))

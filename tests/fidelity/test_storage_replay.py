@@ -84,7 +84,7 @@ def test_a_storage_that_is_away_is_a_503_with_its_reason_and_never_a_miss(stage:
         for mode in ("replay", "patch"):
             answer = stage.proxy.get(stage.origin.url("/page"), stage.session(mode))
             assert (answer.status, answer.header("Ghostfleet-Error")) == (503, "0 storage-away")
-            assert f"{stage.target} is not there; it should have default/archive/".encode() in answer.body
+            assert f"{stage.target} does not exist, and should have default/archive/".encode() in answer.body
             assert answer.header("Retry-After")
         assert len(stage.origin.asked("/page")) == before, "what is held is not fetched anew"
         assert stage.proxy.get(stage.origin.url("/never"), stage.session("replay")).status == 404

@@ -9,7 +9,7 @@ from odd_responses import page
 from origin import RawOrigin, Send
 from proxying import RunningProxy
 
-from archive.check import check
+from archive.warc.check import check
 
 ADDRESS = "127.0.1.78"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"

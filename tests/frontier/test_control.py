@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from frontier_bench import Bench
 
-from archive.sections import FrontierSettings
-from frontier.lease import Finished, Lease, Pause, Stopped
-from frontier.politeness import Ending, Outcome
+from archive.settings import FrontierSettings
+from frontier.lease import JobFinished, JobStopped, Lease, Pause
+from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.scope import Candidate
 
@@ -20,37 +20,37 @@ def test_a_paused_job_hands_out_nothing_but_takes_what_is_finished(bench: Bench,
     frontier = bench.frontier()
     frontier.add(links("http://example.com/"))
     lease = leased(frontier)
-    frontier.pause("disk is full")
-    frontier.pause("disk is full")
+    frontier.controls.pause("disk is full")
+    frontier.controls.pause("disk is full")
     assert frontier.claim("w") == Pause(0.25, "paused")
-    assert frontier.progress().paused == "disk is full"
-    assert frontier.finish(lease, Outcome(200)) is Ending.DONE
+    assert frontier.reports.progress().paused == "disk is full"
+    assert frontier.finish(lease, VisitOutcome(200)) is LeaseEnding.DONE
     other = bench.again(frontier)
     assert isinstance(other.claim("w"), Pause), "another process knows too"
-    other.resume()
+    other.controls.resume()
     assert isinstance(frontier.claim("w"), Lease)
 
 
 def test_a_stopped_job_tells_its_workers_to_leave_until_resumed(bench: Bench) -> None:
     frontier = bench.frontier()
-    frontier.stop("enough")
-    assert bench.again(frontier).claim("w") == Stopped("enough")
-    assert frontier.progress().stopped == "enough"
-    frontier.resume()
+    frontier.controls.stop("enough")
+    assert bench.again(frontier).claim("w") == JobStopped("enough")
+    assert frontier.reports.progress().stopped == "enough"
+    frontier.controls.resume()
     assert isinstance(frontier.claim("w"), Lease)
 
 
 def test_a_blocked_host_waits_and_its_urls_stay_queued(bench: Bench, links: Links) -> None:
     frontier = bench.frontier()
     frontier.add(links("http://example.com/"))
-    frontier.block_host("example.org")
+    frontier.controls.block_host("example.org")
     visited = []
     while isinstance(lease := frontier.claim("w"), Lease):
         visited.append(lease.host)
-        frontier.finish(lease, Outcome(200))
+        frontier.finish(lease, VisitOutcome(200))
     assert visited == ["example.com"]
     assert frontier.claim("w") == Pause(1.0, "politeness"), "it is not finished"
-    assert frontier.wake_host("example.org")
+    assert frontier.controls.wake_host("example.org")
     assert isinstance(frontier.claim("w"), Lease)
 
 
@@ -58,34 +58,34 @@ def test_a_block_holds_for_a_visit_that_goes_on(bench: Bench, links: Links, leas
     frontier = bench.frontier()
     frontier.add(links("http://example.org/a"))
     lease = leased(frontier)
-    frontier.block_host("example.org", 60)
-    frontier.finish(lease, Outcome(200))
+    frontier.controls.block_host("example.org", 60)
+    frontier.finish(lease, VisitOutcome(200))
     assert isinstance(frontier.claim("w"), Pause)
 
 
 def test_a_block_holds_for_all_jobs(bench: Bench) -> None:
     one = bench.frontier(name="one")
     two = bench.frontier("http://example.org/two", name="two")
-    one.block_host("example.org", 60)
+    one.controls.block_host("example.org", 60)
     assert isinstance(two.claim("w"), Pause)
 
 
 def test_a_host_set_aside_counts_as_excluded_and_the_job_can_finish(bench: Bench, links: Links) -> None:
     frontier = bench.frontier()
-    assert frontier.set_host_aside("example.org", "asked us to stay away")
-    assert not frontier.set_host_aside("example.org", "again")
-    assert isinstance(frontier.claim("w"), Finished)
+    assert frontier.controls.set_host_aside("example.org", "asked us to stay away")
+    assert not frontier.controls.set_host_aside("example.org", "again")
+    assert isinstance(frontier.claim("w"), JobFinished)
     frontier.add(links("http://example.org/later"))
-    assert frontier.progress().excluded == 2
-    assert frontier.hosts_aside() == {"example.org": "asked us to stay away"}
-    assert frontier.wake_host("example.org")
-    assert not frontier.wake_host("example.org")
-    assert frontier.progress().queued == 2
+    assert frontier.reports.progress().excluded == 2
+    assert frontier.controls.hosts_aside() == {"example.org": "asked us to stay away"}
+    assert frontier.controls.wake_host("example.org")
+    assert not frontier.controls.wake_host("example.org")
+    assert frontier.reports.progress().queued == 2
 
 
 def test_waking_a_host_keeps_its_delay(bench: Bench, leased: Claim, links: Links) -> None:
     frontier: Frontier = bench.frontier(settings=FrontierSettings())
     frontier.add(links("http://example.org/a"))
-    frontier.finish(leased(frontier), Outcome(200))
-    frontier.wake_host("example.org")
+    frontier.finish(leased(frontier), VisitOutcome(200))
+    frontier.controls.wake_host("example.org")
     assert isinstance(frontier.claim("w"), Pause)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontier.record import pack, place, unpack
+from frontier.packing import pack, queue_score, unpack
 from frontier.scope import Candidate, Priority
 
 
@@ -27,13 +27,13 @@ def test_a_damaged_record_is_noticed(record: bytes) -> None:
     assert unpack(record) is None
 
 
-def test_the_place_goes_by_priority_then_depth() -> None:
+def test_the_score_is_by_priority_then_depth() -> None:
     order = [
         Candidate("u", priority=Priority.SYSTEM, depth=9999),
         Candidate("u", priority=Priority.HIGH, depth=0),
         Candidate("u", priority=Priority.HIGH, depth=3),
         Candidate("u", depth=0),
     ]
-    places = [place(candidate) for candidate in order]
+    places = [queue_score(candidate) for candidate in order]
     assert places == sorted(set(places))
     assert all(number * 2**40 < 2**53 for number in places)

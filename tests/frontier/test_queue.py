@@ -10,10 +10,10 @@ from threading import Lock
 import pytest
 from frontier_bench import Bench
 
-from archive.sections import FrontierSettings
-from frontier.job import Job, JobError, Limits, Manner, Profile
-from frontier.lease import Finished, Lease, Pause, Stopped
-from frontier.politeness import Ending, Outcome
+from archive.settings import FrontierSettings
+from frontier.job import Job, JobError, Limits, PolitenessOverrides, Profile
+from frontier.lease import JobFinished, JobStopped, Lease, Pause
+from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.scope import Accepted, Candidate, Priority, Rejected
 from frontier.store import FrontierLost
@@ -21,7 +21,7 @@ from frontier.store import FrontierLost
 type Claim = Callable[..., Lease]
 type Links = Callable[..., list[Candidate]]
 
-OK = Outcome(200, bytes=100, duration_ms=50)
+OK = VisitOutcome(200, bytes=100, duration_ms=50, is_document=True)
 
 
 def drain(frontier: Frontier, bench: Bench | None = None) -> list[str]:
@@ -29,7 +29,7 @@ def drain(frontier: Frontier, bench: Bench | None = None) -> list[str]:
     visited = []
     while isinstance(lease := frontier.claim("w"), Lease):
         visited.append(lease.url)
-        assert frontier.finish(lease, OK) is Ending.DONE
+        assert frontier.finish(lease, OK) is LeaseEnding.DONE
     return visited
 
 
@@ -43,7 +43,7 @@ def test_a_url_is_taken_in_once(bench: Bench, links: Links) -> None:
     assert isinstance(decisions[1], Rejected)
     assert decisions[1].reason == "seen"
     assert frontier.add(links("http://example.org/a"))[0] == Rejected(links("http://example.org/a")[0], "seen")
-    assert frontier.progress().queued == 2
+    assert frontier.reports.progress().queued == 2
 
 
 def test_thousands_of_links_go_in_at_once_and_in_order(bench: Bench, links: Links) -> None:
@@ -51,7 +51,7 @@ def test_thousands_of_links_go_in_at_once_and_in_order(bench: Bench, links: Link
     urls = [f"http://example.org/{number}" for number in range(3000)]
     decisions = frontier.add(links(*urls))
     assert [isinstance(decision, Accepted) for decision in decisions] == [False] + [True] * 2999
-    assert frontier.progress().queued == 3000
+    assert frontier.reports.progress().queued == 3000
     assert drain(frontier)[:5] == urls[:5]
 
 
@@ -59,8 +59,8 @@ def test_every_rejected_link_keeps_its_reason_and_rule(bench: Bench, links: Link
     frontier = bench.frontier(profile=Profile(scope="host", hops=1))
     frontier.add(links("http://elsewhere.example/", "mailto:x@example.org"))
     frontier.add([Candidate("http://example.org/deep", "LL", via="http://example.org/a", depth=2)])
-    assert frontier.progress().rejected == {"scope": 1, "scheme": 1, "hops": 1}
-    noted = {(link.url, link.reason, link.rule) for link in frontier.rejected()}
+    assert frontier.reports.progress().rejected == {"scope": 1, "scheme": 1, "hops": 1}
+    noted = {(link.url, link.reason, link.rule) for link in frontier.reports.rejected()}
     assert ("http://elsewhere.example/", "scope", "host") in noted
     assert ("http://example.org/deep", "hops", "hops 1") in noted
 
@@ -87,15 +87,15 @@ def test_a_url_can_be_visited_again_when_forced_to(bench: Bench) -> None:
     assert isinstance(frontier.add([again])[0], Accepted)
     assert isinstance(frontier.add([again])[0], Rejected), "it is queued already"
     assert drain(frontier) == ["http://example.org/"]
-    assert frontier.progress().accepted == 2
+    assert frontier.reports.progress().accepted == 2
 
 
 def test_a_failed_url_that_is_forced_is_no_longer_failed(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier()
-    frontier.finish(leased(frontier), Outcome(-7))
-    assert frontier.progress().failed == 1
+    frontier.finish(leased(frontier), VisitOutcome(-7))
+    assert frontier.reports.progress().failed == 1
     frontier.add([Candidate("http://example.org/", force=True)])
-    progress = frontier.progress()
+    progress = frontier.reports.progress()
     assert (progress.failed, progress.queued, progress.accepted) == (0, 1, 1)
 
 
@@ -165,7 +165,7 @@ def test_one_visit_of_a_host_at_a_time(bench: Bench, links: Links, leased: Claim
 
 
 def test_more_visits_of_a_host_at_a_time_when_asked_for(bench: Bench, links: Links, leased: Claim) -> None:
-    profile = Profile(scope="any", politeness=Manner(per_host=2))
+    profile = Profile(scope="any", politeness=PolitenessOverrides(per_host=2))
     frontier = bench.frontier(profile=profile)
     frontier.add(links("http://example.org/a", "http://example.org/b"))
     first, _ = leased(frontier, "w1"), leased(frontier, "w2")
@@ -182,7 +182,7 @@ def test_a_lease_that_ran_out_is_given_to_another(bench: Bench, leased: Claim) -
     second = leased(frontier, "second")
     assert (second.url, second.attempt) == (late.url, 2)
     assert second.token != late.token
-    assert frontier.progress().swept == 1
+    assert frontier.reports.progress().swept == 1
 
 
 def test_a_claim_sweeps_on_its_way(bench: Bench, leased: Claim) -> None:
@@ -197,14 +197,14 @@ def test_a_late_worker_can_change_nothing(bench: Bench, leased: Claim) -> None:
     late = leased(frontier, "late")
     bench.expire(late)
     second = leased(frontier, "second")
-    before = frontier.progress()
-    assert frontier.finish(late, OK) is Ending.STALE
-    assert frontier.give_back(late, "too late") is Ending.STALE
+    before = frontier.reports.progress()
+    assert frontier.finish(late, OK) is LeaseEnding.STALE
+    assert frontier.give_back(late, "too late") is LeaseEnding.STALE
     assert not frontier.renew(late)
     assert frontier.add([late.candidate("http://example.org/x", "L")], late) == []
-    assert frontier.progress() == before
-    assert frontier.finish(second, OK) is Ending.DONE
-    assert frontier.finish(late, OK) is Ending.STALE
+    assert frontier.reports.progress() == before
+    assert frontier.finish(second, OK) is LeaseEnding.DONE
+    assert frontier.finish(late, OK) is LeaseEnding.STALE
 
 
 def test_a_renewed_lease_does_not_run_out(bench: Bench, leased: Claim) -> None:
@@ -213,27 +213,44 @@ def test_a_renewed_lease_does_not_run_out(bench: Bench, leased: Claim) -> None:
     bench.expire(lease)
     assert frontier.renew(lease)
     assert frontier.sweep() == 0
-    assert frontier.finish(lease, OK) is Ending.DONE
+    assert frontier.finish(lease, OK) is LeaseEnding.DONE
 
 
-def test_a_url_that_workers_die_of_fails_in_the_end(bench: Bench, leased: Claim) -> None:
+def test_a_lease_tells_how_many_workers_were_lost_with_its_url(bench: Bench, leased: Claim) -> None:
+    """T2: the worker that gets such a lease ends the URL without a visit."""
+    frontier = bench.frontier(settings=FrontierSettings(min_delay_seconds=0, delay_factor=0, max_retries=0))
+    for lost in range(3):
+        lease = leased(frontier)
+        assert (lease.lost, lease.attempt) == (lost, lost + 1)
+        bench.expire(lease)
+
+
+def test_a_url_whose_worker_was_lost_is_visited_after_the_others_of_its_host(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier("http://example.org/poison", "http://example.org/honest")
+    bench.expire(leased(frontier))
+    honest = leased(frontier)
+    frontier.finish(honest, OK)
+    assert (honest.url, leased(frontier).url) == ("http://example.org/honest", "http://example.org/poison")
+
+
+def test_a_url_that_every_worker_dies_of_fails_in_the_end(bench: Bench, leased: Claim) -> None:
     settings = FrontierSettings(min_delay_seconds=0, delay_factor=0, max_retries=2)
     frontier = bench.frontier(settings=settings)
-    for _ in range(3):
+    for _ in range(5):
         bench.expire(leased(frontier))
         frontier.sweep()
-    assert isinstance(frontier.claim("w"), Finished)
-    assert frontier.progress().codes == {-5: 1}
+    assert isinstance(frontier.claim("w"), JobFinished)
+    assert frontier.reports.progress().codes == {-5: 1}
 
 
 def test_a_finish_said_twice_counts_once_and_gets_the_same_answer(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier()
     lease = leased(frontier)
-    assert frontier.finish(lease, OK) is Ending.DONE
-    before = frontier.progress()
-    assert frontier.finish(lease, OK) is Ending.DONE
-    assert frontier.finish(lease, Outcome(-7)) is Ending.DONE, "what was said first holds"
-    assert frontier.progress() == before
+    assert frontier.finish(lease, OK) is LeaseEnding.DONE
+    before = frontier.reports.progress()
+    assert frontier.finish(lease, OK) is LeaseEnding.DONE
+    assert frontier.finish(lease, VisitOutcome(-7)) is LeaseEnding.DONE, "what was said first holds"
+    assert frontier.reports.progress() == before
 
 
 def test_a_claim_whose_answer_was_lost_gets_it_again(bench: Bench) -> None:
@@ -241,18 +258,18 @@ def test_a_claim_whose_answer_was_lost_gets_it_again(bench: Bench) -> None:
     first = frontier._store.run("claim", "w", "0123456789abcdef", 1000, 1, 3)
     second = frontier._store.run("claim", "w", "0123456789abcdef", 1000, 1, 3)
     assert first == second
-    assert frontier.progress().leased == 1
+    assert frontier.reports.progress().leased == 1
 
 
 def test_unknown_leases_change_nothing(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier()
     lease = leased(frontier)
     frontier.give_back(lease, "stopping", counts=False)
-    before = frontier.progress()
+    before = frontier.reports.progress()
     forged = Lease("12345", "feed", "w", "http://x.example/", "", None, None, 0, False, Priority.STANDARD, 1, 0, 1.0)
-    assert frontier.finish(forged, OK) is Ending.STALE
+    assert frontier.finish(forged, OK) is LeaseEnding.STALE
     assert not frontier.renew(forged)
-    assert frontier.progress() == before
+    assert frontier.reports.progress() == before
 
 
 def test_many_workers_visit_each_url_once_and_no_host_twice_at_a_time(bench: Bench, links: Links) -> None:
@@ -262,7 +279,7 @@ def test_many_workers_visit_each_url_once_and_no_host_twice_at_a_time(bench: Ben
     visited, busy, clashes, lock = Counter[str](), set[str](), list[str](), Lock()
 
     def work(worker: str) -> None:
-        while not isinstance(answer := frontier.claim(worker), Finished):
+        while not isinstance(answer := frontier.claim(worker), JobFinished):
             if isinstance(answer, Lease):
                 with lock:
                     visited[answer.url] += 1
@@ -278,7 +295,7 @@ def test_many_workers_visit_each_url_once_and_no_host_twice_at_a_time(bench: Ben
     assert set(visited) == {*urls, "http://host0.example/"}
     assert set(visited.values()) == {1}
     assert clashes == []
-    assert frontier.progress().done == 301
+    assert frontier.reports.progress().done == 301
 
 
 # -- politeness
@@ -289,10 +306,10 @@ def test_after_a_visit_its_host_rests_by_the_formula(bench: Bench, links: Links,
     frontier.add(links("http://example.org/a"))
     lease = leased(frontier)
     before = bench.now()
-    frontier.finish(lease, Outcome(200, duration_ms=800))
+    frontier.finish(lease, VisitOutcome(200, duration_ms=800))
     assert before + 4000 <= bench.host("example.org")["d"] <= bench.now() + 4000
     assert frontier.claim("w") == Pause(1.0, "politeness")
-    progress = frontier.progress()
+    progress = frontier.reports.progress()
     assert progress.hosts_waiting == 1
     assert progress.next_due_seconds is not None
     assert 0 < progress.next_due_seconds <= 4
@@ -304,7 +321,7 @@ def test_crawl_delay_counts_above_the_longest_delay(bench: Bench, leased: Claim)
     frontier = bench.frontier(settings=FrontierSettings())
     lease = leased(frontier)
     before = bench.now()
-    frontier.finish(lease, Outcome(200, duration_ms=200, crawl_delay_seconds=60))
+    frontier.finish(lease, VisitOutcome(200, duration_ms=200, crawl_delay_seconds=60))
     assert before + 60_000 <= bench.host("example.org")["d"] <= bench.now() + 60_000
 
 
@@ -313,7 +330,7 @@ def test_delays_hold_for_all_jobs_together(bench: Bench, leased: Claim) -> None:
     two = bench.frontier("http://example.org/two", settings=FrontierSettings(), name="two")
     lease = leased(one)
     assert isinstance(two.claim("w"), Pause), "the other job visits the host right now"
-    one.finish(lease, Outcome(200))
+    one.finish(lease, VisitOutcome(200))
     bench.make_due(job="two")
     bench.client.zadd(bench.key("ready", "two"), {"example.org": 0})
     assert isinstance(two.claim("w"), Pause), "the host rests from the other job's visit"
@@ -327,7 +344,7 @@ def test_a_refusing_host_rests_longer_each_time(bench: Bench, leased: Claim) -> 
     for _ in range(3):
         lease = leased(frontier)
         before = bench.now()
-        assert frontier.finish(lease, Outcome(503)) is Ending.AGAIN
+        assert frontier.finish(lease, VisitOutcome(503)) is LeaseEnding.AGAIN
         waits.append(round((bench.host("example.org")["d"] - before) / 1000))
         bench.make_due("example.org")
     assert waits == [30, 60, 120]
@@ -337,7 +354,7 @@ def test_retry_after_is_heeded(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier(settings=FrontierSettings())
     lease = leased(frontier)
     before = bench.now()
-    frontier.finish(lease, Outcome(429, retry_after_seconds=500))
+    frontier.finish(lease, VisitOutcome(429, retry_after_seconds=500))
     assert before + 500_000 <= bench.host("example.org")["d"] <= bench.now() + 500_000
 
 
@@ -345,9 +362,9 @@ def test_a_url_that_timed_out_waits_alone(bench: Bench, links: Links, leased: Cl
     frontier = bench.frontier(settings=FrontierSettings(min_delay_seconds=0))
     frontier.add(links("http://example.org/a"))
     slow = leased(frontier)
-    assert frontier.finish(slow, Outcome(-4)) is Ending.AGAIN
+    assert frontier.finish(slow, VisitOutcome(-4)) is LeaseEnding.AGAIN
     assert leased(frontier).url == "http://example.org/a"
-    assert frontier.progress().queued == 1
+    assert frontier.reports.progress().queued == 1
     bench.make_retries_due()
     bench.expire(slow)
     assert isinstance(frontier.claim("w"), Pause), "its host is being visited"
@@ -358,11 +375,11 @@ def test_retries_end_in_failure_with_the_code(bench: Bench, leased: Claim) -> No
     attempts = []
     for _ in range(4):
         lease = leased(frontier)
-        attempts.append((lease.attempt, frontier.finish(lease, Outcome(-2))))
-    assert attempts == [(1, Ending.AGAIN), (2, Ending.AGAIN), (3, Ending.AGAIN), (4, Ending.FAILED)]
-    progress = frontier.progress()
+        attempts.append((lease.attempt, frontier.finish(lease, VisitOutcome(-2))))
+    assert attempts == [(1, LeaseEnding.AGAIN), (2, LeaseEnding.AGAIN), (3, LeaseEnding.AGAIN), (4, LeaseEnding.FAILED)]
+    progress = frontier.reports.progress()
     assert (progress.failed, progress.retries, progress.errors) == (1, 3, {-2: 1})
-    assert [report.code for report in frontier.urls("failed")] == [-2]
+    assert [report.code for report in frontier.reports.urls("failed")] == [-2]
 
 
 def test_a_host_that_fails_too_often_is_set_aside_until_woken(bench: Bench, links: Links, leased: Claim) -> None:
@@ -370,20 +387,20 @@ def test_a_host_that_fails_too_often_is_set_aside_until_woken(bench: Bench, link
     frontier = bench.frontier(settings=settings)
     frontier.add(links(*(f"http://example.org/{number}" for number in range(5))))
     for _ in range(3):
-        frontier.finish(leased(frontier), Outcome(503))
-    assert isinstance(frontier.claim("w"), Finished)
-    assert frontier.hosts_aside() == {"example.org": "failing"}
-    assert frontier.progress().excluded == 6
-    assert len(list(frontier.urls("excluded"))) == 6
-    assert frontier.wake_host("example.org")
-    assert frontier.progress().excluded == 0
+        frontier.finish(leased(frontier), VisitOutcome(503))
+    assert isinstance(frontier.claim("w"), JobFinished)
+    assert frontier.controls.hosts_aside() == {"example.org": "failing"}
+    assert frontier.reports.progress().excluded == 6
+    assert len(list(frontier.reports.urls("excluded"))) == 6
+    assert frontier.controls.wake_host("example.org")
+    assert frontier.reports.progress().excluded == 0
     assert len(drain(frontier)) == 6
 
 
 def test_a_success_forgets_a_host_s_failures(bench: Bench, links: Links, leased: Claim) -> None:
     frontier = bench.frontier()
     frontier.add(links("http://example.org/a"))
-    frontier.finish(leased(frontier), Outcome(503))
+    frontier.finish(leased(frontier), VisitOutcome(503))
     lease = leased(frontier)
     assert lease.host_failures == 1
     frontier.finish(lease, OK)
@@ -393,10 +410,10 @@ def test_a_success_forgets_a_host_s_failures(bench: Bench, links: Links, leased:
 def test_what_robots_txt_excludes_is_excluded_at_no_delay(bench: Bench, links: Links, leased: Claim) -> None:
     frontier = bench.frontier(settings=FrontierSettings())
     frontier.add(links("http://example.org/a"))
-    assert frontier.finish(leased(frontier), Outcome(-9998)) is Ending.EXCLUDED
+    assert frontier.finish(leased(frontier), VisitOutcome(-9998)) is LeaseEnding.EXCLUDED
     assert leased(frontier).url == "http://example.org/a"
-    assert frontier.progress().excluded == 1
-    assert [report.code for report in frontier.urls("excluded")] == [-9998]
+    assert frontier.reports.progress().excluded == 1
+    assert [report.code for report in frontier.reports.urls("excluded")] == [-9998]
 
 
 # -- giving back
@@ -404,9 +421,9 @@ def test_what_robots_txt_excludes_is_excluded_at_no_delay(bench: Bench, links: L
 
 def test_trouble_of_our_own_is_a_try_and_waits(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier(settings=FrontierSettings())
-    assert frontier.give_back(leased(frontier), "keeping failed") is Ending.AGAIN
+    assert frontier.give_back(leased(frontier), "keeping failed") is LeaseEnding.AGAIN
     assert isinstance(frontier.claim("w"), Pause)
-    assert frontier.progress().queued == 1
+    assert frontier.reports.progress().queued == 1
     bench.make_retries_due()
     lease = leased(frontier)
     assert (lease.attempt, bench.host("example.org")["f"]) == (2, 0)
@@ -421,7 +438,7 @@ def test_a_worker_that_is_stopped_gives_back_without_a_try(bench: Bench, leased:
 def test_what_is_given_back_too_often_fails(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier()
     endings = [frontier.give_back(leased(frontier), "keeping failed") for _ in range(4)]
-    assert endings == [*[Ending.AGAIN] * 3, Ending.FAILED]
+    assert endings == [*[LeaseEnding.AGAIN] * 3, LeaseEnding.FAILED]
 
 
 # -- limits
@@ -432,19 +449,19 @@ def test_a_limit_of_pages_is_kept_exactly(bench: Bench, links: Links, leased: Cl
     frontier.add(links(*(f"http://host{number}.example/" for number in range(10))))
     leases = [leased(frontier, f"w{number}") for number in range(3)]
     assert frontier.claim("w") == Pause(0.25, "busy")
-    frontier.finish(leases[0], Outcome(-7))
+    frontier.finish(leases[0], VisitOutcome(-7))
     leases.append(leased(frontier))
     for lease in leases[1:]:
         frontier.finish(lease, OK)
-    assert frontier.claim("w") == Stopped("limit-pages")
-    assert frontier.progress().done == 3
+    assert frontier.claim("w") == JobStopped("limit-pages")
+    assert frontier.reports.progress().done == 3
 
 
 def test_a_limit_of_bytes_stops_the_job(bench: Bench, links: Links, leased: Claim) -> None:
     frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(bytes=150)))
     frontier.add(links("http://example.org/a", "http://example.org/b"))
     assert len(drain(frontier)) == 2
-    assert frontier.claim("w") == Stopped("limit-bytes")
+    assert frontier.claim("w") == JobStopped("limit-bytes")
 
 
 def test_a_limit_of_time_counts_time_at_work_only(bench: Bench) -> None:
@@ -453,18 +470,18 @@ def test_a_limit_of_time_counts_time_at_work_only(bench: Bench) -> None:
     bench.client.hset(state, mapping={"active": 99_000, "last": bench.now() - 3_600_000})
     assert isinstance(frontier.claim("w"), Lease), "an hour's standstill does not count"
     bench.client.hset(state, mapping={"active": 99_000, "last": bench.now() - 2_000})
-    assert frontier.claim("w") == Stopped("limit-seconds")
+    assert frontier.claim("w") == JobStopped("limit-seconds")
 
 
 def test_a_host_at_its_limit_is_set_aside_without_the_worker_knowing(bench: Bench, links: Links) -> None:
     frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(host_pages=2)))
     frontier.add(links("http://example.org/a", "http://example.org/b", "http://example.com/"))
     assert len(drain(frontier)) == 3
-    assert isinstance(frontier.claim("w"), Finished)
-    assert frontier.hosts_aside() == {"example.org": "limit-host-pages"}
-    assert frontier.progress().excluded == 1
+    assert isinstance(frontier.claim("w"), JobFinished)
+    assert frontier.controls.hosts_aside() == {"example.org": "limit-host-pages"}
+    assert frontier.reports.progress().excluded == 1
     frontier.add(links("http://example.org/c"))
-    assert frontier.progress().excluded == 2
+    assert frontier.reports.progress().excluded == 2
 
 
 # -- opening and resuming
@@ -475,7 +492,7 @@ def test_the_same_job_asked_again_resumes(bench: Bench, links: Links) -> None:
     frontier.add(links("http://example.org/a"))
     again = bench.frontier(opened=False)
     assert again.open_job() is True
-    assert again.progress().queued == 2
+    assert again.reports.progress().queued == 2
 
 
 def test_a_new_job_is_no_resumed_one(bench: Bench) -> None:
@@ -494,7 +511,7 @@ def test_a_resumed_job_may_raise_its_limits_and_goes_on(bench: Bench, links: Lin
     raised = bench.frontier(profile=Profile(scope="any", limits=Limits(pages=2, host_pages=1)), opened=False)
     assert raised.open_job()
     assert len(drain(raised)) == 1
-    assert bench.frontier().progress().queued + frontier.progress().excluded == 1
+    assert bench.frontier().reports.progress().queued + frontier.reports.progress().excluded == 1
     assert len(drain(bench.again(frontier))) == 1
 
 
@@ -514,9 +531,9 @@ def test_a_finished_job_may_start_over_with_another_profile(bench: Bench) -> Non
 
 def test_a_stopped_job_goes_on_when_opened_again_and_a_paused_one_stays_paused(bench: Bench) -> None:
     frontier = bench.frontier()
-    frontier.stop("interrupted")
-    frontier.pause()
-    assert frontier.claim("w") == Stopped("interrupted")
+    frontier.controls.stop("interrupted")
+    frontier.controls.pause()
+    assert frontier.claim("w") == JobStopped("interrupted")
     frontier.open_job()
     assert frontier.claim("w") == Pause(0.25, "paused")
 
@@ -538,10 +555,10 @@ def test_a_job_unknown_to_redis_is_lost_and_never_finished(bench: Bench, leased:
         lambda: frontier.finish(lease, OK),
         lambda: frontier.renew(lease),
         lambda: frontier.add([lease.candidate("http://example.org/x", "L")], lease),
-        frontier.progress,
+        frontier.reports.progress,
         frontier.sweep,
     ):
-        with pytest.raises(FrontierLost, match="job spring is unknown to Redis"):
+        with pytest.raises(FrontierLost, match="has no job spring"):
             step()
     with pytest.raises(FrontierLost):
         bench.again(frontier)
@@ -553,11 +570,11 @@ def test_forgetting_a_job_leaves_nothing_of_it(bench: Bench, links: Links, lease
     frontier.add(links("http://a.example/", "http://forgotten.example/x"))
     leased(frontier)
     frontier.set_robots("http://a.example/", 404)
-    frontier.set_host_aside("a.example", "unwanted")
+    frontier.controls.set_host_aside("a.example", "unwanted")
     frontier.forget()
     left = [key.decode() for key in bench.client.scan_iter("gf:{main}:spring*")]
     assert left == []
-    assert other.progress().queued == 1
+    assert other.reports.progress().queued == 1
 
 
 # -- seeds
@@ -569,11 +586,11 @@ def test_where_a_seed_redirects_to_becomes_a_seed_for_all_workers(bench: Bench, 
     assert isinstance(other.add(links("http://example.com/x"))[0], Rejected)
     seed = leased(frontier)
     frontier.add([seed.candidate("https://www.example.com/", "R")], seed)
-    frontier.finish(seed, Outcome(301, redirect="https://www.example.com/"))
+    frontier.finish(seed, VisitOutcome(301, redirect="https://www.example.com/"))
     redirected = leased(other)
     assert redirected.is_seed
     assert isinstance(other.add(links("http://example.com/x"))[0], Accepted)
-    assert [(seed.url, seed.code, seed.redirect) for seed in frontier.seeds()] == [
+    assert [(seed.url, seed.code, seed.redirect) for seed in frontier.reports.seeds()] == [
         ("http://example.org/", 301, "https://www.example.com/")
     ]
 
@@ -584,16 +601,11 @@ def test_a_browser_that_followed_a_seed_s_redirect_can_say_so(bench: Bench, link
     assert isinstance(frontier.add(links("http://example.com/x"))[0], Accepted)
 
 
-def test_a_seed_that_the_profile_excludes_is_told(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_warning_names_a_seed_that_the_profile_excludes(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
     frontier = bench.frontier(profile=Profile(scope="any", exclude=("example",)))
-    assert "seed http://example.org/ rejected: excluded (exclude example)" in caplog.text
-    assert isinstance(frontier.claim("w"), Finished)
-    assert frontier.progress().rejected == {"excluded": 1}
-
-
-def test_a_profile_decides_on_robots_txt_before_the_settings_do(bench: Bench) -> None:
-    assert bench.frontier().obeys_robots
-    assert not bench.frontier(name="rude", profile=Profile(scope="any", robots="ignore")).obeys_robots
+    assert "seed http://example.org/ was rejected: excluded (exclude example)" in caplog.text
+    assert isinstance(frontier.claim("w"), JobFinished)
+    assert frontier.reports.progress().rejected == {"excluded": 1}
 
 
 # -- damage
@@ -607,9 +619,9 @@ def test_a_damaged_record_fails_and_the_queue_moves_on(bench: Bench, links: Link
     seed = next(id for id, record in bench.client.hgetall(records).items() if b'example.org/"' in record)
     bench.client.hset(records, seed, damage)
     assert drain(frontier) == ["http://example.org/a"]
-    progress = frontier.progress()
+    progress = frontier.reports.progress()
     assert (progress.done, progress.failed, progress.queued) == (1, 1, 0)
-    assert [report.candidate for report in frontier.urls("failed")] == [None]
+    assert [report.candidate for report in frontier.reports.urls("failed")] == [None]
 
 
 def test_a_lost_record_fails_and_the_queue_moves_on(bench: Bench, links: Links, leased: Claim) -> None:
@@ -617,7 +629,7 @@ def test_a_lost_record_fails_and_the_queue_moves_on(bench: Bench, links: Links, 
     frontier.add(links("http://example.org/a"))
     lease = leased(frontier)
     bench.client.hdel(bench.key("u"), lease.id)
-    assert frontier.finish(lease, OK) is Ending.FAILED
+    assert frontier.finish(lease, OK) is LeaseEnding.FAILED
     assert drain(frontier) == ["http://example.org/a"]
 
 

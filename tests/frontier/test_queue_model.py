@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from archive.sections import FrontierSettings
+from archive.settings import FrontierSettings
 from frontier.job import Profile
-from frontier.lease import Finished, Lease, Pause, Stopped
-from frontier.politeness import Ending, Outcome, Step, next_step
+from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
+from frontier.politeness import LeaseEnding, Step, VisitOutcome, next_step
 from frontier.scope import Accepted, Candidate
 
 RULES = FrontierSettings(
@@ -36,6 +36,8 @@ class Url:
     place: tuple[int, int]
     state: str = "queued"
     tries: int = 0
+    is_behind: bool = False
+    """Its worker was lost, so that the others of its host come first."""
     rest: str = ""
     """`resting` after a failure of its own, then `ripe` until a claim puts it back into its queue."""
 
@@ -47,7 +49,7 @@ class Held:
     lease: Lease
     is_current: bool = True
     is_late: bool = False
-    ending: Ending | None = None
+    ending: LeaseEnding | None = None
 
 
 @dataclass
@@ -66,7 +68,7 @@ class Model:
 
     def waiting(self, host: str) -> list[str]:
         mine = [name for name, url in self.urls.items() if url.host == host and url.state == "queued" and not url.rest]
-        return sorted(mine, key=lambda name: self.urls[name].place)
+        return sorted(mine, key=lambda name: (self.urls[name].is_behind, self.urls[name].place))
 
     def open_hosts(self) -> set[str]:
         return {
@@ -80,10 +82,11 @@ class Model:
             counts["excluded" if is_aside else url.state] += 1
         return counts
 
-    def end(self, name: str, ending: Ending, *, counts: bool = True, rests: bool = False) -> None:
+    def end(self, name: str, ending: LeaseEnding, *, counts: bool = True, rests: bool = False) -> None:
         url = self.urls[name]
-        url.rest = "resting" if rests and ending is Ending.AGAIN else ""
-        if ending is Ending.AGAIN:
+        url.is_behind = False
+        url.rest = "resting" if rests and ending is LeaseEnding.AGAIN else ""
+        if ending is LeaseEnding.AGAIN:
             url.state, url.tries = "queued", url.tries + counts
         else:
             url.state = str(ending)
@@ -97,7 +100,9 @@ class Model:
         for held in late:
             held.is_current = False
             url = self.urls[held.lease.url]
-            self.end(held.lease.url, Ending.FAILED if url.tries >= RULES.max_retries else Ending.AGAIN)
+            over = url.tries >= RULES.max_retries + MAX_LOST
+            self.end(held.lease.url, LeaseEnding.FAILED if over else LeaseEnding.AGAIN)
+            url.is_behind = True
         return len(late)
 
 
@@ -137,26 +142,26 @@ class FrontierMachine(RuleBasedStateMachine):
         assert not claimed.open_hosts()
         counts = claimed.counts()
         over = counts["queued"] == 0 and counts["leased"] == 0
-        assert isinstance(answer, Finished if over else Pause)
+        assert isinstance(answer, JobFinished if over else Pause)
 
     @precondition(lambda self: self.model.held)
     @rule(which=st.integers(0, 50), code=st.sampled_from(CODES), say_twice=st.booleans())
     def finish(self, which: int, code: int, say_twice: bool) -> None:
         held = self._held(which)
         step = next_step(
-            Outcome(code),
+            VisitOutcome(code),
             self.frontier.politeness,
             attempt=held.lease.attempt,
             host_failures=held.lease.host_failures,
         )
-        said = self.frontier.finish(held.lease, Outcome(code, bytes=1))
+        said = self.frontier.finish(held.lease, VisitOutcome(code, bytes=1))
         if not held.is_current:
-            assert said in (Ending.STALE, held.ending)
+            assert said in (LeaseEnding.STALE, held.ending)
             return
         assert said is step.ending
         self._over(held, step)
         if say_twice:
-            assert self.frontier.finish(held.lease, Outcome(code, bytes=1)) is step.ending
+            assert self.frontier.finish(held.lease, VisitOutcome(code, bytes=1)) is step.ending
 
     @precondition(lambda self: self.model.held)
     @rule(which=st.integers(0, 50), counts=st.booleans())
@@ -164,10 +169,10 @@ class FrontierMachine(RuleBasedStateMachine):
         held = self._held(which)
         said = self.frontier.give_back(held.lease, "trouble", counts=counts)
         if not held.is_current:
-            assert said in (Ending.STALE, held.ending)
+            assert said in (LeaseEnding.STALE, held.ending)
             return
         gone = counts and held.lease.attempt > RULES.max_retries
-        assert said is (Ending.FAILED if gone else Ending.AGAIN)
+        assert said is (LeaseEnding.FAILED if gone else LeaseEnding.AGAIN)
         held.is_current, held.ending = False, said
         self.model.end(held.lease.url, said, counts=counts, rests=counts)
 
@@ -211,25 +216,25 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @rule(host=st.sampled_from(HOSTS))
     def set_aside(self, host: str) -> None:
-        assert self.frontier.set_host_aside(host, "unwanted") is (host not in self.model.aside)
+        assert self.frontier.controls.set_host_aside(host, "unwanted") is (host not in self.model.aside)
         self.model.aside.add(host)
 
     @rule(host=st.sampled_from(HOSTS))
     def wake(self, host: str) -> None:
-        self.frontier.wake_host(host)
+        self.frontier.controls.wake_host(host)
         self.model.aside.discard(host)
         self.model.failures[host] = 0
 
     @rule(stop=st.booleans())
     def halt_and_go_on(self, stop: bool) -> None:
         if stop:
-            self.frontier.stop("enough")
+            self.frontier.controls.stop("enough")
         else:
-            self.frontier.pause()
+            self.frontier.controls.pause()
         self.model.sweep()
         self.model.put_back()
-        assert isinstance(self.frontier.claim("w"), Stopped if stop else Pause)
-        self.frontier.resume()
+        assert isinstance(self.frontier.claim("w"), JobStopped if stop else Pause)
+        self.frontier.controls.resume()
 
     @rule()
     def process_dies_and_another_takes_over(self) -> None:
@@ -238,7 +243,7 @@ class FrontierMachine(RuleBasedStateMachine):
 
     @invariant()
     def counters_tell_the_truth(self) -> None:
-        progress = self.frontier.progress()
+        progress = self.frontier.reports.progress()
         counts = self.model.counts()
         assert {name: getattr(progress, name) for name in counts} == counts
         assert progress.accepted == len(self.model.urls)
@@ -254,7 +259,11 @@ class FrontierMachine(RuleBasedStateMachine):
         ended = client.hkeys(key("ended"))
         places: list[Any] = [*queued, *leases, *retries, *ended]
         assert len(places) == len(set(places))
-        assert {id for id in client.hkeys(key("u")) if not id.startswith(b"t:")} == {*queued, *leases, *retries}
+        assert {id for id in client.hkeys(key("u")) if not id.startswith((b"t:", b"l:"))} == {
+            *queued,
+            *leases,
+            *retries,
+        }
         done = self.model.counts()["done"]
         assert len(places) + done == len(self.model.urls)
 
@@ -281,7 +290,7 @@ class FrontierMachine(RuleBasedStateMachine):
             self.model.failures[host] += 1
             if self.model.failures[host] >= RULES.host_failures:
                 self.model.aside.add(host)
-        elif step.ending is Ending.DONE:
+        elif step.ending is LeaseEnding.DONE:
             self.model.failures[host] = 0
 
 

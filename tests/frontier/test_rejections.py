@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 
-from frontier.choice import at_most, noted
-from frontier.scope import Accepted, Candidate, Decision, Rejected
+from frontier.rejections import limited, rejection_arguments
+from frontier.scope import Accepted, Candidate, Rejected, ScopeDecision
 
 
 def test_links_beyond_the_cap_are_rejected_with_the_reason() -> None:
-    decisions: list[Decision] = [Accepted(Candidate(str(number)), "any") for number in range(3)]
+    decisions: list[ScopeDecision] = [Accepted(Candidate(str(number)), "any") for number in range(3)]
     decisions.insert(1, Rejected(Candidate("x"), "scope"))
-    kept = at_most(decisions, 2)
+    kept = limited(decisions, 2)
     assert kept[:3] == decisions[:3]
     assert kept[3] == Rejected(Candidate("2"), "too-many-links", "max_links 2")
 
 
 def test_reasons_are_counted_and_links_noted_but_for_those_seen() -> None:
-    note = noted([Rejected(Candidate("u", via="v"), "hops", "hops 1"), Rejected(Candidate("s"), "seen")])
+    note = rejection_arguments([Rejected(Candidate("u", via="v"), "hops", "hops 1"), Rejected(Candidate("s"), "seen")])
     assert note[0] == 2
     assert dict(zip(note[1:5:2], note[2:5:2], strict=True)) == {"hops": 1, "seen": 1}
     assert [json.loads(str(line)) for line in note[5:]] == [["u", "v", "hops", "hops 1"]]
 
 
 def test_nothing_rejected_is_nothing_noted() -> None:
-    assert noted([Accepted(Candidate("u"), "any")]) == []
+    assert rejection_arguments([Accepted(Candidate("u"), "any")]) == []

@@ -7,10 +7,11 @@ from collections.abc import Callable
 import pytest
 from frontier_bench import Bench
 
-from archive.sections import FrontierSettings
+from archive.settings import FrontierSettings
+from frontier.job import Profile
 from frontier.lease import Lease
-from frontier.politeness import Outcome
-from frontier.reports import HostReport, SeedReport
+from frontier.politeness import VisitOutcome
+from frontier.reports import HostReport, RejectedSeed, SeedReport
 from frontier.scope import Candidate
 
 type Claim = Callable[..., Lease]
@@ -21,9 +22,9 @@ def test_progress_tells_where_the_job_stands(bench: Bench, links: Links, leased:
     frontier = bench.frontier()
     frontier.add(links("http://a.example/", "http://b.example/", "http://c.example/", "http://c.example/"))
     for code in (200, 404, -7):
-        frontier.finish(leased(frontier), Outcome(code, bytes=10))
+        frontier.finish(leased(frontier), VisitOutcome(code, bytes=10))
     leased(frontier)
-    progress = frontier.progress()
+    progress = frontier.reports.progress()
     assert (progress.queued, progress.leased, progress.done, progress.failed) == (0, 1, 2, 1)
     assert (progress.accepted, progress.bytes) == (4, 30)
     assert progress.codes == {200: 1, 404: 1, -7: 1}
@@ -35,13 +36,13 @@ def test_progress_tells_where_the_job_stands(bench: Bench, links: Links, leased:
 def test_urls_are_told_by_state(bench: Bench, links: Links, leased: Claim) -> None:
     frontier = bench.frontier()
     frontier.add(links("http://a.example/", "http://b.example/", "http://c.example/"))
-    frontier.set_host_aside("c.example", "unwanted")
+    frontier.controls.set_host_aside("c.example", "unwanted")
     failed = leased(frontier)
-    frontier.finish(failed, Outcome(-7))
+    frontier.finish(failed, VisitOutcome(-7))
     held = leased(frontier)
     left = {"http://example.org/", "http://a.example/", "http://b.example/"} - {failed.url, held.url}
     found = {
-        state: [report.candidate.url for report in frontier.urls(state) if report.candidate]
+        state: [report.candidate.url for report in frontier.reports.urls(state) if report.candidate]
         for state in ("queued", "leased", "failed", "excluded")
     }
     assert found == {
@@ -54,30 +55,30 @@ def test_urls_are_told_by_state(bench: Bench, links: Links, leased: Claim) -> No
 
 def test_a_url_that_rests_is_queued(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier(settings=FrontierSettings())
-    frontier.finish(leased(frontier), Outcome(-4))
-    frontier.set_host_aside("example.org", "unwanted")
-    assert [report.state for report in frontier.urls("queued")] == ["queued"]
-    assert list(frontier.urls("excluded")) == []
-    assert frontier.progress().queued == 1
+    frontier.finish(leased(frontier), VisitOutcome(-4))
+    frontier.controls.set_host_aside("example.org", "unwanted")
+    assert [report.state for report in frontier.reports.urls("queued")] == ["queued"]
+    assert list(frontier.reports.urls("excluded")) == []
+    assert frontier.reports.progress().queued == 1
 
 
 def test_there_is_no_report_of_urls_that_are_done(bench: Bench) -> None:
-    with pytest.raises(ValueError, match="no report of URLs in state 'done'"):
-        next(bench.frontier().urls("done"))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="state = 'done' has no report"):
+        next(bench.frontier().reports.urls("done"))  # type: ignore[arg-type]
 
 
 def test_each_seed_has_its_state(bench: Bench, leased: Claim) -> None:
     frontier = bench.frontier(*(f"http://{name}.example/" for name in "abcd"))
     outcomes = {
-        "a.example": Outcome(200),
-        "b.example": Outcome(302, redirect="http://other.example/"),
-        "c.example": Outcome(503),
+        "a.example": VisitOutcome(200),
+        "b.example": VisitOutcome(302, redirect="http://other.example/"),
+        "c.example": VisitOutcome(503),
     }
-    frontier.block_host("d.example", 60)
+    frontier.controls.block_host("d.example", 60)
     for _ in outcomes:
         lease = leased(frontier)
         frontier.finish(lease, outcomes[lease.host])
-    assert sorted(frontier.seeds(), key=lambda seed: seed.url) == [
+    assert sorted(frontier.reports.seeds(), key=lambda seed: seed.url) == [
         SeedReport("http://a.example/", "done", 200, None),
         SeedReport("http://b.example/", "done", 302, "http://other.example/"),
         SeedReport("http://c.example/", "again", 503, None),
@@ -88,9 +89,9 @@ def test_each_seed_has_its_state(bench: Bench, leased: Claim) -> None:
 def test_each_host_has_its_pages_and_bytes(bench: Bench, links: Links, leased: Claim) -> None:
     frontier = bench.frontier()
     frontier.add(links("http://example.org/a", "http://b.example/", "http://b.example/x"))
-    frontier.set_host_aside("b.example", "unwanted")
-    frontier.finish(leased(frontier), Outcome(200, bytes=70))
-    assert sorted(frontier.hosts(), key=lambda report: report.host) == [
+    frontier.controls.set_host_aside("b.example", "unwanted")
+    frontier.finish(leased(frontier), VisitOutcome(200, bytes=70, is_document=True))
+    assert sorted(frontier.reports.hosts(), key=lambda report: report.host) == [
         HostReport("b.example", 0, 0, 2, "unwanted"),
         HostReport("example.org", 1, 70, 1, None),
     ]
@@ -100,8 +101,27 @@ def test_rejected_links_are_told_newest_first_and_not_without_end(bench: Bench, 
     frontier = bench.frontier()
     for chunk in range(11):
         frontier.add(links(*(f"mailto:{chunk}.{number}@example.org" for number in range(1000))))
-    noted = list(frontier.rejected())
+    noted = list(frontier.reports.rejected())
     assert len(noted) == 10_000
     assert noted[0].url.startswith("mailto:10.")
     assert (noted[0].reason, noted[0].via) == ("scheme", "http://example.org/")
-    assert frontier.progress().rejected == {"scheme": 11_000}
+    assert frontier.reports.progress().rejected == {"scheme": 11_000}
+
+
+def test_seeds_that_are_rejected_or_lead_astray_are_told_with_the_rule(bench: Bench, leased: Claim) -> None:
+    """T6: a seed that redirected out of scope was taken for visited."""
+    profile = Profile(exclude=("forbidden",))
+    frontier = bench.frontier("http://example.org/", "http://example.org/forbidden", profile=profile)
+    seed = leased(frontier)
+    frontier.add([seed.candidate("http://other.example/forbidden/x", "R")], seed)
+    frontier.finish(seed, VisitOutcome(301, redirect="http://other.example/forbidden/x"))
+    assert frontier.reports.rejected_seeds() == {
+        "http://example.org/": RejectedSeed("http://other.example/forbidden/x", "excluded", "exclude forbidden"),
+        "http://example.org/forbidden": RejectedSeed("http://example.org/forbidden", "excluded", "exclude forbidden"),
+    }
+
+
+def test_hosts_that_only_wait_are_told_too(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://b.example/", "http://b.example/x"))
+    assert {report.host: report.queued for report in frontier.reports.hosts()} == {"example.org": 1, "b.example": 2}

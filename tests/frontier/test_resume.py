@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontier.job import Job, JobError, Limits, Manner, Profile
+from frontier.job import Job, JobError, Limits, PolitenessOverrides, Profile
 from frontier.resume import resumed
 
 STORED = Job.of("j", "c", ["http://example.org/"], Profile(limits=Limits(pages=10, bytes=100)))
@@ -25,8 +25,8 @@ def test_limits_may_be_raised(limits: Limits) -> None:
 
 
 def test_politeness_may_change() -> None:
-    manner = Manner(min_delay_seconds=10)
-    assert resumed(STORED, asked(politeness=manner)).profile.politeness == manner
+    overrides = PolitenessOverrides(min_delay_seconds=10)
+    assert resumed(STORED, asked(politeness=overrides)).profile.politeness == overrides
 
 
 def test_seeds_may_be_added_and_none_are_lost() -> None:
@@ -51,5 +51,5 @@ def test_any_other_change_is_named(changes: dict[str, object], said: str) -> Non
 
 
 def test_another_collection_is_named() -> None:
-    with pytest.raises(JobError, match="collection c, not d"):
+    with pytest.raises(JobError, match="collection = 'c', not 'd'"):
         resumed(STORED, STORED.model_copy(update={"collection": "d"}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from frontier.robots import MAX_BYTES, UNREACHABLE_SECONDS, Robots, product_token, robots_url
+from frontier.robots import MAX_BYTES, UNANSWERED_SECONDS, UNREACHABLE_SECONDS, Robots, product_token, robots_url
 
 AGENT = "Mozilla/5.0 (compatible; ghostfleet/0.1; +http://archive.example/)"
 SITE = "http://example.org"
@@ -73,7 +73,8 @@ def test_the_status_decides_first(status: int, verdict: str, allowed: bool) -> N
 def test_an_unreachable_one_is_asked_for_again_soon() -> None:
     assert Robots(503).believed_seconds(86_400) == UNREACHABLE_SECONDS
     assert Robots(404).believed_seconds(86_400) == 86_400
-    assert Robots(503).believed_seconds(60) == 60
+    assert Robots(-6).believed_seconds(86_400) == UNANSWERED_SECONDS
+    assert Robots(503).believed_seconds(6) == 6
 
 
 @pytest.mark.parametrize(

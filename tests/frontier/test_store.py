@@ -14,10 +14,10 @@ from redis_cluster import RedisCluster
 from redis_server import RedisServer
 from waiting import until
 
-from archive.sections import FrontierSettings
+from archive.settings import FrontierSettings
 from frontier.job import Job, Profile
-from frontier.lease import Finished, Lease
-from frontier.politeness import Ending, Outcome
+from frontier.lease import JobFinished, Lease
+from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.scope import Accepted, Candidate
 from frontier.store import FrontierUnavailable
@@ -25,7 +25,7 @@ from frontier.store import FrontierUnavailable
 type Claim = Callable[..., Lease]
 type Links = Callable[..., list[Candidate]]
 
-OK = Outcome(200, bytes=1)
+OK = VisitOutcome(200, bytes=1)
 
 
 @pytest.fixture
@@ -49,25 +49,25 @@ def test_everything_survives_a_kill_of_redis(server: RedisServer, own: Bench, li
     frontier.follow_seed("http://example.com/")
     frontier.add(links("http://example.com/"))
     frontier.set_robots("http://example.org/", 200, b"User-agent: *\nDisallow: /x\n")
-    frontier.block_host("blocked.example", 60)
-    frontier.finish(seed, Outcome(200, crawl_delay_seconds=100))
+    frontier.controls.block_host("blocked.example", 60)
+    frontier.finish(seed, VisitOutcome(200, crawl_delay_seconds=100))
     held = leased(frontier)
-    frontier.pause("maintenance")
-    before, due = frontier.progress(), own.host("example.org")["d"]
+    frontier.controls.pause("maintenance")
+    before, due = frontier.reports.progress(), own.host("example.org")["d"]
     own.wait_until_written()
 
     server.kill()
     server.start()
 
     after = own.again(frontier, FrontierSettings())
-    assert after.progress().paused == "maintenance"
-    assert {name: getattr(after.progress(), name) for name in ("queued", "leased", "done", "rejected")} == {
+    assert after.reports.progress().paused == "maintenance"
+    assert {name: getattr(after.reports.progress(), name) for name in ("queued", "leased", "done", "rejected")} == {
         name: getattr(before, name) for name in ("queued", "leased", "done", "rejected")
     }
     assert own.host("example.org")["d"] == due
     assert own.host("blocked.example")["b"] > own.now()
     assert after.robots("http://example.org/") is not None
-    assert after.finish(held, OK) is Ending.DONE, "the lease is still its own"
+    assert after.finish(held, OK) is LeaseEnding.DONE, "the lease is still its own"
     assert [type(decision) for decision in after.add(links("http://example.com/y"))] == [Accepted]
     assert after.add(links("http://example.org/7"))[0] not in after.add(links("http://example.org/new"))
 
@@ -84,7 +84,7 @@ def test_no_url_is_lost_or_counted_twice_while_redis_is_killed_again_and_again(s
         while not over.is_set():
             try:
                 answer = mine.claim(worker)
-                if isinstance(answer, Finished):
+                if isinstance(answer, JobFinished):
                     return
                 if isinstance(answer, Lease) and mine.finish(answer, OK):
                     with lock:
@@ -102,7 +102,7 @@ def test_no_url_is_lost_or_counted_twice_while_redis_is_killed_again_and_again(s
     for worker in workers:
         worker.join(60)
     over.set()
-    progress = frontier.progress()
+    progress = frontier.reports.progress()
     assert (progress.done, progress.queued, progress.leased, progress.failed) == (len(urls), 0, 0, 0)
     # Redis may lose up to two seconds that it acknowledged: then a URL is visited, and told done, once more.
     assert set(told_done) <= urls
@@ -134,15 +134,15 @@ def test_a_redis_without_memory_left_refuses_and_changes_nothing(own: Bench, lin
     frontier = own.frontier()
     frontier.add(links("http://example.org/a"))
     lease = leased(frontier)
-    before = frontier.progress()
+    before = frontier.reports.progress()
     own.client.config_set("maxmemory", 1)
     with pytest.raises(FrontierUnavailable, match=r"OutOfMemory|OOM command"):
         frontier.finish(lease, OK)
     with pytest.raises(FrontierUnavailable, match=r"OutOfMemory|OOM command"):
         frontier.add(links("http://example.org/b"))
     own.client.config_set("maxmemory", 0)
-    assert replace(frontier.progress(), next_due_seconds=None) == replace(before, next_due_seconds=None)
-    assert frontier.finish(lease, OK) is Ending.DONE
+    assert replace(frontier.reports.progress(), next_due_seconds=None) == replace(before, next_due_seconds=None)
+    assert frontier.finish(lease, OK) is LeaseEnding.DONE
     assert isinstance(frontier.add(links("http://example.org/b"))[0], Accepted)
 
 
@@ -170,9 +170,9 @@ def _a_whole_job(redis_url: str, settings: FrontierSettings) -> None:
     assert all(isinstance(decision, Accepted) for decision in frontier.add([*links], lease))
     frontier.mark_seen(["http://example.org/style.css"])
     frontier.set_robots(lease.url, 404)
-    assert frontier.finish(lease, OK) is Ending.DONE
-    assert frontier.progress().queued == 5
-    assert len(list(frontier.urls("queued"))) == 5
-    assert [seed.state for seed in frontier.seeds()] == ["done"]
+    assert frontier.finish(lease, OK) is LeaseEnding.DONE
+    assert frontier.reports.progress().queued == 5
+    assert len(list(frontier.reports.urls("queued"))) == 5
+    assert [seed.state for seed in frontier.reports.seeds()] == ["done"]
     frontier.forget()
     frontier.close()

@@ -16,12 +16,12 @@ from pooling import MakePool
 from proxy_process import ADDRESS, ProxyProcess
 from redis_server import RedisServer
 
-from archive.sections import ProxySettings
-from archive.settings import Settings
-from dedupdb.claims import Claims
-from proxy.keep import Keeper
-from proxy.opener import Opener, resolver_of
-from proxy.upstream import Pool
+from archive.settings import ProxySettings
+from archive.settings.load import Settings
+from dedupdb.claims.claims import Claims
+from proxy.origins.opener import Opener, resolver_of
+from proxy.origins.upstream import Pool
+from proxy.recording.keep import Keeper
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.hostpatterns import ByHost
+from proxy.host_table import HostTable
 
 TABLE = {
     "example.org": "exact",
@@ -33,16 +33,16 @@ TABLE = {
     ],
 )
 def test_the_most_exact_entry_wins(host: str, port: int, found: str | None) -> None:
-    assert ByHost(TABLE).find(host, port) == found
+    assert HostTable(TABLE).find(host, port) == found
 
 
 def test_a_star_is_every_other_host() -> None:
-    table = ByHost({"*": "all", "a.example": "one"})
+    table = HostTable({"*": "all", "a.example": "one"})
 
     assert (table.find("a.example", 1), table.find("b.example", 1), table.find("[::1]", 1)) == ("one", "all", "all")
 
 
 def test_an_empty_table_is_false_and_knows_nobody() -> None:
-    assert not ByHost({})
-    assert ByHost({}).find("example.org", 80) is None
-    assert ByHost({"a": 1})
+    assert not HostTable({})
+    assert HostTable({}).find("example.org", 80) is None
+    assert HostTable({"a": 1})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from proxy.remembered import Remembered
+from proxy.ttl_cache import TtlCache
 
 
 @dataclass
@@ -17,7 +17,7 @@ class Clock:
 
 def test_a_fact_is_believed_until_its_time_is_over() -> None:
     clock = Clock()
-    facts = Remembered[str, int](10, 5, clock)
+    facts = TtlCache[str, int](10, 5, clock)
     facts.note("a", 1)
 
     clock.now = 9.9
@@ -29,7 +29,7 @@ def test_a_fact_is_believed_until_its_time_is_over() -> None:
 
 def test_a_fact_noted_again_is_young_again_and_a_changed_one_is_not() -> None:
     clock = Clock()
-    facts = Remembered[str, int](10, 5, clock)
+    facts = TtlCache[str, int](10, 5, clock)
     facts.note("again", 1)
     facts.note("changed", 1)
     clock.now = 5
@@ -43,7 +43,7 @@ def test_a_fact_noted_again_is_young_again_and_a_changed_one_is_not() -> None:
 
 
 def test_when_full_the_oldest_goes() -> None:
-    facts = Remembered[int, int](10, 3)
+    facts = TtlCache[int, int](10, 3)
     for number in range(3):
         facts.note(number, number)
     facts.note(0, 0)

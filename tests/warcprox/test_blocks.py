@@ -81,17 +81,17 @@ def test_a_header_of_a_megabyte_is_obeyed(stage: Stage) -> None:
     [
         ({"blocks": {"domain": "x"}}, "list"),
         ({"blocks": ["x"]}, "object"),
-        ({"blocks": [{}]}, "without conditions"),
+        ({"blocks": [{}]}, "has no conditions"),
         ({"blocks": [{"domian": "x"}]}, "domian"),
         ({"blocks": [{"regex": "("}]}, "regex"),
-        ({"blocks": [{"regex": "((x{999}){999}){999}"}]}, "repeats"),
+        ({"blocks": [{"regex": "((x{999}){999}){999}"}]}, "repeat counts"),
         ({"blocks": [{"regex": "x" * 5000}]}, "4096"),
         ({"blocks": [{"url_match": "GUESS", "value": "x"}]}, "url_match"),
         ({"compressed_blocks": "!"}, "base64"),
         ({"compressed_blocks": base64.b64encode(b"no zlib").decode()}, "zlib"),
         ({"compressed_blocks": base64.b64encode(zlib.compress(b" " * 50_000_000)).decode()}, "more than"),
         ({"compressed_blocks": base64.b64encode(zlib.compress(b"[" * 60_000)).decode()}, "JSON"),
-        ({"compressed_blocks": base64.b64encode(zlib.compress(b"[]")[:-3]).decode()}, "early"),
+        ({"compressed_blocks": base64.b64encode(zlib.compress(b"[]")[:-3]).decode()}, "cut short"),
     ],
 )
 def test_rules_that_can_not_be_used_are_refused_by_name(stage: Stage, meta: dict[str, Any], word: str) -> None:

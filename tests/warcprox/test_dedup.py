@@ -202,7 +202,7 @@ class TestIndex:
 
 def _is_indexed(stage: Stage, url: str) -> bool:
     with stage.proxy.connect(_address(stage.proxy.ready["cdx"])) as client:
-        reply = client.ask(f"GET /default/cdx?url={url} HTTP/1.1\r\nHost: cdx\r\n\r\n".encode())
+        reply = client.ask(f"GET /default/cdx?url={url} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     return reply.status == 200 and reply.body != b""
 
 

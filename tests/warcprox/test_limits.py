@@ -53,8 +53,37 @@ class TestLimits:
             meta = {"stats": {"buckets": [bucket]}, "limits": {f"{bucket}/total/urls": 1}}
             assert stage.client.get(stage.url(f"/b/{bucket}"), meta).status_code == 200
 
+    def test_hold_only_for_requests_that_count_in_their_bucket(self, stage: Stage) -> None:
+        """As in warcprox 2.13, whose answers these are (T23)."""
+        limits = {"limits": {"full/total/urls": 1}, "soft-limits": {"full:localhost/total/urls": 1}}
+        counted = {"stats": {"buckets": ["full", {"bucket": "full", "tally-domains": ["localhost"]}]}}
+        assert stage.client.get(stage.url("/full/one"), counted).status_code == 200
+
+        def status(buckets: list[Any] | None) -> int:
+            meta = limits if buckets is None else {**limits, "stats": {"buckets": buckets}}
+            return stage.client.get(stage.url("/full/two"), meta).status_code
+
+        assert status(None) == 200
+        assert status(["elsewhere"]) == 200
+        assert status([{"bucket": "elsewhere", "tally-domains": ["localhost"]}]) == 200
+        assert status(["full"]) == 420
+        assert status([{"bucket": "full", "tally-domains": ["localhost"]}]) == 420
+
+    def test_of_a_domain_hold_only_where_it_is_tallied(self, stage: Stage) -> None:
+        limits = {"soft-limits": {"tally:LOCALHOST/total/urls": 1}}
+        tallied = {"stats": {"buckets": [{"bucket": "tally", "tally-domains": ["localhost"]}]}}
+        assert stage.client.get(stage.url("/tally/one"), tallied).status_code == 200
+
+        untallied = stage.client.get(stage.url("/tally/two"), {**limits, "stats": {"buckets": ["tally"]}})
+        answer = stage.client.get(stage.url("/tally/three"), {**limits, **tallied})
+
+        assert untallied.status_code == 200
+        assert answer.status_code == 430
+        assert told(answer)["reached-soft-limit"] == {"tally:localhost/total/urls": 1}, "the key is canonical (T36)"
+        assert answer.text == "request rejected by warcprox: reached soft limit tally:localhost/total/urls=1\n"
+
     def test_inside_a_tunnel_are_told_inside_it(self, stage: Stage) -> None:
-        meta = {"limits": {"nothing/total/urls": 0}}
+        meta = {"stats": {"buckets": ["nothing"]}, "limits": {"nothing/total/urls": 0}}
 
         answer = stage.client.get(stage.url("/tunnel/nothing", secure=True), meta)
 
@@ -140,5 +169,5 @@ class TestSoftLimitsOfADomain:
 
         assert answer.status_code == 430
         assert list(told(answer)["stats"]) == ["data:xn--zz-2ka.localhost"]
-        assert told(answer)["reached-soft-limit"] == {"data:ÞZZ.localhost/new/wire_bytes": size + 1}
+        assert told(answer)["reached-soft-limit"] == {"data:xn--zz-2ka.localhost/new/wire_bytes": size + 1}
         assert stage.plain.asked("/y/idn-three") == []

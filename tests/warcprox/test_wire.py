@@ -6,16 +6,20 @@ import base64
 import gzip
 import hashlib
 import threading
+from datetime import datetime
 
 import pytest
 from origin import Close, Send, Step, Wait, response
+from waiting import until
 from warcprox_stage import Stage
+
+from proxy.process.status import earliest
 
 STATUS_KEYS = {
     *("role", "version", "host", "address", "port", "pid", "threads", "active_requests", "unaccepted_requests"),
     *("load", "queued_urls", "queue_max_size", "urls_processed", "warc_bytes_written", "start_time"),
     *("rates_1min", "rates_5min", "rates_15min", "earliest_still_active_fetch_start", "seconds_behind"),
-    "postfetch_chain",
+    *("earliest_still_active_socket", "earliest_still_active_postfetch", "postfetch_chain"),
 }
 
 
@@ -102,3 +106,52 @@ def test_status_has_warcproxs_keys_and_the_chosen_port(stage: Stage) -> None:
     assert set(status) >= STATUS_KEYS
     assert (status["role"], status["port"]) == ("warcprox", stage.proxy.address[1])
     assert status["port"] > 0
+
+
+def test_status_tells_what_has_been_under_way_longest(stage: Stage) -> None:
+    """Keys and values as warcprox 2.13 gives them (T37)."""
+    answered = threading.Event()
+    stage.plain.script("/slow", Wait(answered), Send(response(b"slow")))
+    with stage.proxy.connect() as client:
+        host, port = client.stream.getsockname()
+        client.send(f"GET {stage.url('/slow')} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        status = until(
+            lambda: (
+                (found := stage.proxy.status())["earliest_still_active_socket"]["peername"] == [host, port] and found
+            ),
+            what="a request under way",
+        )
+        answered.set()
+        assert client.read_reply().status == 200
+
+    socket = status["earliest_still_active_socket"]
+    assert socket.pop("socket") == f"<client ('{host}', {port}) of {stage.proxy.address}>"
+    assert socket == {
+        "name": list(stage.proxy.address),
+        "peername": [host, port],
+        "future_status": "running",
+        "exception": None,
+    }
+    assert status["earliest_still_active_postfetch"] == {"url": None, "postfetch_plugin": None}
+    assert datetime.fromisoformat(status["earliest_still_active_fetch_start"]).tzinfo is not None
+    assert status["seconds_behind"] > 0
+    idle = until(
+        lambda: (found := stage.proxy.status())["earliest_still_active_fetch_start"] is None and found,
+        what="an idle proxy",
+    )
+    assert idle["seconds_behind"] == 0
+    assert idle["earliest_still_active_socket"] == {
+        "socket": "None",
+        "name": None,
+        "peername": None,
+        "future_status": None,
+        "exception": None,
+    }
+
+
+def test_status_names_the_url_of_what_waits_to_be_written() -> None:
+    found = earliest(0, None, "http://example.org/")
+
+    assert found["earliest_still_active_fetch_start"] == "1970-01-01T00:00:00+00:00"
+    assert found["earliest_still_active_postfetch"] == {"url": "http://example.org/", "postfetch_plugin": "writer"}
+    assert found["earliest_still_active_socket"]["socket"] == "None"

@@ -1,10 +1,10 @@
-"""What a round leaves in a home, read back: records, sidecars, the index's rows, crawl.log, what Redis knows."""
+"""This module reads the contents of a home: records, sidecars, rows of the index, crawl.log, and entries in Redis."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,65 +12,89 @@ from typing import Any, Final
 
 import redis
 
-from admin.bench.faults.records import Stored, Torn, read_file
 from archive import crawl_log
 from archive.capture import Original
-from archive.settings import load
-from dedupdb.captures import Captures
-from dedupdb.claims import Claims
-from dedupdb.eligible import Eligible
-from dedupdb.filenames import files_key
-from dedupdb.indexer import Indexer
-from dedupdb.packing import unpack_original
-from frontier.embedded import start_redis
+from archive.settings.load import load
+from archive.storage.presence import WarcFiles
+from bench.faults.checks.records import DamagedRecord, WarcRecord, read_file
+from dedupdb.captures.capture_index import Captures
+from dedupdb.claims.claims import Claims
+from dedupdb.claims.dedup_rules import DedupRules
+from dedupdb.claims.existing_originals import ExistingOriginals
+from dedupdb.claims.file_names import files_key
+from dedupdb.claims.packing import unpack_original
+from dedupdb.index.indexer import Indexer
+from frontier.private_redis.server import start_redis
 
-type Row = tuple[Any, ...]
+type TraceRow = tuple[Any, ...]
 _DRAINED: Final = "at the end of the drain"
-type Known = Mapping[tuple[bytes, bytes], Original]
-"""What dedup knows: the original by hash and field."""
+type DedupEntries = Mapping[tuple[bytes, bytes], Original]
+"""The entries of the dedup store: the original by hash and field."""
 
 
 @dataclass(slots=True)
-class Traces:
-    """All that was found of a collection on disk, and what could not be read of it."""
+class HomeContents:
+    """The contents of a collection on disk, with the parts that could not be read."""
 
-    records: list[Stored] = field(default_factory=list)
-    torn: list[str] = field(default_factory=list)
-    strays: list[str] = field(default_factory=list)
-    """Files that an orderly end leaves none of."""
+    records: list[WarcRecord] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
+    leftovers: list[str] = field(default_factory=list)
+    """Files that should not exist after an orderly end."""
     lines: list[dict[str, Any]] = field(default_factory=list)
-    """The sidecars' JSON, with `sidecar`, the file, added."""
+    """The JSON lines of the sidecars, with the name of the file added as `sidecar`."""
     log: list[crawl_log.LogLine] = field(default_factory=list)
-    torn_log: list[str] = field(default_factory=list)
-    stuck: list[str] = field(default_factory=list)
-    """What the processes logged about exchanges that did not end by themselves."""
-    rows: set[Row] = field(default_factory=set)
+    damaged_log_lines: list[str] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
+    """Log lines about exchanges that did not end by themselves."""
+    rows: set[TraceRow] = field(default_factory=set)
+    unexpected: set[str] = field(default_factory=set)
+    """The ids of the records that `leave_out` removed."""
 
     @classmethod
-    def read(cls, home: Path, collection: str) -> Traces:
-        """Reads everything; nothing may run in the home."""
+    def read(cls, home: Path, collection: str) -> HomeContents:
+        """Read the home. No process may run in it."""
         found = cls()
         folder = home / "collections" / collection
         for path in _files(folder / "archive"):
             if path.name.endswith((".warc.gz", ".warc.zst")):
                 try:
                     found.records += read_file(path)
-                except Torn as error:
-                    found.torn.append(str(error))
+                except DamagedRecord as error:
+                    found.damaged.append(str(error))
             else:
-                found.strays.append(path.name)
+                found.leftovers.append(path.name)
         for path in _files(folder / "indexes"):
             if path.suffix == ".cdxj":
                 found.lines += _lines(path)
             else:
-                found.strays.append(path.name)
-        found.strays += [f"spool/{path.name}" for path in (home / "spool").glob("*")]
-        found._read_log(home / "log" / crawl_log.FILE_NAME)
+                found.leftovers.append(path.name)
+        found.leftovers += [f"spool/{path.name}" for path in (home / "spool").glob("*")]
+        for path in sorted((home / "log").glob("*.log")):
+            found._read_log(path)
         for path in sorted((home / "logs").glob("*.log")):
             text = path.read_text("utf-8", "replace")
-            found.stuck += [f"{path.name}: {line}" for line in text.split("\n") if _DRAINED in line]
+            found.unfinished += [f"{path.name}: {line}" for line in text.split("\n") if _DRAINED in line]
         found.rows = rows(home)
         return found
+
+    def leave_out(self, loads: Sequence[str], home: Path, collection: str) -> None:
+        """Leave out the URLs of these loads, since some of their files were removed.
+
+        The certificate of an origin belongs to no load. Its lines are left out together with its file.
+        """
+        names, archive = columns(home), home / "collections" / collection / "archive"
+
+        def stays(url: str) -> bool:
+            return not any(f"/{name}/" in url for name in loads)
+
+        def is_there(line: dict[str, Any]) -> bool:
+            return not line["url"].startswith("urn:") or (archive / line["filename"]).exists()
+
+        self.unexpected = {record.id for record in self.records if not stays(record.url)}
+        self.records = [record for record in self.records if stays(record.url)]
+        self.lines = [line for line in self.lines if stays(line["url"]) and is_there(line)]
+        self.log = [line for line in self.log if stays(line.url)]
+        self.rows = {row for row in self.rows if stays(row[names.index("url")])}
 
     def _read_log(self, path: Path) -> None:
         texts = path.read_text("utf-8", "replace").split("\n") if path.exists() else []
@@ -78,38 +102,40 @@ class Traces:
             try:
                 self.log.append(crawl_log.parse(text))
             except ValueError:
-                self.torn_log.append(text[:200])
+                self.damaged_log_lines.append(text[:200])
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """Redis and SQL as they were, and as `reindex` makes them from what is on disk."""
+    """The entries of Redis and SQL, before and after `reindex` made them again from the disk."""
 
-    known: Known
-    known_again: Known
-    rows: set[Row]
-    rows_again: set[Row]
+    entries: DedupEntries
+    entries_again: DedupEntries
+    rows: set[TraceRow]
+    rows_again: set[TraceRow]
 
 
 def rebuild(home: Path, collection: str) -> Rebuilt:
-    """Does what `ghostfleet reindex` does, and looks before and after."""
+    """Do the same as `ghostfleet reindex`, and read Redis and SQL before and after."""
     settings = load({"home": str(home)}, environment={})
     before = rows(home)
     with (
         start_redis(home) as server,
         closing(redis.Redis.from_url(server.url, protocol=2)) as client,
         Captures(settings.database_url) as captures,
-        Indexer("", captures, home) as indexer,
+        Indexer("", captures, home, files=(files := WarcFiles(settings))) as indexer,
         Claims(server.url, claim_seconds=30, timeout_seconds=60) as claims,
     ):
-        known = _known(client, collection)
+        entries = _dedup_entries(client, collection)
         indexer.reindex(collection)
-        indexer.rebuild_dedup(collection, claims, Eligible(settings.dedup))
-        return Rebuilt(known, _known(client, collection), before, rows(home))
+        indexer.rebuild_dedup(
+            collection, claims, DedupRules(settings.dedup), ExistingOriginals(claims, captures, files).is_there
+        )
+        return Rebuilt(entries, _dedup_entries(client, collection), before, rows(home))
 
 
-def rows(home: Path) -> set[Row]:
-    """The rows of the capture index, without their numbers; their columns are `columns`."""
+def rows(home: Path) -> set[TraceRow]:
+    """Return the rows of the capture index without their row numbers. `columns` has their columns."""
     names = columns(home)
     if not names:
         return set()
@@ -119,7 +145,7 @@ def rows(home: Path) -> set[Row]:
 
 
 def columns(home: Path) -> list[str]:
-    """What the columns of `rows` are called; none when there is no index yet."""
+    """Return the names of the columns of `rows`; empty when there is no index yet."""
     with closing(sqlite3.connect(_database(home))) as connection:
         return sorted(name for _, name, *_ in connection.execute("PRAGMA table_info(captures)") if name != "id")
 
@@ -137,7 +163,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         yield {**json.loads(text.split(" ", 2)[2]), "sidecar": path.name}
 
 
-def _known(client: Any, collection: str) -> Known:
+def _dedup_entries(client: Any, collection: str) -> DedupEntries:
     found = {}
     names = {key: name.decode() for key, name in client.hgetall(files_key(collection)).items()}
     for key in client.scan_iter(match=f"gf:{{{collection}}}:o:*".encode(), count=1000):

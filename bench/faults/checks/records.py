@@ -1,4 +1,4 @@
-"""WARC files read member by member, to the byte, without the reader of the product that wrote them."""
+"""This module reads WARC files record by record, without the reader of the product."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _END: Final = b"\r\n\r\n"
 _PIECE: Final = 1 << 16
 
 
-class Torn(Exception):
-    """A file that is not made of whole records; the message says where."""
+class DamagedRecord(Exception):
+    """A file does not consist of whole records. The message says where."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """One record: where it lies, its header fields by lower-case name, its block."""
+class WarcRecord:
+    """A record with its position, its header fields by lower-case name, and its block."""
 
     path: Path
     offset: int
@@ -29,42 +29,42 @@ class Stored:
     block: bytes
 
     def field(self, name: str) -> str:
-        """A header field's last value; "" when it is not there."""
+        """Return a header field's last value; "" when it is not there."""
         return self.fields.get(name.lower(), "")
 
     @property
     def kind(self) -> str:
-        """WARC-Type."""
+        """Return WARC-Type."""
         return self.field("WARC-Type")
 
     @property
     def id(self) -> str:
-        """The bare UUID of WARC-Record-ID."""
+        """Return the bare UUID of WARC-Record-ID."""
         return bare(self.field("WARC-Record-ID"))
 
     @property
     def url(self) -> str:
-        """WARC-Target-URI."""
+        """Return WARC-Target-URI."""
         return self.field("WARC-Target-URI")
 
     @property
     def target(self) -> str:
-        """The path of the URL, as a request has it."""
+        """Return the path of the URL, as in a request."""
         return "/" + self.url.split("/", 3)[3]
 
     @property
     def is_of_another_archive(self) -> bool:
-        """Whether it is a revisit of an original elsewhere, which can't be looked for here."""
+        """Return whether the record is a revisit of an original in another archive, which can't be checked here."""
         return self.kind == "revisit" and bool(self.field("WARC-Refers-To-Container"))
 
     @property
     def is_truncated(self) -> bool:
-        """Whether the block is shorter than what was sent; a revisit always is."""
+        """Return whether the block is shorter than the response. A revisit does not count."""
         return bool(self.field("WARC-Truncated")) and self.kind != "revisit"
 
 
-def read_file(path: Path) -> Iterator[Stored]:
-    """Every record of a file. Raises Torn."""
+def read_file(path: Path) -> Iterator[WarcRecord]:
+    """Yield every record of a file. Raises DamagedRecord."""
     data = path.read_bytes()
     at = 0
     while at < len(data):
@@ -73,24 +73,27 @@ def read_file(path: Path) -> Iterator[Stored]:
         at = end
 
 
-def read_at(path: Path, offset: int, length: int) -> Stored:
-    """The record of which an index says that it lies there. Raises Torn when it is not exactly there, or OSError."""
+def read_at(path: Path, offset: int, length: int) -> WarcRecord:
+    """Return the record at this position of a file.
+
+    Raises DamagedRecord when no record has this position and length, or OSError.
+    """
     with path.open("rb") as file:
         file.seek(offset)
         data = file.read(length)
     record, end = _member(path, data, 0)
     if end != length:
-        raise Torn(f"{path.name} at {offset}: {end} bytes, and the index says {length}")
+        raise DamagedRecord(f"{path.name} at {offset}: {end} bytes, and the index says {length}")
     return _record(path, offset, length, record)
 
 
 def bare(uri: str) -> str:
-    """`<urn:uuid:X>` without its wrapping."""
+    """Return `<urn:uuid:X>` without its wrapping."""
     return uri.removeprefix("<").removesuffix(">").removeprefix("urn:uuid:")
 
 
 def _member(path: Path, data: bytes, at: int) -> tuple[bytes, int]:
-    """What is packed from there on, and where it ends."""
+    """Return the decompressed member that begins at `at`, and its end."""
     is_zstd = ".warc.zst" in path.name
     unpack: Any = zstandard.ZstdDecompressor().decompressobj() if is_zstd else zlib.decompressobj(wbits=31)
     found, end = bytearray(), at
@@ -99,17 +102,17 @@ def _member(path: Path, data: bytes, at: int) -> tuple[bytes, int]:
             found += unpack.decompress(data[end : end + _PIECE])
             end += len(data[end : end + _PIECE])
     except (zlib.error, zstandard.ZstdError) as error:
-        raise Torn(f"{path.name} at {at}: {error}") from error
+        raise DamagedRecord(f"{path.name} at {at}: {error}") from error
     if not unpack.eof:
-        raise Torn(f"{path.name} ends within the record at {at}")
+        raise DamagedRecord(f"{path.name} ends within the record at {at}")
     return bytes(found), end - len(unpack.unused_data)
 
 
-def _record(path: Path, offset: int, length: int, data: bytes) -> Stored:
+def _record(path: Path, offset: int, length: int, data: bytes) -> WarcRecord:
     head, found, rest = data.partition(b"\r\n\r\n")
     lines = head.decode("utf-8", "replace").split("\r\n")
     fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])}
     size = fields.get("content-length", "")
     if not found or lines[0] != "WARC/1.1" or not size.isdecimal() or rest[int(size) :] != _END:
-        raise Torn(f"{path.name} at {offset}: no whole record, but {data[:40]!r}")
-    return Stored(path, offset, length, fields, rest[: int(size)])
+        raise DamagedRecord(f"{path.name} at {offset}: no whole record, but {data[:40]!r}")
+    return WarcRecord(path, offset, length, fields, rest[: int(size)])

@@ -1,7 +1,7 @@
-"""The campaign's clients: each on connections of its own, one URL after another, noting what they saw to its end.
+"""The clients of the campaign request one URL after another, and note each response whose end they saw.
 
-Every other one asks by CONNECT and TLS, and sends in origin form. Talkers open one WebSocket after another: by a plain
-request, by CONNECT (as browsers do for ws:) and by CONNECT and TLS.
+Every other client uses CONNECT and TLS. Further clients open one WebSocket after another: with a plain request, through
+CONNECT (as browsers do for ws:), and through CONNECT and TLS.
 """
 
 from __future__ import annotations
@@ -16,63 +16,64 @@ from enum import Enum
 from itertools import cycle, islice
 from typing import Final
 
-from admin.bench.faults.conversation import Conversation, request_lines
-from admin.bench.faults.frames import Garbled
-from admin.bench.faults.ledger import SWITCHED, Ledger, Seen
-from admin.bench.faults.origin import Origin
-from admin.bench.faults.reader import Broken, Reader
-from admin.bench.faults.site import SOCKET, answer, path, upload
-from admin.bench.faults.talking import talk
+from bench.faults.traffic.connection_reader import ConnectionBroken, ConnectionReader
+from bench.faults.traffic.conversation import Conversation, request_lines
+from bench.faults.traffic.ledger import SWITCHED, RequestLedger, SeenResponse
+from bench.faults.traffic.origin import FaultyOrigin
+from bench.faults.traffic.site import SOCKET, answer, path, upload
+from bench.faults.traffic.websocket import UnexpectedMessage, exchange_messages
 
-_PATIENCE: Final = 60.0
+_TIMEOUT_SECONDS: Final = 60.0
 _PAUSE: Final = 0.05
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
 class Route(Enum):
-    """How a client reaches the origin through the proxy."""
+    """A client reaches the origin through the proxy on one of these routes."""
 
     PLAIN = "plain"
     TUNNEL = "tunnel"
     SECURE = "secure"
 
 
-class Load:
-    """Clients and talkers at work from the moment it is made until `finish`."""
+class RunningLoad:
+    """A load of clients works from its creation until `finish`."""
 
-    def __init__(self, address: tuple[str, int], origin: Origin, *, name: str, clients: int, talkers: int = 0) -> None:
-        self.ledger = Ledger(name)
+    def __init__(
+        self, address: tuple[str, int], origin: FaultyOrigin, *, name: str, clients: int, websocket_clients: int = 0
+    ) -> None:
+        self.ledger = RequestLedger(name)
         self._address, self._origin, self._name = address, origin, name
         self._over = threading.Event()
         at_work: list[tuple[Route, Callable[[socket.socket, Route], None]]] = [
-            *((route, self._ask_on) for route in islice(cycle((Route.PLAIN, Route.SECURE)), clients)),
-            *((route, self._talk_on) for route in islice(cycle(Route), talkers)),
+            *((route, self._request_files) for route in islice(cycle((Route.PLAIN, Route.SECURE)), clients)),
+            *((route, self._use_websocket) for route in islice(cycle(Route), websocket_clients)),
         ]
         self._threads = [threading.Thread(target=self._work, args=each, daemon=True) for each in at_work]
         for thread in self._threads:
             thread.start()
 
     @property
-    def seen(self) -> list[Seen]:
-        """What was seen to its end until now."""
+    def seen(self) -> list[SeenResponse]:
+        """Return the responses that were seen to their end until now."""
         return self.ledger.seen
 
-    def finish(self) -> list[Seen]:
-        """Ends the clients, each after its present response or WebSocket, and gives what they saw."""
+    def finish(self) -> list[SeenResponse]:
+        """End each client after its present response or WebSocket, and return what the clients saw."""
         self._over.set()
         for thread in self._threads:
-            thread.join(2 * _PATIENCE)
+            thread.join(2 * _TIMEOUT_SECONDS)
             if thread.is_alive():
-                self.ledger.wrong.append("a client still waits for its answer")
+                self.ledger.wrong.append("a client still waits for its response")
         return self.seen
 
     def _work(self, route: Route, use: Callable[[socket.socket, Route], None]) -> None:
         while not self._over.is_set():
             try:
-                with socket.create_connection(self._address, _PATIENCE) as stream:
+                with socket.create_connection(self._address, _TIMEOUT_SECONDS) as stream:
                     if route is Route.PLAIN or self._tunnel(stream, secure=route is Route.SECURE):
                         self._use(stream, route, use)
-            except (OSError, Broken):
+            except (OSError, ConnectionBroken):
                 self.ledger.count("broken")
                 self._over.wait(_PAUSE)
 
@@ -84,17 +85,17 @@ class Load:
             use(inside, route)
 
     def _tunnel(self, stream: socket.socket, *, secure: bool) -> bool:
-        """Whether it is there; nothing of what goes through it may come before we have spoken."""
+        """Open a tunnel and return whether the proxy accepted it."""
         authority = self._origin.authority(secure=secure)
         stream.sendall(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
-        is_open = Reader(stream).head()[9:12] == b"200"
+        is_open = ConnectionReader(stream).head()[9:12] == b"200"
         if not is_open:
-            self._turned_away("refused")
+            self._count_refusal("refused")
         return is_open
 
-    def _ask_on(self, stream: socket.socket, route: Route) -> None:
-        """One URL after another; returns when the connection is used up. Raises OSError or Broken."""
-        reader = Reader(stream)
+    def _request_files(self, stream: socket.socket, route: Route) -> None:
+        """Request one URL after another until the connection ends. Raises OSError or ConnectionBroken."""
+        reader = ConnectionReader(stream)
         while not self._over.is_set():
             number, leaves = self.ledger.next_request()
             target = path(self._name, number)
@@ -105,43 +106,45 @@ class Load:
             stream.sendall(head + body)
             if leaves is not None:
                 reader.some()
-                self._leave(stream)
+                self._reset_connection(stream)
                 return
             head, payload = reader.response()
             if not self._note(self._url(route, target), target, head, payload):
                 return
 
-    def _talk_on(self, stream: socket.socket, route: Route) -> None:
-        """One WebSocket. Raises OSError or Broken when it doesn't come to its end."""
-        reader = Reader(stream)
+    def _use_websocket(self, stream: socket.socket, route: Route) -> None:
+        """Open a WebSocket and exchange all messages. Raises OSError or ConnectionBroken when it ends early."""
+        reader = ConnectionReader(stream)
         number, leaves = self.ledger.next_request()
         target = path(self._name, number, SOCKET)
         stream.sendall(self._request("GET", route, target, request_lines(target)))
         head = reader.head()
-        if self._is_ours(head):
+        if self._is_from_proxy(head):
             return
         url = self._url(route, target)
         try:
             if head != answer(target).raw:
-                raise Garbled(f"the handshake is {head[:100]!r}")
-            self._talk(stream, reader, url, target, leaves)
-        except Garbled as error:
+                raise UnexpectedMessage(f"the handshake is {head[:100]!r}")
+            self._exchange_messages(stream, reader, url, target, leaves)
+        except UnexpectedMessage as error:
             self.ledger.wrong.append(f"{url}: {error}")
 
-    def _talk(self, stream: socket.socket, reader: Reader, url: str, target: str, leaves: float | None) -> None:
+    def _exchange_messages(
+        self, stream: socket.socket, reader: ConnectionReader, url: str, target: str, leaves: float | None
+    ) -> None:
         ended, over = Conversation.at(target).ended, 0
         last = None if leaves is None else int(leaves * ended)
         try:
-            for over in talk(stream, reader, target, "client"):
+            for over in exchange_messages(stream, reader, target, "client"):
                 if over == last:
-                    self._leave(stream)
+                    self._reset_connection(stream)
                     return
                 if over == ended:
                     self.ledger.note(url, SWITCHED, hashlib.sha256().digest(), 0)
             if not reader.is_at_end():
-                raise Garbled("more than was to be said")
-        except (OSError, Broken):
-            if over < ended:  # later, it has seen what it wanted to
+                raise UnexpectedMessage("bytes follow the last message")
+        except (OSError, ConnectionBroken):
+            if over < ended:  # later, the client has seen the end
                 raise
 
     def _request(self, method: str, route: Route, target: str, lines: bytes) -> bytes:
@@ -153,8 +156,8 @@ class Load:
         return self._origin.url(target, secure=route is Route.SECURE)
 
     def _note(self, url: str, target: str, head: bytes, body: bytes) -> bool:
-        """Whether to go on on this connection."""
-        if self._is_ours(head):
+        """Note a response and return whether the connection can be used again."""
+        if self._is_from_proxy(head):
             return False
         status, expected = int(head[9:12]), answer(target)
         if (status, body) != (expected.status, expected.payload):
@@ -163,24 +166,24 @@ class Load:
         self.ledger.note(url, status, hashlib.sha256(body).digest(), len(body))
         return b"\r\nconnection: close" not in head.lower()
 
-    def _is_ours(self, head: bytes) -> bool:
-        """Whether it is the proxy that speaks, to say that it can't."""
+    def _is_from_proxy(self, head: bytes) -> bool:
+        """Return whether the proxy itself made this response, to report an error."""
         if b"\r\nghostfleet-error:" not in head.lower():
             return False
-        self._turned_away("refused" if head[9:12] == b"503" else "failed")
+        self._count_refusal("refused" if head[9:12] == b"503" else "failed")
         return True
 
-    def _turned_away(self, how: str) -> None:
+    def _count_refusal(self, how: str) -> None:
         self.ledger.count(how)
         self._over.wait(_PAUSE)
 
-    def _leave(self, stream: socket.socket) -> None:
+    def _reset_connection(self, stream: socket.socket) -> None:
         self.ledger.count("left")
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
 
 
 def _trusting() -> ssl.SSLContext:
-    """What the proxy shows is of its own making."""
+    """Return a context that accepts any certificate, since the proxy makes its own."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context

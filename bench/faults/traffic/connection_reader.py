@@ -1,42 +1,42 @@
-"""Reads what comes over a connection, strict about where it ends."""
+"""This module reads HTTP responses from a connection and checks where each ends."""
 
 from __future__ import annotations
 
 import socket
 
 
-class Broken(Exception):
-    """The connection ended before what it carried."""
+class ConnectionBroken(Exception):
+    """The connection ended before the end of the message."""
 
 
-class Reader:
-    """Of one connection, at either end. Its methods raise Broken when that ends too early, and OSError."""
+class ConnectionReader:
+    """The reader reads one connection of a client or an origin. Its methods raise ConnectionBroken and OSError."""
 
     def __init__(self, stream: socket.socket) -> None:
         self._stream = stream
         self._buffer = bytearray()
 
     def some(self) -> None:
-        """The first bytes that come."""
+        """Wait for the first bytes."""
         if not self._stream.recv(2000):
-            raise Broken
+            raise ConnectionBroken
 
     def is_at_end(self) -> bool:
-        """Waits for the next bytes or the end of the connection: whether it was the end."""
+        """Wait for more bytes or for the end of the connection; return whether the end came."""
         return not self._buffer and not self._stream.recv(1)
 
     def head(self) -> bytes:
-        """A message's head."""
+        """Return the head of a message."""
         return self._until(b"\r\n\r\n")
 
     def exactly(self, length: int) -> bytes:
-        """So many bytes."""
+        """Return the next `length` bytes."""
         while len(self._buffer) < length:
             self._more()
         return self._take(length)
 
     def response(self) -> tuple[bytes, bytes]:
-        """Head and body without chunks."""
+        """Return the head and the body, without chunks."""
         head = self.head()
         lines = [line.partition(b":") for line in head.lower().split(b"\r\n")[1:]]
         fields = {name: value.strip() for name, _, value in lines}
@@ -46,7 +46,7 @@ class Reader:
             return head, self._chunks()
         if b"content-length" in fields:
             return head, self.exactly(int(fields[b"content-length"]))
-        raise Broken  # a body that ends with the connection: nobody can tell its end from its loss
+        raise ConnectionBroken  # a body without a length: its end can't be told from a broken connection
 
     def _chunks(self) -> bytes:
         body = bytearray()
@@ -70,5 +70,5 @@ class Reader:
     def _more(self) -> None:
         piece = self._stream.recv(1 << 18)
         if not piece:
-            raise Broken
+            raise ConnectionBroken
         self._buffer += piece

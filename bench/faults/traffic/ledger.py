@@ -1,4 +1,4 @@
-"""What the clients of one load saw and did, noted by all of them."""
+"""The clients of one load note their requests and responses here."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ SWITCHED: Final = 101
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A response whose end a client saw, or a WebSocket's, by its handshake; `at` is of time.monotonic()."""
+class SeenResponse:
+    """A client saw the end of this response, or of a WebSocket. `at` is of time.monotonic()."""
 
     url: str
     status: int
@@ -23,40 +23,43 @@ class Seen:
     at: float
 
     @property
-    def is_socket(self) -> bool:
-        """Whether it was a WebSocket: its end is the origin's close frame."""
+    def is_websocket(self) -> bool:
+        """Return whether this is a WebSocket. Its end is the close frame of the origin."""
         return self.status == SWITCHED
 
 
-class Ledger:
-    """Of the load by that name."""
+class RequestLedger:
+    """The ledger notes the requests and responses of one load."""
 
     def __init__(self, name: str) -> None:
         self.leaving = 0.0
-        """Part of the responses and WebSockets within which a client leaves (RST)."""
-        self.seen: list[Seen] = []
+        """Share of the responses and WebSockets within which a client resets the connection."""
+        self.seen: list[SeenResponse] = []
         self.wrong: list[str] = []
-        """What was delivered as whole and is not what the origin sends."""
+        """Responses that were delivered as whole and differ from the origin's."""
         self.counts: Counter[str] = Counter()
-        """Requests `asked`; those `broken` off, `refused` (503) or `failed` otherwise; those whose client `left`."""
+        """Numbers of requests: `asked`, `broken` off, `refused` (503), `failed` otherwise, and reset by the client
+        (`left`).
+        """
+        self.name = name
         self._numbers = iter(range(1 << 30))
         self._draw = random.Random(name)
         self._lock = threading.Lock()
 
     def next_request(self) -> tuple[int, float | None]:
-        """Its number, and the part of the answer after which the client leaves; None when it stays."""
+        """Return the number of the request, and the share of the response after which the client resets, or None."""
         with self._lock:
             self.counts["asked"] += 1
             leaves = self._draw.random() < self.leaving
             return next(self._numbers), self._draw.random() if leaves else None
 
     def count(self, what: str) -> None:
-        """One more of these."""
+        """Add one to the counter `what`."""
         with self._lock:
             self.counts[what] += 1
 
     def note(self, url: str, status: int, sha256: bytes, length: int) -> None:
-        """A client has seen the end of it, just now."""
-        seen = Seen(url, status, sha256, length, time.monotonic())
+        """Note that a client saw the end of a response."""
+        seen = SeenResponse(url, status, sha256, length, time.monotonic())
         with self._lock:
             self.seen.append(seen)

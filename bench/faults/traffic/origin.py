@@ -1,4 +1,4 @@
-"""The campaign's origin: serves the site, plain and by TLS, and on command breaks connections within what it says."""
+"""The origin of the campaign serves the site over http and https, and resets connections on command."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from admin.bench.faults.conversation import Conversation
-from admin.bench.faults.frames import Garbled
-from admin.bench.faults.reader import Broken, Reader
-from admin.bench.faults.site import answer, is_socket, upload
-from admin.bench.faults.talking import talk
-from admin.bench.origin import write_certificate
+from bench.faults.traffic.connection_reader import ConnectionBroken, ConnectionReader
+from bench.faults.traffic.conversation import Conversation
+from bench.faults.traffic.site import answer, is_socket, upload
+from bench.faults.traffic.websocket import UnexpectedMessage, exchange_messages
+from bench.origin import write_certificate
 
 ADDRESS: Final = "127.0.1.41"
 _PIECE_PAUSE: Final = 0.02
 _RESET: Final = struct.pack("ii", 1, 0)
 
 
-class Origin:
-    """Listens on two free ports of `ADDRESS` until it is closed."""
+class FaultyOrigin:
+    """The origin listens on two free ports of `ADDRESS` until it is closed."""
 
     def __init__(self) -> None:
         self.breaking = 0.0
-        """Part of the responses and WebSockets that break off (RST) in the middle."""
+        """Share of the responses and WebSockets that the origin resets in the middle."""
         self.wrong: list[str] = []
-        """What was heard over WebSockets and is not what the clients say."""
+        """Messages on WebSockets that differ from the clients' messages."""
         self._draw = random.Random(0)
         self._closed = threading.Event()
         self._listeners = [socket.create_server((ADDRESS, 0), backlog=256) for _ in range(2)]
@@ -51,11 +50,11 @@ class Origin:
             listener.close()
 
     def authority(self, *, secure: bool) -> str:
-        """Address and port."""
+        """Return the address and port."""
         return f"{ADDRESS}:{self._ports[secure]}"
 
     def url(self, path: str, *, secure: bool) -> str:
-        """The URL of a path here."""
+        """Return the URL of a path on this origin."""
         return f"http{'s' if secure else ''}://{self.authority(secure=secure)}{path}"
 
     def _accept(self, listener: socket.socket, tls: ssl.SSLContext | None) -> None:
@@ -64,10 +63,10 @@ class Origin:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            threading.Thread(target=self._welcome, args=(connection, tls), daemon=True).start()
+            threading.Thread(target=self._handle_connection, args=(connection, tls), daemon=True).start()
 
-    def _welcome(self, connection: socket.socket, tls: ssl.SSLContext | None) -> None:
-        with connection, suppress(OSError, Broken):  # a proxy that was killed is why we are here
+    def _handle_connection(self, connection: socket.socket, tls: ssl.SSLContext | None) -> None:
+        with connection, suppress(OSError, ConnectionBroken):  # the campaign kills proxies
             connection.settimeout(60)
             if tls is None:
                 self._serve(connection)
@@ -76,31 +75,31 @@ class Origin:
                     self._serve(secured)
 
     def _serve(self, connection: socket.socket) -> None:
-        reader = Reader(connection)
+        reader = ConnectionReader(connection)
         while not self._closed.is_set():
             target = reader.head().split(b" ", 2)[1].decode("latin-1")
             if is_socket(target):
-                self._talk(connection, reader, target)
+                self._exchange_messages(connection, reader, target)
                 return
             sent = upload(target)
             if reader.exactly(len(sent)) != sent or not self._send(connection, target):
                 return
 
-    def _talk(self, connection: socket.socket, reader: Reader, target: str) -> None:
+    def _exchange_messages(self, connection: socket.socket, reader: ConnectionReader, target: str) -> None:
         breaks = self._draw.random() < self.breaking
         last = self._draw.randrange(Conversation.at(target).ended) if breaks else None
         connection.sendall(answer(target).raw)
         try:
-            for over in talk(connection, reader, target, "origin"):
+            for over in exchange_messages(connection, reader, target, "origin"):
                 self._closed.wait(_PIECE_PAUSE)
                 if over == last:
                     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
                     return
-        except Garbled as error:
+        except UnexpectedMessage as error:
             self.wrong.append(f"{target}: {error}")
 
     def _send(self, connection: socket.socket, target: str) -> bool:
-        """Whether the connection stays."""
+        """Send a response and return whether the connection stays open."""
         found = answer(target)
         if found.payload and self._draw.random() < self.breaking:
             body = found.raw.index(b"\r\n\r\n") + 4
@@ -117,7 +116,7 @@ class Origin:
 
 
 def _tls() -> ssl.SSLContext:
-    """With a certificate that nobody trusts."""
+    """Return a context with a certificate that no client trusts."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as folder:
         certificate = Path(folder, "origin.pem")

@@ -1,4 +1,4 @@
-"""What the campaign's origin sends: computed from the path alone, so that anybody can tell what a record must hold."""
+"""Each response of the campaign's origin is computed from its path, so that any process can check a record."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 from dataclasses import dataclass
 from typing import Final
 
-from admin.bench.faults.conversation import agreement
+from bench.faults.traffic.conversation import handshake_response
 
 SHAPES: Final = (
     "plain",
@@ -24,22 +24,23 @@ SHAPES: Final = (
     "gone",
     "posted",
 )
-"""Kinds of responses, in the proportions in which clients ask for them."""
+"""The kinds of responses, in the proportions of the requests."""
 POSTED: Final = "posted"
-"""The one shape that clients ask for with a body of their own."""
+"""The shape whose requests have a body."""
 SOCKET: Final = "socket"
-"""The shape of paths where a WebSocket is spoken: what is said there is `conversation`'s."""
+"""The shape of the paths of WebSockets. `conversation` has their messages."""
 _TWINS: Final = 40
 _SLOW_PIECES: Final = 5
 _LARGE: Final = 700_000
-"""More than the spool keeps in memory."""
+"""More bytes than the spool keeps in memory."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A response of the site. `raw` is all of it, head and coded body; `payload` is what a client gets of the body.
+class SiteAnswer:
+    """The object describes a response of the site.
 
-    It is sent in `pieces`, a moment apart; after a `closing` one the connection ends.
+    `raw` is the head and the coded body; `payload` is the body as a client reads it. The response is sent in `pieces`,
+    a moment apart. After a `closing` one, the connection ends.
     """
 
     status: int
@@ -50,54 +51,54 @@ class Answer:
 
 
 def path(name: str, number: int, shape: str = "") -> str:
-    """The path of a file: its shape goes by its number, unless it is named."""
+    """Return the path of a file. The number decides its shape, unless `shape` is given."""
     return f"/{name}/{shape or SHAPES[number % len(SHAPES)]}/{number}"
 
 
 def is_socket(target: str) -> bool:
-    """Whether a WebSocket is spoken at a path of `path`."""
+    """Return whether the path is one of a WebSocket."""
     return f"/{SOCKET}/" in target
 
 
-def answer(target: str) -> Answer:
-    """The response to a path of `path`. Raises ValueError for any other."""
+def answer(target: str) -> SiteAnswer:
+    """Return the response of a path. Raises ValueError for a path that is not of this site."""
     _, _, shape, number = target.split("/")
     if shape == SOCKET:
-        return Answer(101, agreement(target), b"")
+        return SiteAnswer(101, handshake_response(target), b"")
     draw = random.Random(f"twin {int(number) // len(SHAPES) % _TWINS}" if shape == "twin" else target)
     size = _LARGE if shape == "large" else draw.randrange(300, 30_000)
     content = draw.randbytes(size) if draw.random() < 0.4 else _text(draw, size)
     match shape:
         case "plain" | "twin" | "large" | "posted":
-            return Answer(200, _sized(b"200 OK", content), content)
+            return SiteAnswer(200, _sized(b"200 OK", content), content)
         case "slow":
-            return Answer(200, _sized(b"200 OK", content), content, pieces=_SLOW_PIECES)
+            return SiteAnswer(200, _sized(b"200 OK", content), content, pieces=_SLOW_PIECES)
         case "chunked":
-            return Answer(200, _chunked(draw, content), content)
+            return SiteAnswer(200, _chunked(draw, content), content)
         case "gzip":
             packed = gzip.compress(content, 1, mtime=0)
-            return Answer(200, _sized(b"200 OK", packed, b"Content-Encoding: gzip"), packed)
+            return SiteAnswer(200, _sized(b"200 OK", packed, b"Content-Encoding: gzip"), packed)
         case "packed":
             packed = gzip.compress(content, 1, mtime=0)
-            return Answer(200, _chunked(draw, packed, b"Content-Encoding: gzip"), packed)
+            return SiteAnswer(200, _chunked(draw, packed, b"Content-Encoding: gzip"), packed)
         case "close":
             head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-            return Answer(200, head + content, content, closing=True)
+            return SiteAnswer(200, head + content, content, closing=True)
         case "empty":
-            return Answer(204, b"HTTP/1.1 204 No Content\r\nX-Path: " + target.encode() + b"\r\n\r\n", b"")
+            return SiteAnswer(204, b"HTTP/1.1 204 No Content\r\nX-Path: " + target.encode() + b"\r\n\r\n", b"")
         case "gone":
-            return Answer(404, _sized(b"404 Not Found", content), content)
+            return SiteAnswer(404, _sized(b"404 Not Found", content), content)
     raise ValueError(f"{target} is no path of this site")
 
 
 def upload(target: str) -> bytes:
-    """What clients send to a path of `path`; nothing for most."""
+    """Return the request body of a path; empty for most paths."""
     draw = random.Random(f"upload {target}")
     return draw.randbytes(draw.randrange(1, 100_000)) if f"/{POSTED}/" in target else b""
 
 
 def _text(draw: random.Random, size: int) -> bytes:
-    """Something that packs well."""
+    """Return text that compresses well."""
     words = [b"%06x" % draw.getrandbits(24) for _ in range(50)]
     return b" ".join(draw.choices(words, k=size // 7 + 1))[:size]
 

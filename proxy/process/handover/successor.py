@@ -1,4 +1,4 @@
-"""The process that will take this one's place: gets everything when it asks, and is told of what is still under way."""
+"""The process that will replace this one asks for this process's state, then for reports about its sessions."""
 
 from __future__ import annotations
 
@@ -6,27 +6,35 @@ import asyncio
 import json
 import logging
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
-from proxy.handover import LINE_LIMIT, Heirloom, give, line
+from proxy.process.handover_messages import (
+    LINE_LIMIT,
+    HandedOver,
+    SessionCommand,
+    asks_for_state,
+    line,
+    send_state,
+)
+from proxy.sessions.session import SessionReport
 
 log = logging.getLogger(__name__)
 
 
 class Retiring(Protocol):
-    """What a successor asks of the process before it."""
+    """A successor asks this of the process before it."""
 
-    def hand_over(self) -> list[Heirloom]:
-        """Listen no more, and give everything away."""
+    def export_state(self) -> list[HandedOver]:
+        """Stop listening, and return all sessions and listening sockets."""
 
-    async def said_of(self, verb: str, session: str, facts: dict[str, Any]) -> dict[str, Any]:
-        """Do as told about a session, and report what was counted of it here."""
+    async def execute(self, command: SessionCommand) -> SessionReport | None:
+        """Carry the command out, and return what this process has counted of the session; None when it is unknown."""
 
 
 class Successor:
-    """Our end of the link. Nothing happens on it until there is a successor, which is never for most processes."""
+    """This process's end of the link. Most processes are never replaced: nothing happens on their link."""
 
     def __init__(self, stream: socket.socket, process: Retiring) -> None:
         self._stream = stream
@@ -36,20 +44,21 @@ class Successor:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen to it from now on."""
+        """Read the new process's messages from now on."""
         reader, self._writer = await asyncio.open_unix_connection(sock=self._stream, limit=LINE_LIMIT)
         self._run(self._listen(reader))
 
-    async def leave(self, reports: dict[str, dict[str, Any]]) -> None:
-        """Everything here has ended: the last of what was counted, by session."""
+    async def send_final_reports(self, reports: Mapping[str, SessionReport]) -> None:
+        """Send the last reports by session id, and close the link: all exchanges of this process have ended."""
         if self._writer is not None:
+            values = {session: report.handover_json() for session, report in reports.items()}
             with suppress(OSError):
-                self._writer.write(line({"last_words": reports}))
+                self._writer.write(line({"last_words": values}))
                 await self._writer.drain()
         self.close()
 
     def close(self) -> None:
-        """Hear it no more."""
+        """Close the link."""
         for task in self._tasks:
             task.cancel()
         self._raw.close()
@@ -59,27 +68,28 @@ class Successor:
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         with suppress(OSError, ValueError):
             while text := await reader.readline():
-                asked = json.loads(text)
-                if asked["do"] == "take":
-                    await self._give(self._process.hand_over())
+                message = json.loads(text)
+                if asks_for_state(message):
+                    await self._send_state(self._process.export_state())
                 else:
-                    self._run(self._answer(asked))
+                    self._run(self._answer(message))
 
-    async def _give(self, heirlooms: Iterable[Heirloom]) -> None:
-        everything = list(heirlooms)
+    async def _send_state(self, items: Iterable[HandedOver]) -> None:
+        everything = list(items)
         try:
-            await asyncio.get_running_loop().run_in_executor(None, give, self._raw, everything)
+            await asyncio.get_running_loop().run_in_executor(None, send_state, self._raw, everything)
         except OSError as error:
             log.error("the sessions could not be handed over: %s", error)
         finally:
-            for heirloom in everything:
-                if heirloom.listener is not None:
-                    heirloom.listener.close()
+            for item in everything:
+                if item.listener is not None:
+                    item.listener.close()
 
-    async def _answer(self, asked: dict[str, Any]) -> None:
-        report = await self._process.said_of(asked["do"], asked["session"], asked)
+    async def _answer(self, message: Mapping[str, Any]) -> None:
+        report = await self._process.execute(SessionCommand.from_json(message))
         if self._writer is not None:
-            self._writer.write(line({"n": asked["n"], "report": report}))
+            value = report.handover_json() if report is not None else {}
+            self._writer.write(line({"n": message["n"], "report": value}))
 
     def _run(self, steps: Any) -> None:
         task = asyncio.get_running_loop().create_task(steps)

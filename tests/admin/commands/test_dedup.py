@@ -11,8 +11,8 @@ from commanding import ROOT
 from exchanges import exchange, keep
 from redis_server import RedisServer
 
-from archive.settings import Settings
-from archive.warcfile import WarcWriter
+from archive.settings.load import Settings
+from archive.warc.writer import WarcWriter
 
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -21,7 +21,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_store_and_what_it_costs(settings: Settings, tmp_path: Path) -> None:
+def test_dedup_shows_originals_and_their_memory(settings: Settings, tmp_path: Path) -> None:
     writer = WarcWriter(settings, "garden")
     keep(writer, exchange())
     writer.close()
@@ -33,9 +33,9 @@ def test_the_store_and_what_it_costs(settings: Settings, tmp_path: Path) -> None
         text, as_json = _run("dedup", *home), _run("dedup", *home, "--json", "garden")
         missing = _run("dedup", *home, "meadow")
 
-    assert "knows nothing of these collections" in empty.stdout
+    assert "has no originals of these collections" in empty.stdout
     assert filled.returncode == 0, filled.stderr
-    assert text.stdout.startswith("garden: its own bucket, sha1: 1 originals in ")
+    assert text.stdout.startswith("garden: the collection's own bucket, sha1: 1 original, ")
     found = json.loads(as_json.stdout)
     assert (found["collection"], found["bucket"], found["originals"]) == ("garden", "", 1)
     assert found["bytes_each"] == found["bytes"] > 50
@@ -43,7 +43,7 @@ def test_the_store_and_what_it_costs(settings: Settings, tmp_path: Path) -> None
     assert "there is no collection meadow" in missing.stderr
 
 
-def test_a_template_of_heritrix_as_settings(tmp_path: Path) -> None:
+def test_a_heritrix_template_is_converted_to_settings(tmp_path: Path) -> None:
     template = tmp_path / "crawler-beans.cxml"
     bean = '<beans><bean class="is.hi.bok.deduplicator.DeDuplicator"><property name="{}" value="{}"/></bean></beans>'
     template.write_text(bean.format("matchingMethod", "DIGEST"))
@@ -54,4 +54,4 @@ def test_a_template_of_heritrix_as_settings(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[:2] == ["[dedup]", 'match = "digest"']
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
-    assert "change-content-size = true is not done" in refused.stderr
+    assert "change-content-size = true is not supported" in refused.stderr

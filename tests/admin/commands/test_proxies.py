@@ -12,7 +12,7 @@ from pathlib import Path
 from commanding import ROOT, Command, child
 from waiting import until
 
-from archive.settings import Settings
+from archive.settings.load import Settings
 
 
 def _proxies(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -26,7 +26,7 @@ def _listed(home: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_a_fleet_is_listed_as_it_announced_itself_and_who_was_killed_is_replaced(settings: Settings) -> None:
+def test_the_processes_of_a_fleet_are_listed_and_a_killed_one_is_replaced(settings: Settings) -> None:
     more = ("--port", "0", "--processes", "2")
     with Command("proxy", *more, home=settings.home, GHOSTFLEET_PROXY__HEARTBEAT_SECONDS="0.3") as fleet:
         ready = fleet.line(ready=True)
@@ -49,7 +49,7 @@ def test_a_fleet_is_listed_as_it_announced_itself_and_who_was_killed_is_replaced
         assert len(table) == 3
 
 
-def test_without_a_fleet_it_says_so_in_one_line(home: Path) -> None:
+def test_a_home_without_a_fleet_is_one_line(home: Path) -> None:
     done = _proxies("--home", str(home))
 
     assert done.returncode == 2
@@ -57,9 +57,9 @@ def test_without_a_fleet_it_says_so_in_one_line(home: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_redis_that_is_not_there_is_one_line(home: Path, port: int) -> None:
+def test_a_redis_that_does_not_answer_is_one_line(home: Path, port: int) -> None:
     done = _proxies("--home", str(home), "--redis-url", f"redis://127.0.0.1:{port}/0")
 
     assert done.returncode == 2
-    assert "the proxies can't be listed: Redis at" in done.stderr
+    assert "the recording processes can't be listed: Redis at" in done.stderr
     assert done.stderr.count("\n") == 1

@@ -11,10 +11,10 @@ from types import FrameType
 import pytest
 from waiting import until
 
-from admin.callsign import Callsign, NoFleet, Refusal, ask_to_restart
+from admin.fleet.control_file import ControlFile, NoFleet, RestartRefused, ask_to_restart
 
 
-def test_a_file_that_nobody_holds_is_no_fleet_and_is_removed(home: Path) -> None:
+def test_an_unlocked_control_file_is_no_fleet_and_is_removed(home: Path) -> None:
     left = home / "run" / f"{os.getpid()}.json"
     left.parent.mkdir()
     left.write_text('{"answers": 0}')
@@ -25,7 +25,7 @@ def test_a_file_that_nobody_holds_is_no_fleet_and_is_removed(home: Path) -> None
 
 
 @pytest.mark.parametrize("refusal", ["", "setting proxy.via can't be used"])
-def test_the_answer_reaches_whoever_asked(home: Path, refusal: str) -> None:
+def test_the_command_gets_the_fleets_answer(home: Path, refusal: str) -> None:
     asked = threading.Event()
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -37,18 +37,18 @@ def test_the_answer_reaches_whoever_asked(home: Path, refusal: str) -> None:
     def ask() -> None:
         try:
             found.extend(ask_to_restart(home))
-        except Refusal as error:
+        except RestartRefused as error:
             found.append(str(error))
 
     try:
-        with Callsign(home) as callsign:
-            callsign.answer("of an earlier time", [])
+        with ControlFile(home) as control_file:
+            control_file.answer("of an earlier time", [])
             thread = threading.Thread(target=ask)
             thread.start()
             until(asked.is_set, what="the signal")
-            callsign.answer(refusal, [1, 2])
+            control_file.answer(refusal, [1, 2])
             thread.join(30)
     finally:
         signal.signal(signal.SIGHUP, before)
-    assert found == ([f"not restarted, the fleet goes on as it was: {refusal}"] if refusal else [[1, 2]])
+    assert found == ([f"not restarted, the fleet continues unchanged: {refusal}"] if refusal else [[1, 2]])
     assert not list((home / "run").iterdir())

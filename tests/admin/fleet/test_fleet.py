@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
@@ -15,9 +16,9 @@ from chain_site import ChainSite
 from commanding import Command, child, processes_of
 from waiting import until
 
-from archive.cdxj import captures_of
-from archive.check import check
-from archive.settings import Settings
+from archive.settings.load import Settings
+from archive.warc.cdxj import captures_of
+from archive.warc.check import check
 
 
 @pytest.fixture
@@ -40,7 +41,9 @@ def _archived(settings: Settings) -> list[str]:
     return [capture.url for file in files for capture in captures_of(file, "default")]
 
 
-def test_what_passes_is_kept_and_a_terminated_fleet_leaves_whole_files(settings: Settings, site: ChainSite) -> None:
+def test_responses_are_recorded_and_a_terminated_fleet_leaves_complete_files(
+    settings: Settings, site: ChainSite
+) -> None:
     with _start(settings.home) as fleet:
         ready = fleet.line(ready=True)
         assert ready["home"] == str(settings.home)
@@ -53,7 +56,7 @@ def test_what_passes_is_kept_and_a_terminated_fleet_leaves_whole_files(settings:
     assert not list(settings.archive_dir("default").glob("*.open"))
 
 
-def test_a_file_that_can_not_get_its_final_name_is_told_of_in_one_line(settings: Settings, site: ChainSite) -> None:
+def test_a_file_that_can_not_get_its_final_name_is_one_line(settings: Settings, site: ChainSite) -> None:
     with _start(settings.home) as fleet:
         assert _get(fleet.line(ready=True)["proxy"], site.url).status_code == 200
         (growing,) = settings.archive_dir("default").glob("*.open")
@@ -61,13 +64,14 @@ def test_a_file_that_can_not_get_its_final_name_is_told_of_in_one_line(settings:
         in_its_way.touch()
         fleet.signal(signal.SIGTERM)
         assert fleet.ended() == 1
-    assert fleet.stderr == (
-        f"ghostfleet: proxy-0: {growing} is whole, but closing it failed: {in_its_way} exists already; "
-        "`ghostfleet repair` finishes it when the cause is gone\n"
-    )
+    said = [line for line in fleet.stderr.splitlines() if not line.startswith("ghostfleet: waiting for ")]
+    assert said == [
+        f"ghostfleet: proxy-0: {growing} is complete, but can't be closed: {in_its_way} exists already; "
+        "remove the cause, then run `ghostfleet repair`"
+    ]
 
 
-def test_what_a_fleet_finished_is_in_the_storage_when_it_has_ended(
+def test_the_files_of_a_fleet_are_uploaded_when_it_has_ended(
     settings: Settings, site: ChainSite, tmp_path: Path
 ) -> None:
     target = tmp_path / "target"
@@ -80,7 +84,7 @@ def test_what_a_fleet_finished_is_in_the_storage_when_it_has_ended(
     assert list(check(target)) == []
 
 
-def test_a_fleet_writes_zstd_and_names_as_asked(settings: Settings, site: ChainSite) -> None:
+def test_a_fleet_writes_zstd_files_with_the_configured_names(settings: Settings, site: ChainSite) -> None:
     chosen = {
         "GHOSTFLEET_ARCHIVE__COMPRESSION": "zstd",
         "GHOSTFLEET_ARCHIVE__WARC_NAME": "lib-{timestamp14}-{random}",
@@ -98,7 +102,7 @@ def test_a_fleet_writes_zstd_and_names_as_asked(settings: Settings, site: ChainS
     assert list(check(settings.archive_dir("default"))) == []
 
 
-def test_a_storage_that_cant_be_keeps_the_fleet_from_starting(settings: Settings) -> None:
+def test_an_unusable_storage_prevents_the_start_of_the_fleet(settings: Settings) -> None:
     with _start(settings.home, GHOSTFLEET_STORAGE__URL="nosuch://bucket") as fleet:
         assert fleet.ended() != 0
     assert "setting storage.url = 'nosuch://bucket' can't be used" in fleet.stderr
@@ -114,7 +118,7 @@ def test_several_processes_share_the_port(settings: Settings, site: ChainSite) -
         assert {_get(ready["proxy"], url).status_code for url in urls} == {200}, "nobody is turned away meanwhile"
 
 
-def test_a_killed_proxy_is_replaced_and_what_it_had_kept_is_whole(settings: Settings, site: ChainSite) -> None:
+def test_a_killed_proxy_is_restarted_and_its_files_are_repaired(settings: Settings, site: ChainSite) -> None:
     with _start(settings.home) as fleet:
         proxy = fleet.line(ready=True)["proxy"]
         assert _get(proxy, site.url).status_code == 200
@@ -125,12 +129,14 @@ def test_a_killed_proxy_is_replaced_and_what_it_had_kept_is_whole(settings: Sett
         assert _archived(settings) == [site.url], "the dead process's file was repaired"
         fleet.signal(signal.SIGTERM)
         assert fleet.ended() == 0
-    assert "proxy-0 was killed by SIGKILL and starts again" in fleet.stderr
+    assert "proxy-0 was killed by SIGKILL and is restarted" in fleet.stderr
     assert list(check(settings.archive_dir("default"))) == []
 
 
 @pytest.mark.parametrize("title", ["indexer-0", "redis-keeper"])
-def test_a_killed_helper_is_replaced_on_the_same_port(settings: Settings, site: ChainSite, title: str) -> None:
+def test_a_killed_indexer_or_redis_parent_is_restarted_on_the_same_port(
+    settings: Settings, site: ChainSite, title: str
+) -> None:
     with _start(settings.home) as fleet:
         ready = fleet.line(ready=True)
         killed = child(settings.home, title)
@@ -141,7 +147,7 @@ def test_a_killed_helper_is_replaced_on_the_same_port(settings: Settings, site: 
         assert until(lambda: site.url in _cdx(cdx, site.url), what="the capture in the index")
 
 
-def test_a_killed_redis_is_started_again(settings: Settings, site: ChainSite) -> None:
+def test_a_killed_redis_is_restarted(settings: Settings, site: ChainSite) -> None:
     with _start(settings.home) as fleet:
         proxy = fleet.line(ready=True)["proxy"]
         pidfile = settings.home / "redis" / "redis.pid"
@@ -151,7 +157,7 @@ def test_a_killed_redis_is_started_again(settings: Settings, site: ChainSite) ->
         assert _get(proxy, site.url).status_code == 200
 
 
-def test_when_the_command_itself_is_killed_everything_ends_well(settings: Settings, site: ChainSite) -> None:
+def test_when_the_command_is_killed_all_children_end_in_order(settings: Settings, site: ChainSite) -> None:
     with _start(settings.home) as fleet:
         assert _get(fleet.line(ready=True)["proxy"], site.url).status_code == 200
         redis = int((settings.home / "redis" / "redis.pid").read_text())
@@ -162,7 +168,7 @@ def test_when_the_command_itself_is_killed_everything_ends_well(settings: Settin
     assert not list(settings.archive_dir("default").glob("*.open")), "the proxy closed its file by itself"
 
 
-def test_a_second_signal_ends_it_at_once(settings: Settings, site: ChainSite) -> None:
+def test_a_second_signal_ends_the_fleet_at_once(settings: Settings, site: ChainSite) -> None:
     site.hold("/")
     with _start(settings.home) as fleet:
         proxy = _address(fleet.line(ready=True)["proxy"])
@@ -175,7 +181,7 @@ def test_a_second_signal_ends_it_at_once(settings: Settings, site: ChainSite) ->
             assert fleet.ended() == 130
 
 
-def test_a_signal_while_it_starts_leaves_nothing(home: Path) -> None:
+def test_a_signal_during_the_start_leaves_no_processes(home: Path) -> None:
     with _start(home) as fleet:
         until(lambda: (home / "redis" / "redis.pid").exists(), what="Redis to be started")
         fleet.signal(signal.SIGINT)
@@ -183,13 +189,29 @@ def test_a_signal_while_it_starts_leaves_nothing(home: Path) -> None:
     assert fleet.lines == []
 
 
-def test_a_taken_port_is_one_line_and_leaves_nothing(home: Path) -> None:
+def test_requests_during_the_start_get_503_and_standard_error_names_the_child(home: Path, port: int) -> None:
+    """T26: a first request waited in silence until the fleet was ready."""
+    (home / "redis").mkdir(parents=True)
+    with (home / "redis" / "start.lock").open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # Redis can't start before this lock is let go
+        with _start(home, "--port", str(port)) as fleet:
+            until(lambda: _listens(("127.0.0.1", port)), what="the port to be open")
+            early = _get(f"127.0.0.1:{port}", "http://example.org/")
+            assert (early.status_code, early.headers["retry-after"]) == (503, "1")
+            until(lambda: "ghostfleet: waiting for redis-keeper to start Redis" in fleet.errors, what="the line")
+            assert fleet.lines == []
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            ready = fleet.line(ready=True)
+            assert httpx.get(f"http://{ready['proxy']}/status", trust_env=False).status_code == 200
+
+
+def test_a_port_in_use_is_one_line_and_leaves_no_processes(home: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         with Command("proxy", "--port", port, home=home) as fleet:
             assert fleet.ended() == 2
     assert fleet.stderr == (
-        f"ghostfleet: port {port} of 127.0.0.1 is taken; choose another with --port, or --port 0 for a free one\n"
+        f"ghostfleet: port {port} of 127.0.0.1 is in use; choose another with --port, or --port 0 for a free port\n"
     )
     assert not (home / "redis").exists()
 
@@ -198,15 +220,40 @@ def test_a_home_that_can_not_be_written_to_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with _start(tmp_path / "file" / "home") as fleet:
         assert fleet.ended() == 2
-    assert "can't be written to (Not a directory); choose another with --home" in fleet.stderr
+    assert "can't be written to (Not a directory); choose another home with --home" in fleet.stderr
     assert fleet.stderr.count("\n") == 1
 
 
-def test_a_redis_that_is_not_there_is_one_line(home: Path, port: int) -> None:
+def test_a_redis_that_does_not_answer_is_one_line(home: Path, port: int) -> None:
     with _start(home, GHOSTFLEET_REDIS__URL=f"redis://127.0.0.1:{port}/0") as fleet:
         assert fleet.ended() == 2
     assert f"Redis at redis://127.0.0.1:{port}/0 can't be used" in fleet.stderr
     assert fleet.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "value"), [("PROXY__HOST", "0.0.0.0"), ("PROXY__HOST", "::"), ("ADMIN__HOST", "0.0.0.0")]
+)
+def test_a_listener_open_to_a_network_needs_a_password_or_an_allow_list(home: Path, host: str, value: str) -> None:
+    """The refusal is one line that names the setting, its value and the remedies (T10)."""
+    setting = host.lower().replace("__", ".")
+    with _start(home, **{f"GHOSTFLEET_{host}": value}) as fleet:
+        assert fleet.ended() == 2
+    assert f"setting {setting} = {value!r}" in fleet.stderr
+    assert f"{setting.partition('.')[0]}.allow_clients" in fleet.stderr
+    assert fleet.stderr.count("\n") == 1
+
+
+def test_the_cdx_server_of_a_fleet_answers_only_to_its_own_names(settings: Settings) -> None:
+    """DNS rebinding reads neither the index nor the metrics (T12)."""
+    with _start(settings.home, GHOSTFLEET_ADMIN__HOST_NAMES="index.example") as fleet:
+        cdx = fleet.line(ready=True)["cdx"]
+        port = cdx.rpartition(":")[2]
+        for path in ("/", "/metrics", "/default/cdx?url=example.org"):
+            answer = httpx.get(f"http://{cdx}{path}", headers={"Host": f"evil.example:{port}"}, trust_env=False)
+            assert (answer.status_code, "admin.host_names" in answer.text) == (421, True)
+        for host in (cdx, f"localhost:{port}", f"index.example:{port}"):
+            assert httpx.get(f"http://{cdx}/", headers={"Host": host}, trust_env=False).status_code == 200
 
 
 def test_the_control_token_is_for_its_owner_only(settings: Settings) -> None:

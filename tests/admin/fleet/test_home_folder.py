@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from admin.homefolder import HomeError, collections, control_token, prepare
-from archive.settings import Settings
+from admin.fleet.home_folder import HomeError, collections, control_token, prepare
+from archive.settings.load import Settings
 
 
-def test_a_home_is_made_with_a_token_that_stays(tmp_path: Path) -> None:
+def test_a_home_is_created_with_a_token_that_stays(tmp_path: Path) -> None:
     home = tmp_path / "new" / "home"
     prepare(home)
     token = control_token(home)
@@ -19,7 +19,7 @@ def test_a_home_is_made_with_a_token_that_stays(tmp_path: Path) -> None:
     assert (home / "control.token").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_token_that_a_power_cut_left_empty_is_none(tmp_path: Path) -> None:
+def test_an_empty_token_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "control.token").touch()
     with pytest.raises(HomeError, match="is empty"):
         control_token(tmp_path)
@@ -33,8 +33,8 @@ def test_two_homes_have_different_tokens(tmp_path: Path) -> None:
     assert control_token(tmp_path / "a") != control_token(tmp_path / "b")
 
 
-def test_a_folder_that_is_no_home_has_no_token(tmp_path: Path) -> None:
-    with pytest.raises(HomeError, match="is --home right"):
+def test_a_folder_without_a_token_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(HomeError, match="check --home"):
         control_token(tmp_path)
 
 

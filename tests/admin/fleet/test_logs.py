@@ -14,8 +14,8 @@ from commanding import Command
 from origin import RawOrigin, Send
 from waiting import until
 
-from admin.logformat import JsonFormatter, TextFormatter, redacted
-from archive.settings import Settings
+from admin.fleet.log_format import JsonFormatter, TextFormatter, redacted
+from archive.settings.load import Settings
 
 FORMATTERS = [TextFormatter(), JsonFormatter()]
 
@@ -27,23 +27,23 @@ def site() -> Iterator[ChainSite]:
 
 
 def record(message: str, *arguments: object, **extra: object) -> logging.LogRecord:
-    return logging.getLogger("proxy.fetch").makeRecord(
-        "proxy.fetch", logging.INFO, __file__, 1, message, arguments, None, extra=extra
+    return logging.getLogger("proxy.fetch.fetch").makeRecord(
+        "proxy.fetch.fetch", logging.INFO, __file__, 1, message, arguments, None, extra=extra
     )
 
 
 def test_a_text_line_ends_with_the_exchange() -> None:
     text = TextFormatter().format(record("%s is %d", "x", 5, exchange="e1"))
 
-    assert text.endswith("INFO proxy.fetch x is 5 exchange=e1")
+    assert text.endswith("INFO proxy.fetch.fetch x is 5 exchange=e1")
 
 
-def test_a_json_line_has_the_facts_of_its_record() -> None:
+def test_a_json_line_has_the_fields_of_its_record() -> None:
     line = JsonFormatter().format(record('say "%s"\nplease', "a", exchange="e1", phases={"body": 0.5}))
 
     assert "\n" not in line
     found = json.loads(line)
-    assert (found["level"], found["logger"], found["message"]) == ("INFO", "proxy.fetch", 'say "a"\nplease')
+    assert (found["level"], found["logger"], found["message"]) == ("INFO", "proxy.fetch.fetch", 'say "a"\nplease')
     assert (found["exchange"], found["phases"]) == ("e1", {"body": 0.5})
     assert found["time"].endswith("+00:00")
 
@@ -84,11 +84,11 @@ def test_secrets_are_in_no_traceback(formatter: logging.Formatter) -> None:
 @pytest.mark.parametrize(
     "text", ["http://site.test/a@b?q=1", "mail to a@b.test", "http://site.test/?page=2&tokenless", "at 10:00 - 5 s"]
 )
-def test_everything_else_stays_as_it_is(text: str) -> None:
+def test_text_without_secrets_is_not_changed(text: str) -> None:
     assert redacted(text) == text
 
 
-def test_one_failed_exchange_is_followed_by_its_id(settings: Settings) -> None:
+def test_the_lines_about_a_failed_exchange_have_its_id(settings: Settings) -> None:
     """It can't be understood, is slow, and what came of it can't be kept: every line of that has one id."""
     settings.collection("default").mkdir(parents=True)
     settings.archive_dir("default").touch()
@@ -106,7 +106,12 @@ def test_one_failed_exchange_is_followed_by_its_id(settings: Settings) -> None:
 
     lines = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     about = [line for line in lines if origin.url("/nonsense") in line["message"]]
-    assert {line["logger"] for line in about} == {"proxy.fetch", "proxy.ending", "proxy.recorder", "proxy.slow"}
+    assert {line["logger"] for line in about} == {
+        "proxy.fetch.fetch",
+        "proxy.fetch.ending",
+        "proxy.recording.recorder",
+        "proxy.fetch.progress",
+    }
     assert len({line["exchange"] for line in about}) == 1
 
 

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
-from admin.memory import keep_small
+from admin.fleet.memory import limit_arenas
 
 _HEAPS = """
 import ctypes, sys, threading
-from admin.memory import keep_small
+from admin.fleet.memory import limit_arenas
 if sys.argv[1] == "shared":
-    keep_small()
+    limit_arenas()
 kept, barrier = [], threading.Barrier(4)
 def fill():
     barrier.wait()
@@ -32,7 +32,7 @@ libc.fflush(ctypes.c_void_p(out))
 
 _LARGE = """
 import ctypes, sys
-from admin.memory import keep_small
+from admin.fleet.memory import limit_arenas
 class Info(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in ("arena", "free", "fast", "blocks", "apart", *"abcde")]
 libc = ctypes.CDLL(None)
@@ -40,7 +40,7 @@ if not hasattr(libc, "mallinfo2"):
     sys.exit("none")
 libc.mallinfo2.restype = Info
 if sys.argv[1] == "shared":
-    keep_small()
+    limit_arenas()
 bytes(1 << 22)
 before = libc.mallinfo2().apart
 kept = bytes(1 << 22)
@@ -54,7 +54,7 @@ def heaps(how: str) -> int:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
-def test_threads_keep_small() -> None:
+def test_threads_share_one_arena() -> None:
     alone = heaps("alone")
     if alone < 2:
         pytest.skip("this C library gives threads no heaps of their own")
@@ -62,7 +62,7 @@ def test_threads_keep_small() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="glibc's allocator")
-def test_large_blocks_stay_out_of_the_heap() -> None:
+def test_large_blocks_are_not_in_the_arena() -> None:
     apart = []
     for how in ("alone", "shared"):
         done = subprocess.run([sys.executable, "-c", _LARGE, how], capture_output=True, text=True, check=False)
@@ -74,6 +74,6 @@ def test_large_blocks_stay_out_of_the_heap() -> None:
     assert apart[1] >= 1 << 22
 
 
-def test_where_there_is_no_such_allocator_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_allocator_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
-    keep_small()
+    limit_arenas()

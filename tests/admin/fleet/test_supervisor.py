@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from admin.process import Role, Stage, StartError
-from admin.supervise import GaveUp, Post, Supervisor
+from admin.fleet.process import ChildReport, Role, ShutdownStage, StartError
+from admin.fleet.supervisor import RestartLimitReached, Slot, Supervisor
 
-TESTS = Path(__file__).parent.parent
+TESTS = Path(__file__).parent.parent.parent
 PYTHONPATH = os.pathsep.join([str(TESTS), str(TESTS.parent)])
 
 
@@ -34,7 +34,7 @@ def supervisor(tmp_path: Path, notices: list[str]) -> Iterator[Supervisor]:
 
 @pytest.fixture
 def role(tmp_path: Path) -> Callable[..., Role]:
-    def make(name: str, mode: str = "serve", stage: Stage = Stage.PROXIES, **more: object) -> Role:
+    def make(name: str, mode: str = "serve", stage: ShutdownStage = ShutdownStage.PROXIES, **more: object) -> Role:
         return Role(name, stage, (mode, str(tmp_path)), module="a_child", **more)  # type: ignore[arg-type]
 
     return make
@@ -43,103 +43,103 @@ def role(tmp_path: Path) -> Callable[..., Role]:
 type MakeRole = Callable[..., Role]
 
 
-def test_what_a_child_says_when_ready_is_known(supervisor: Supervisor, role: MakeRole) -> None:
-    post = supervisor.start(role("one"))
-    supervisor.wait_ready([post], 30)
-    assert post.child.facts == {"ready": True, "number": 42}
+def test_the_report_of_a_ready_child_is_read(supervisor: Supervisor, role: MakeRole) -> None:
+    slot = supervisor.start(role("one"))
+    supervisor.wait_ready([slot], 30)
+    assert slot.child.report == ChildReport(url="redis://a-child")
 
 
-def test_a_child_that_refuses_is_quoted(supervisor: Supervisor, role: MakeRole) -> None:
-    post = supervisor.start(role("one", "refuse"))
+def test_the_error_that_a_child_reports_is_raised(supervisor: Supervisor, role: MakeRole) -> None:
+    slot = supervisor.start(role("one", "refuse"))
     with pytest.raises(StartError, match="the disk is full; make room"):
-        supervisor.wait_ready([post], 30)
+        supervisor.wait_ready([slot], 30)
 
 
 def test_a_child_that_crashes_before_it_is_ready_is_named_with_the_last_line_of_its_log(
     supervisor: Supervisor, role: MakeRole, tmp_path: Path
 ) -> None:
-    post = supervisor.start(role("one", "crash"))
+    slot = supervisor.start(role("one", "crash"))
     with pytest.raises(StartError, match=r"one ended with code 3: out of luck .*logs/one.log"):
-        supervisor.wait_ready([post], 30)
+        supervisor.wait_ready([slot], 30)
 
 
-def test_a_killed_child_is_replaced_and_told_of(supervisor: Supervisor, role: MakeRole, notices: list[str]) -> None:
+def test_a_killed_child_is_restarted_with_a_notice(supervisor: Supervisor, role: MakeRole, notices: list[str]) -> None:
     prepared: list[str] = []
-    post = supervisor.start(role("one", before_restart=lambda: prepared.append("repaired")))
-    supervisor.wait_ready([post], 30)
-    first = post.child.pid
+    slot = supervisor.start(role("one", before_restart=lambda: prepared.append("repaired")))
+    supervisor.wait_ready([slot], 30)
+    first = slot.child.pid
 
     os.kill(first, signal.SIGKILL)
 
-    until(lambda: _ticked(supervisor) and post.restarts and post.child.is_ready, what="another child")
-    assert post.child.pid != first
-    assert post.restarts == 1
+    until(lambda: _ticked(supervisor) and slot.restarts and slot.child.is_ready, what="another child")
+    assert slot.child.pid != first
+    assert slot.restarts == 1
     assert prepared == ["repaired"]
-    assert notices == ["one was killed by SIGKILL and starts again"]
+    assert notices == ["one was killed by SIGKILL and is restarted"]
 
 
-def test_a_child_that_is_replaced_ends_once_the_other_is_ready(
+def test_a_replaced_child_ends_when_the_new_one_is_ready(
     supervisor: Supervisor, role: MakeRole, notices: list[str], tmp_path: Path
 ) -> None:
-    post = supervisor.start(role("one"))
-    supervisor.wait_ready([post], 30)
-    old = post.child
+    slot = supervisor.start(role("one"))
+    supervisor.wait_ready([slot], 30)
+    old = slot.child
 
-    supervisor.replace(post, role("one"), 30)
+    supervisor.replace(slot, role("one"), 30)
 
-    assert post.child.is_ready
+    assert slot.child.is_ready
     until(lambda: _ticked(supervisor) and old.exit_code is not None, what="the old child's end")
-    assert (old.exit_code, (tmp_path / "order").read_text(), notices, post.restarts) == (0, "one\n", [], 0)
+    assert (old.exit_code, (tmp_path / "order").read_text(), notices, slot.restarts) == (0, "one\n", [], 0)
 
 
-def test_a_child_that_is_replaced_and_will_not_end_is_killed(supervisor: Supervisor, role: MakeRole) -> None:
-    post = supervisor.start(role("one", "stubborn", stop_seconds=0.2))
-    supervisor.wait_ready([post], 30)
-    old = post.child
+def test_a_replaced_child_that_does_not_end_is_killed(supervisor: Supervisor, role: MakeRole) -> None:
+    slot = supervisor.start(role("one", "stubborn", stop_seconds=0.2))
+    supervisor.wait_ready([slot], 30)
+    old = slot.child
 
-    supervisor.replace(post, role("one"), 30)
+    supervisor.replace(slot, role("one"), 30)
 
     until(lambda: _ticked(supervisor) and old.exit_code == -signal.SIGKILL, what="the old child's end")
 
 
 @pytest.mark.parametrize(("mode", "why"), [("refuse", "the disk is full"), ("crash", "one ended with code 3")])
-def test_a_child_stays_when_the_other_can_not_serve(
+def test_a_child_stays_when_its_replacement_can_not_serve(
     supervisor: Supervisor, role: MakeRole, mode: str, why: str
 ) -> None:
-    post = supervisor.start(role("one"))
-    supervisor.wait_ready([post], 30)
-    before = post.child
+    slot = supervisor.start(role("one"))
+    supervisor.wait_ready([slot], 30)
+    before = slot.child
 
     with pytest.raises(StartError, match=why):
-        supervisor.replace(post, role("one", mode), 30)
+        supervisor.replace(slot, role("one", mode), 30)
 
-    assert post.child is before
+    assert slot.child is before
     assert _ticked(supervisor)
     assert before.exit_code is None
-    assert post.role.arguments[0] == "serve"
+    assert slot.role.arguments[0] == "serve"
 
 
-def test_what_a_killed_child_left_running_ends_with_it(supervisor: Supervisor, role: MakeRole, tmp_path: Path) -> None:
-    post = supervisor.start(role("one", "parent"))
-    supervisor.wait_ready([post], 30)
+def test_the_children_of_a_killed_child_are_killed(supervisor: Supervisor, role: MakeRole, tmp_path: Path) -> None:
+    slot = supervisor.start(role("one", "parent"))
+    supervisor.wait_ready([slot], 30)
     grandchild = int(until(lambda: _text(tmp_path / "one.grandchild"), what="the grandchild"))
 
-    os.kill(post.child.pid, signal.SIGKILL)
+    os.kill(slot.child.pid, signal.SIGKILL)
 
     until(lambda: _ticked(supervisor) and not _lives(grandchild), what="the grandchild's end")
 
 
-def test_a_child_that_keeps_dying_is_given_up(supervisor: Supervisor, role: MakeRole) -> None:
+def test_a_child_that_keeps_dying_is_not_restarted(supervisor: Supervisor, role: MakeRole) -> None:
     supervisor.start(role("one", "crash"))
-    with pytest.raises(GaveUp, match=r"one died 6 times in a row; .*out of luck"):
+    with pytest.raises(RestartLimitReached, match=r"one died 6 times in a row; .*out of luck"):
         until(lambda: not _ticked(supervisor), what="the end of patience", within=60)
 
 
-def test_a_worker_that_has_done_its_work_is_not_replaced(supervisor: Supervisor, role: MakeRole) -> None:
-    post = supervisor.start(role("worker-0", "work", Stage.WORKERS, ends_by_itself=True))
-    until(lambda: _ticked(supervisor) and post.finished, what="the worker's end")
-    assert post.restarts == 0
-    assert supervisor.remaining(Stage.WORKERS) == []
+def test_a_worker_that_has_finished_is_not_restarted(supervisor: Supervisor, role: MakeRole) -> None:
+    slot = supervisor.start(role("worker-0", "work", ShutdownStage.WORKERS, ends_by_itself=True))
+    until(lambda: _ticked(supervisor) and slot.finished, what="the worker's end")
+    assert slot.restarts == 0
+    assert supervisor.remaining(ShutdownStage.WORKERS) == []
 
 
 def test_stages_end_one_after_the_other(supervisor: Supervisor, role: MakeRole, tmp_path: Path) -> None:
@@ -148,19 +148,19 @@ def test_stages_end_one_after_the_other(supervisor: Supervisor, role: MakeRole, 
     assert (tmp_path / "order").read_text().split() == ["worker-0", "proxy-0", "indexer-0", "redis-0"]
 
 
-def test_a_child_that_will_not_end_is_killed(supervisor: Supervisor, role: MakeRole) -> None:
-    post = supervisor.start(role("one", "stubborn", stop_seconds=0.2))
-    supervisor.wait_ready([post], 30)
+def test_a_child_that_does_not_end_is_killed(supervisor: Supervisor, role: MakeRole) -> None:
+    slot = supervisor.start(role("one", "stubborn", stop_seconds=0.2))
+    supervisor.wait_ready([slot], 30)
     supervisor.stop()
-    assert post.child.exit_code == -signal.SIGKILL
+    assert slot.child.exit_code == -signal.SIGKILL
 
 
-def test_nothing_is_left_behind_when_the_supervisor_has_stopped(supervisor: Supervisor, role: MakeRole) -> None:
+def test_no_child_runs_after_the_supervisor_has_stopped(supervisor: Supervisor, role: MakeRole) -> None:
     before = _open_files()
-    posts = [supervisor.start(role(name)) for name in ("one", "two")]
-    supervisor.wait_ready(posts, 30)
+    slots = [supervisor.start(role(name)) for name in ("one", "two")]
+    supervisor.wait_ready(slots, 30)
     supervisor.stop()
-    assert not any(_lives(post.child.pid) for post in posts)
+    assert not any(_lives(slot.child.pid) for slot in slots)
     assert _open_files() < before, "the lifelines were open before, and nothing is open after"
 
 
@@ -169,15 +169,15 @@ def test_when_the_parent_is_killed_the_children_end_in_order(tmp_path: Path) -> 
 import os, sys
 from pathlib import Path
 from threading import Event
-from admin.process import Role, Stage
-from admin.supervise import Supervisor
+from admin.fleet.process import Role, ShutdownStage
+from admin.fleet.supervisor import Supervisor
 supervisor = Supervisor(Path({str(tmp_path)!r}) / "logs", dict(os.environ), print)
 names = ["redis-0", "indexer-0", "proxy-0", "worker-0"]
-posts = [
+slots = [
     supervisor.start(Role(name, stage, ("serve", {str(tmp_path)!r}), module="a_child"))
-    for name, stage in zip(names, reversed(Stage), strict=True)
+    for name, stage in zip(names, reversed(ShutdownStage), strict=True)
 ]
-supervisor.wait_ready(posts, 60)
+supervisor.wait_ready(slots, 60)
 print("ready", flush=True)
 Event().wait()
 """
@@ -192,11 +192,13 @@ Event().wait()
     assert (tmp_path / "order").read_text().split() == ["worker-0", "proxy-0", "indexer-0", "redis-0"]
 
 
-def _start_one_of_each(supervisor: Supervisor, role: MakeRole) -> list[Post]:
+def _start_one_of_each(supervisor: Supervisor, role: MakeRole) -> list[Slot]:
     names = ["redis-0", "indexer-0", "proxy-0", "worker-0"]
-    posts = [supervisor.start(role(name, stage=stage)) for name, stage in zip(names, reversed(Stage), strict=True)]
-    supervisor.wait_ready(posts, 60)
-    return posts
+    slots = [
+        supervisor.start(role(name, stage=stage)) for name, stage in zip(names, reversed(ShutdownStage), strict=True)
+    ]
+    supervisor.wait_ready(slots, 60)
+    return slots
 
 
 def _ticked(supervisor: Supervisor) -> bool:

@@ -1,4 +1,4 @@
-"""admin/uploads.py: how the handing over goes, in numbers and in a line."""
+"""admin/fleet/uploads.py: how the handing over goes, in numbers and in a line."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from exchanges import exchange, keep
 from prometheus_client import CollectorRegistry
 
-from admin.uploads import Collector, line, look_watched, serve_metrics
-from archive.settings import Settings, load
-from archive.upload import Uploader
-from archive.warcfile import WarcWriter
-from dedupdb.captures import Captures
-from dedupdb.cdx_api import create_app
+from admin.fleet.uploads import UploadMetrics, progress_line, serve_metrics, upload_with_progress
+from archive.settings.load import Settings, load
+from archive.storage.upload import Uploader
+from archive.warc.writer import WarcWriter
+from dedupdb.captures.capture_index import Captures
+from dedupdb.cdx.server import create_app
 
 
 @pytest.fixture
@@ -35,12 +35,12 @@ def written(settings: Settings, count: int) -> list[Path]:
 def numbers(uploader: Uploader) -> dict[str, float]:
     """By the names of the samples, without what they all begin with."""
     registry = CollectorRegistry()
-    registry.register(Collector(uploader))
+    registry.register(UploadMetrics(uploader))
     samples = [sample for family in registry.collect() for sample in family.samples]
     return {sample.name.removeprefix("ghostfleet_upload_"): sample.value for sample in samples}
 
 
-def test_what_waits_and_what_is_done_is_counted(settings: Settings, tmp_path: Path) -> None:
+def test_waiting_and_uploaded_files_are_counted(settings: Settings, tmp_path: Path) -> None:
     first, second, third = written(settings, 3)
     an_hour_ago = time.time() - 3600
     os.utime(second, (an_hour_ago, an_hour_ago))
@@ -66,7 +66,7 @@ def test_what_waits_and_what_is_done_is_counted(settings: Settings, tmp_path: Pa
     assert (found["waiting_bytes"], found["oldest_waiting_seconds"]) == (0, 0)
 
 
-def test_the_index_server_tells_them(settings: Settings) -> None:
+def test_the_cdx_server_exports_the_metrics(settings: Settings) -> None:
     written(settings, 1)
     uploader = Uploader(settings)
     assert uploader.look()
@@ -82,13 +82,13 @@ def test_the_index_server_tells_them(settings: Settings) -> None:
     assert (nothing.status_code, nothing.text) == (200, "")
 
 
-def test_the_line_tells_how_far_it_is(settings: Settings) -> None:
+def test_the_progress_line_counts_files_and_bytes(settings: Settings) -> None:
     files = written(settings, 4)
     size = sum(file.stat().st_size for file in files)
     uploader, lines = Uploader(settings), list[str]()
-    assert line(uploader.status) == f"{uploader.status.storage}: looking at what it has"
+    assert progress_line(uploader.status) == f"{uploader.status.storage}: listing the stored files"
 
-    assert look_watched(uploader, lines.append)
+    assert upload_with_progress(uploader, lines.append)
 
-    assert lines[-1] == line(uploader.status)
-    assert line(uploader.status) == f"4 of 4 files, {size / 1000:.1f} kB of {size / 1000:.1f} kB"
+    assert lines[-1] == progress_line(uploader.status)
+    assert progress_line(uploader.status) == f"4 of 4 files, {size / 1000:.1f} kB of {size / 1000:.1f} kB"

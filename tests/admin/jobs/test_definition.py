@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from admin.definition import Definition, define
+from admin.jobs.definition import Definition, define, headers_of
 from frontier.job import JobError
 
 
@@ -23,7 +23,7 @@ def _define(**given: Any) -> Definition:
     return define(**{**defaults, **given})
 
 
-def test_the_same_question_gives_the_same_job_whatever_the_order_and_the_limits() -> None:
+def test_the_same_seeds_and_scope_give_the_same_job_name() -> None:
     first = _define(seeds=["http://a.example/", "http://b.example/"], flags={"limits.pages": 5})
     second = _define(seeds=["http://b.example/", "http://a.example"], flags={"limits.pages": 9})
     assert first.job == second.job
@@ -32,11 +32,11 @@ def test_the_same_question_gives_the_same_job_whatever_the_order_and_the_limits(
 
 
 @pytest.mark.parametrize("flags", [{"scope": "domain"}, {"hops": 2}, {"visitor": "chromium"}])
-def test_another_idea_of_what_belongs_to_it_is_another_job(flags: dict[str, Any]) -> None:
+def test_another_scope_gives_another_job_name(flags: dict[str, Any]) -> None:
     assert _define(flags=flags).job != _define().job
 
 
-def test_flags_win_over_the_profile_and_what_is_not_given_stays(tmp_path: Path) -> None:
+def test_flags_win_over_the_profile_and_other_keys_keep_their_values(tmp_path: Path) -> None:
     file = tmp_path / "profile.toml"
     file.write_text('scope = "domain"\nhops = 3\n[limits]\npages = 7\n')
     profile = _define(profile_file=file, flags={"hops": 1, "scope": None, "politeness.min_delay_seconds": 0.5}).profile
@@ -51,23 +51,23 @@ def test_seeds_come_from_the_command_and_the_file_each_once(tmp_path: Path) -> N
     assert [seed.url for seed in found] == ["http://example.org/", "https://example.net/a%20b"]
 
 
-def test_a_long_collection_still_leaves_room_for_the_timestamp() -> None:
+def test_a_long_collection_name_is_cut_so_that_the_timestamp_fits() -> None:
     assert len(_define(collection="c" * 64).job) == 49
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"seeds": []}, "nothing to crawl; name at least one seed"),
+        ({"seeds": []}, "there are no seeds; name at least one URL"),
         ({"seeds": ["example.org"]}, "'example.org' can't be used: it has no scheme; write http://example.org/"),
         ({"seeds": ["ftp://example.org/"]}, "ftp://example.org/"),
         ({"collection": "../etc"}, "collection '../etc' can't be used"),
         ({"job": "j" * 50}, "at most 49"),
-        ({"seeds_file": Path("/does/not/exist")}, "seeds file /does/not/exist can't be read"),
+        ({"seeds_file": Path("/does/not/exist")}, "--seeds-file /does/not/exist can't be read"),
         ({"profile_file": Path("/does/not/exist.toml")}, "profile /does/not/exist.toml can't be read"),
     ],
 )
-def test_what_can_not_be_used_is_named_in_one_line(given: dict[str, Any], message: str) -> None:
+def test_bad_input_is_named_in_one_line(given: dict[str, Any], message: str) -> None:
     with pytest.raises(JobError) as caught:
         _define(**given)
     assert message in str(caught.value)
@@ -84,5 +84,21 @@ def test_an_unknown_profile_key_is_named_with_the_nearest_one(tmp_path: Path) ->
 def test_the_first_bad_line_of_a_seeds_file_is_shown_and_the_others_counted(tmp_path: Path) -> None:
     file = tmp_path / "seeds.txt"
     file.write_text("http://example.org/\njavascript:alert(1)\nnonsense\n")
-    with pytest.raises(JobError, match=r"seeds.txt line 2: .*javascript.*\(and 1 more lines like it\)"):
+    with pytest.raises(JobError, match=r"seeds.txt line 2: .*javascript.*\(and 1 more line\)"):
         _define(seeds_file=file)
+
+
+def test_patterns_and_headers_of_the_command_line_are_added_to_the_profiles(tmp_path: Path) -> None:
+    file = tmp_path / "profile.toml"
+    file.write_text('exclude = ["/a"]\n[headers]\nAccept-Language = "de"\nX-A = "1"\n')
+    flags = {"exclude": ("/b",), "include": ("/c",), "headers": headers_of(["accept-language: fr", "X-B:2"])}
+    profile = _define(profile_file=file, flags=flags).profile
+    assert (profile.include, profile.exclude) == (("/c",), ("/a", "/b"))
+    assert profile.headers == {"X-A": "1", "accept-language": "fr", "X-B": "2"}
+
+
+@pytest.mark.parametrize("texts", [["no colon s3cret"], [": s3cret"], ["A: s3cret", "a: s3cret"]])
+def test_a_bad_header_is_named_without_its_value(texts: list[str]) -> None:
+    with pytest.raises(JobError, match="--header") as caught:
+        headers_of(texts)
+    assert "s3cret" not in str(caught.value)

@@ -8,7 +8,7 @@ import threading
 
 from waiting import until
 
-from admin.interrupts import Interrupts
+from admin.jobs.interrupts import Interrupts
 
 
 def test_each_signal_is_counted_and_ends_the_wait() -> None:
@@ -16,12 +16,12 @@ def test_each_signal_is_counted_and_ends_the_wait() -> None:
         assert not interrupts.wait(0)
         os.kill(os.getpid(), signal.SIGTERM)
         assert interrupts.wait(30)
-        assert not interrupts.in_haste()
+        assert not interrupts.asked_to_hurry()
         os.kill(os.getpid(), signal.SIGINT)
-        until(interrupts.in_haste, what="the second signal to be noticed")
+        until(interrupts.asked_to_hurry, what="the second signal to be noticed")
 
 
-def test_a_hang_up_asks_for_a_restart_where_there_is_one() -> None:
+def test_sighup_asks_for_a_restart_in_a_fleet_that_can_restart() -> None:
     with Interrupts(restarts=True) as interrupts:
         os.kill(os.getpid(), signal.SIGHUP)
         until(lambda: interrupts.asked_to_restart, what="the signal to be noticed")
@@ -37,7 +37,7 @@ def test_another_thread_can_end_the_wait_without_a_signal() -> None:
         assert not interrupts.wait(None)
 
 
-def test_handlers_are_as_before_afterwards() -> None:
+def test_earlier_signal_handlers_are_restored() -> None:
     before = signal.getsignal(signal.SIGTERM)
     with Interrupts():
         assert signal.getsignal(signal.SIGTERM) != before

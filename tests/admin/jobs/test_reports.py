@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from admin.reports import JobFacts, conventional_duration, write_reports
-from admin.tally import LogFollower, Tally
-from archive.crawl_log import REVISIT, CrawlLog, LogLine
+from admin.jobs.ending import FrontierFacts, decide_ending
+from admin.jobs.reports import JobFacts, conventional_duration, report_json, write_reports
+from admin.jobs.tally import JobTally, LogFollower
+from admin.jobs.watch import NOTHING_YET
+from archive.crawl_log import ANNOTATES, REVISIT, CrawlLog, LogLine
+from frontier.job import Limits
+from frontier.reports import HostReport
 
 SEEDS = ["http://a.example/", "http://b.example/", "http://c.example/", "http://d.example/"]
 LINES = [
@@ -26,10 +32,19 @@ HOSTS_HEADER = (
 )
 
 
+def test_lines_with_only_annotations_do_not_count_a_url_twice() -> None:
+    """T7: a worker says in a line of its own what went wrong with a page that the proxy has a line of."""
+    tally = JobTally(SEEDS)
+    tally.add(LINES[1])
+    tally.add(LogLine(0, 200, None, LINES[1].url, annotations=("load-timeout", "ghost:hang"), extra={ANNOTATES: True}))
+
+    assert (tally.all.total.urls, tally.codes, tally.ghost_errors) == (1, {200: 1}, {"hang": 1})
+
+
 @pytest.fixture
 def reports(tmp_path: Path) -> Path:
     CrawlLog(tmp_path).append([line.text() for line in LINES])
-    tally = Tally(SEEDS)
+    tally = JobTally(SEEDS)
     for line in LogFollower(tmp_path / "crawl.log").lines():
         tally.add(line)
     write_reports(tmp_path, tally, JobFacts("daily-1", "Finished", 10, {"a.example": 3, "e.example": 2}))
@@ -50,7 +65,7 @@ def test_seeds_report_has_each_seed_with_its_code_and_where_it_led(reports: Path
     ]
 
 
-def test_hosts_report_tells_new_from_known_and_what_is_left(reports: Path) -> None:
+def test_hosts_report_counts_new_duplicate_and_remaining_urls(reports: Path) -> None:
     assert _lines(reports / "hosts-report.txt") == [
         HOSTS_HEADER,
         "4 1150 a.example 1 3 2 1100 1 50 1 0",
@@ -72,7 +87,7 @@ def test_mimetype_and_responsecode_reports_count_urls(reports: Path) -> None:
     ]  # fmt: skip
 
 
-def test_crawl_report_adds_up(reports: Path) -> None:
+def test_crawl_report_has_the_totals(reports: Path) -> None:
     found = dict(line.split(": ") for line in _lines(reports / "crawl-report.txt") if line)
     assert found == {
         "crawl name": "daily-1",
@@ -97,7 +112,42 @@ def test_crawl_report_adds_up(reports: Path) -> None:
     }
 
 
-def test_a_growing_log_is_read_once_and_a_torn_line_waits_for_its_end(tmp_path: Path) -> None:
+def test_reports_have_times_states_totals_and_files(tmp_path: Path) -> None:
+    """T42."""
+    tally = JobTally(SEEDS[:2])
+    kept = {"contentSize": 100, "warcFilename": "one.warc.gz"}
+    tally.add(LogLine(0, 200, 90, SEEDS[0], source=SEEDS[0], extra=kept))
+    tally.add(LogLine(0, 200, 90, f"{SEEDS[0]}x", "L", SEEDS[0], source=SEEDS[0], extra=kept))
+    tally.add(LogLine(0, -4, None, SEEDS[1], source=SEEDS[1]))
+    progress = replace(NOTHING_YET, pages=2, done=2, failed=1, codes={-4: 1})
+    hosts = [HostReport("a.example", 2, 200, 0, None), HostReport("b.example", 0, 0, 4, "failing")]
+    ending = decide_ending(FrontierFacts(progress, hosts), Limits(), tally, interrupted=False)
+    times = ("2026-11-22T10:00:00Z", "2026-11-22T11:00:00Z")
+    facts = JobFacts("daily-1", "gaps", 10, {"b.example": 4}, *times, ending, progress)
+    write_reports(tmp_path, tally, facts)
+    found = _lines(tmp_path / "crawl-report.txt")
+    assert {f"crawl started: {times[0]}", f"crawl ended: {times[1]}", "documents: 2"} <= set(found)
+    assert f"missing: seed {SEEDS[1]}: timed out (-4)" in found
+    frontier = _lines(tmp_path / "frontier-summary-report.txt")
+    assert frontier[:2] == ["state: gaps (something is missing)", "exit code: 3"]
+    assert {"failed: 1", "left: 4", "4 b.example failing too many failures in a row", "0 a.example visited -"} <= set(
+        frontier
+    )
+    assert _lines(tmp_path / "seed-totals-report.txt")[1:] == [
+        f"2 200 0 answered {SEEDS[0]}",
+        f"0 0 1 unreachable {SEEDS[1]}",
+    ]
+    assert _lines(tmp_path / "warc-files-report.txt") == ["[#urls] [file]", "2 one.warc.gz"]
+    told = json.loads(json.dumps(report_json(tally, facts)))
+    assert told["files"] == {"one.warc.gz": 2}
+    assert [(seed["state"], seed["urls"], seed["failed_tries"]) for seed in told["seeds"]] == [
+        ("answered", 2, 0),
+        ("unreachable", 0, 1),
+    ]
+    assert [host["host"] for host in told["hosts"]] == ["b.example"]
+
+
+def test_a_growing_log_is_read_once_and_an_incomplete_line_later(tmp_path: Path) -> None:
     path = tmp_path / "crawl.log"
     follower = LogFollower(path)
     assert list(follower.lines()) == []

@@ -1,4 +1,4 @@
-"""archive/settings.py: where a value comes from, and what is said of a wrong one."""
+"""archive/settings/load.py: where a value comes from, and what is said of a wrong one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from archive.settings import DEFAULT_HOME, Settings, SettingsError, load, names
+from archive.settings.load import DEFAULT_HOME, Settings, SettingsError, load, names
 
 
 def write(path: Path, text: str) -> Path:
@@ -59,7 +59,7 @@ def test_table_setting_may_be_a_json_object_in_the_environment(home: Path) -> No
 
 @pytest.mark.parametrize("value", ["secret", "region=x,secret", '{"key": "secret"'])
 def test_table_setting_that_is_no_table_is_refused_without_its_secrets(home: Path, value: str) -> None:
-    with pytest.raises(SettingsError, match=r"^setting storage\.options in the environment is no .*") as caught:
+    with pytest.raises(SettingsError, match=r"^setting storage\.options in the environment is not a .*") as caught:
         load({"home": home}, environment={"GHOSTFLEET_STORAGE__OPTIONS": value})
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -118,6 +118,48 @@ def test_wrong_value_is_named_with_its_setting_in_one_line(home: Path, value: st
         load({"home": home}, environment={"GHOSTFLEET_PROXY__PORT": value})
     assert str(caught.value).startswith(f"setting proxy.port = {value!r} can't be used: ")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("proxy.port", "many", "write a whole number"),
+        ("proxy.port", 1.5, "write a whole number"),
+        ("proxy.port", -1, "the smallest value is 0"),
+        ("proxy.port", "65536", "the largest value is 65,535"),
+        ("proxy.idle_seconds", "x", "write a number"),
+        ("proxy.idle_seconds", "0", "write a number above 0"),
+        ("proxy.whole_ranges", "perhaps", "write true or false"),
+        ("proxy.mode", "tape", "choose 'record', 'replay', 'patch' or 'live'"),
+        ("proxy.session_ports", "9000", "write the first and the last port, such as 9000-9099"),
+        ("proxy.collection", "a b", "a name begins with a letter or a digit"),
+        ("proxy.prefix", "--", "a name begins with a letter or a digit"),
+        ("proxy.allow_clients", "10.20.0.0/33", "write a network as 10.20.0.0/16, or one address as 10.20.0.11"),
+        ("redis.url", "http://127.0.0.1:6379", "begin it with redis://, rediss://, unix://, cluster:// or clusters://"),
+        ("redis.url", "127.0.0.1:6379", "or leave it empty for a private Redis in the home"),
+        ("archive.warc_name", "{prefix}", "make names unique in the fleet; add them"),
+        ("dedup.statuses", "2xx,99", "'99' is not a status from 200 to 599 or a class such as 2xx"),
+        ("dedup.mime_filter", "(", "it is not a regular expression"),
+    ],
+)
+def test_wrong_value_comes_with_its_remedy(home: Path, name: str, value: object, remedy: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load({"home": home, name: value}, environment={})
+    assert str(caught.value).startswith(f"setting {name} = ")
+    assert remedy in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://anna:secret@redis", "anna:secret@redis:6379", ":secret@redis"])
+def test_redis_that_can_not_be_asked_is_refused_without_its_password(home: Path, url: str) -> None:
+    with pytest.raises(SettingsError, match="cluster://") as caught:
+        load({"home": home, "redis.url": url}, environment={})
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["redis", "rediss", "unix", "cluster", "clusters"])
+def test_redis_can_be_named_by_every_scheme(home: Path, scheme: str) -> None:
+    assert load({"home": home, "redis.url": f"{scheme}://host"}, environment={}).redis.url == f"{scheme}://host"
 
 
 @pytest.mark.parametrize("name", ["../up", "", "a b", "a/b", ".a"])

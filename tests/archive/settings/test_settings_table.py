@@ -1,10 +1,10 @@
-"""docs/settings.md says what archive/settings.py does."""
+"""docs/reference/settings.md says what archive/settings/load.py does."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from archive.settings import names
+from archive.settings.load import names
 from docs.settings_table import TARGET, document
 
 

@@ -1,4 +1,4 @@
-"""archive/rangefile.py: reads as a file does, and asks for no more than it must."""
+"""archive/storage/range_file.py: reads as a file does, and asks for no more than it must."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.rangefile import RangeFile
+from archive.storage.range_file import RangeFile
 
 DATA = bytes(number * 7 % 251 for number in range(300_000))
 

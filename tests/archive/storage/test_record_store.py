@@ -1,4 +1,4 @@
-"""archive/holdings.py: records of files that left the home are read from the storage, in ranges."""
+"""archive/storage/record_store.py: records of files that left the home are read from the storage, in ranges."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from exchanges import exchange, keep, response
 from fsspec.implementations.memory import MemoryFileSystem
 
 from archive.capture import Capture
-from archive.dictionary import save, train
-from archive.holdings import Holdings
-from archive.settings import Settings, load
-from archive.source import warc_files
-from archive.storage import StorageError
-from archive.upload import Uploader
-from archive.warcfile import WarcWriter
+from archive.settings.load import Settings, load
+from archive.storage.record_store import RecordStore
+from archive.storage.storage import StorageError
+from archive.storage.upload import Uploader
+from archive.warc.dictionary import save, train
+from archive.warc.writer import WarcWriter
+from archive.warc_paths import warc_files
 
 PAGES = [f"page {number} ".encode() * 40 for number in range(30)]
 
@@ -59,7 +59,7 @@ def handed_over(settings: Settings) -> list[Capture]:
     return captures
 
 
-def payload(holdings: Holdings, capture: Capture) -> bytes:
+def payload(holdings: RecordStore, capture: Capture) -> bytes:
     with holdings.record(capture.collection, capture.filename, capture.offset, capture.length) as record:
         return b"".join(record.payload())
 
@@ -86,7 +86,7 @@ def test_a_record_of_the_storage_is_read_in_its_range(
         changed["archive.zstd_dictionary"] = str(tmp_path / "d")
     settings = settings_for(home, **changed, **{"archive.warc_folder": "{prefix}/{year}"})
     captures = handed_over(settings)
-    holdings = Holdings(settings)
+    holdings = RecordStore(settings)
     store.fetched = 0
 
     for capture, body in zip(captures, PAGES, strict=True):
@@ -102,14 +102,14 @@ def test_what_is_in_the_home_is_read_there(home: Path, store: type[CountingStore
     capture = keep(writer, exchange("/", response(b"here")))
     writer.close()
 
-    assert payload(Holdings(settings), capture) == b"here"
+    assert payload(RecordStore(settings), capture) == b"here"
     assert store.fetched == 0
 
 
 def test_a_storage_that_is_away_is_an_error_of_its_own(home: Path, store: type[CountingStore]) -> None:
     settings = settings_for(home)
     capture, *_ = handed_over(settings)
-    holdings = Holdings(settings)
+    holdings = RecordStore(settings)
 
     store.is_down = True
     with pytest.raises(StorageError, match=r"counting://bucket did not give back news/archive/.*no connection"):
@@ -123,10 +123,10 @@ def test_a_file_that_is_nowhere_is_not_found(home: Path, store: type[CountingSto
     settings = settings_for(home)
     handed_over(settings)
     with pytest.raises(FileNotFoundError, match="neither in the home nor in counting://bucket"):
-        Holdings(settings).record("news", "other.warc.gz", 0, 10)
+        RecordStore(settings).record("news", "other.warc.gz", 0, 10)
     without = load({"home": str(home)}, environment={})
     with pytest.raises(FileNotFoundError):
-        Holdings(without).record("news", "other.warc.gz", 0, 10)
+        RecordStore(without).record("news", "other.warc.gz", 0, 10)
 
 
 def test_a_folder_that_is_not_mounted_is_no_empty_one(home: Path, tmp_path: Path) -> None:
@@ -134,5 +134,5 @@ def test_a_folder_that_is_not_mounted_is_no_empty_one(home: Path, tmp_path: Path
     capture, *_ = handed_over(settings)
     (tmp_path / "target").rename(tmp_path / "elsewhere")
 
-    with pytest.raises(StorageError, match=r"target is not there; it should have news/archive"):
-        payload(Holdings(settings), capture)
+    with pytest.raises(StorageError, match=r"target does not exist, and should have news/archive"):
+        payload(RecordStore(settings), capture)

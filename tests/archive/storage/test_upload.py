@@ -1,4 +1,4 @@
-"""archive/upload.py and archive/storage.py: finished files get to the storage whole and once."""
+"""archive/storage/upload.py and archive/storage/storage.py: finished files get to the storage whole and once."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from exchanges import exchange, keep
 from fsspec.implementations.memory import MemoryFileSystem
 from waiting import until
 
-from archive.check import check
-from archive.settings import Settings, load
-from archive.storage import Stopped, Storage, StorageConflict, StorageError
-from archive.upload import LOCK_FILE, STATUS_FILE, Uploader
-from archive.warcfile import WarcWriter
+from archive.settings.load import Settings, load
+from archive.storage.storage import CopyStopped, Storage, StorageConflict, StorageError
+from archive.storage.upload import LOCK_FILE, STATUS_FILE, Uploader
+from archive.warc.check import check
+from archive.warc.writer import WarcWriter
 
 
 class FaultyStore(MemoryFileSystem):
@@ -331,7 +331,7 @@ def test_a_second_uploader_of_the_home_keeps_out(settings: Settings, target: Pat
 def test_a_copy_can_be_stopped_and_leaves_no_final_name(settings: Settings, target: Path) -> None:
     (warc,) = written(settings)
 
-    with pytest.raises(Stopped):
+    with pytest.raises(CopyStopped):
         Storage(settings.storage).put(warc, "news/archive/x.warc.gz", lambda: True)
 
     assert not (target / "news/archive/x.warc.gz").exists()

@@ -13,10 +13,10 @@ from exchanges import exchange, keep, response
 from needs import free_port, program
 from waiting import until
 
-from archive.settings import Settings, load
-from archive.storage import Storage, StorageConflict
-from archive.upload import Uploader
-from archive.warcfile import WarcWriter
+from archive.settings.load import Settings, load
+from archive.storage.storage import Storage, StorageConflict
+from archive.storage.upload import Uploader
+from archive.warc.writer import WarcWriter
 
 REMEDY = "go install github.com/versity/versitygw/cmd/versitygw@latest"
 LARGE = 60_000_000

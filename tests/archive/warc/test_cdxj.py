@@ -1,4 +1,4 @@
-"""archive/cdxj.py: a line holds the whole capture; other tools' lines are understood."""
+"""archive/warc/cdxj.py: a line holds the whole capture; other tools' lines are understood."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from captured import capture
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive import cdxj
 from archive.capture import Original
 from archive.url import key
+from archive.warc import cdxj
 
 TEXT = st.text(max_size=20)
 DATES = st.integers(min_value=0, max_value=4_000_000_000_000_000)

@@ -1,4 +1,4 @@
-"""archive/check.py: each thing that can be wrong is found, and nothing in what is right."""
+"""archive/warc/check.py: each thing that can be wrong is found, and nothing in what is right."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from exchanges import DATE, digest, exchange, keep, message, request, response
 from oracles import write_with_warcio
 
 from archive.capture import Original
-from archive.check import Problem, check
-from archive.reader import records
-from archive.settings import Settings
-from archive.warcfile import WarcWriter
+from archive.settings.load import Settings
+from archive.warc.check import Problem, check
+from archive.warc.reader import records
+from archive.warc.writer import WarcWriter
 
 
 def members(path: Path) -> list[bytes]:
@@ -81,7 +81,7 @@ def test_files_of_warcio_are_right(tmp_path: Path) -> None:
         (rb"Block-Digest: sha1:\w+", b"Block-Digest: sha1:short", r"'sha1:short' can't be checked"),
         (rb"WARC/1\.1", b"WARC/2.0", r"version 'WARC/2\.0' is unknown"),
         (rb"WARC-Type: response", b"WARC-Type: answer", r"WARC-Type 'answer' is unknown"),
-        (rb"WARC-Record-ID: <urn:uuid:(.*?)>", rb"WARC-Record-ID: urn:uuid:\1", r"no URI in angle brackets"),
+        (rb"WARC-Record-ID: <urn:uuid:(.*?)>", rb"WARC-Record-ID: urn:uuid:\1", r"not a URI in angle brackets"),
         (rb"WARC-Date: \S+", b"WARC-Date: today", r"WARC-Date can't be read"),
         (rb"WARC-Target-URI: \S+\r\n", b"", r"WARC-Target-URI is missing"),
         (rb"WARC-Warcinfo-ID: <urn:uuid:..", b"WARC-Warcinfo-ID: <urn:uuid:xx", r"WARC-Warcinfo-ID names xx"),
@@ -146,7 +146,7 @@ def test_digests_of_other_algorithms_are_verified(warc: Path, named: Callable[[b
             b"Refers-To-Target-URI: http://x/",
             r"is of http://example\.org/first, not of http://x/",
         ),
-        (rb"WARC-Profile: \S+", b"WARC-Profile: http://x/", r"WARC-Profile 'http://x/' is no profile"),
+        (rb"WARC-Profile: \S+", b"WARC-Profile: http://x/", r"WARC-Profile 'http://x/' is not a profile"),
         (rb"WARC-Date: 2026", b"WARC-Date: 2006", r"is later than its revisit"),
         (rb"WARC-Refers-To[\w-]*: \S+\r\n", b"", r"the revisit names no original"),
     ],
@@ -259,8 +259,8 @@ def test_fault_within_a_member_does_not_hide_the_others(warc: Path) -> None:
     ("data", "expected"),
     [
         (b"", "the file is empty"),
-        (b"<html>", "no WARC record begins here but b'<html>'"),
-        (gzip.compress(b"WARC/1.1\r\nContent-Length: x\r\n\r\n"), "Content-Length 'x' is no length"),
+        (b"<html>", "the bytes b'<html>' are not the beginning of a WARC record"),
+        (gzip.compress(b"WARC/1.1\r\nContent-Length: x\r\n\r\n"), "Content-Length 'x' is not a length"),
     ],
 )
 def test_file_that_is_no_warc_is_found(tmp_path: Path, data: bytes, expected: str) -> None:
@@ -275,7 +275,7 @@ def test_http_head_without_end_in_reach_is_one_problem(tmp_path: Path) -> None:
     header += b"Content-Type: application/http\r\nContent-Length: %d\r\n\r\n" % len(block)
     path = tmp_path / "a.warc.gz"
     path.write_bytes(gzip.compress(header + block + b"\r\n\r\n"))
-    assert any("an HTTP head of more than" in text for text in messages(path))
+    assert any("the HTTP head has more than" in text for text in messages(path))
 
 
 def test_file_that_is_missing_is_not_found(tmp_path: Path) -> None:
@@ -285,3 +285,9 @@ def test_file_that_is_missing_is_not_found(tmp_path: Path) -> None:
 
 def test_problem_is_one_line_with_file_offset_and_record() -> None:
     assert str(Problem(Path("a.warc.gz"), 7, "id", "is wrong")) == "a.warc.gz at 7 <id>: is wrong"
+
+
+def test_records_of_a_plain_file_share_no_member(warc: Path) -> None:
+    plain = warc.with_suffix("")
+    plain.write_bytes(gzip.decompress(warc.read_bytes()))
+    assert messages(plain) == []

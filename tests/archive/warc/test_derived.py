@@ -1,4 +1,4 @@
-"""archive/derived.py: records made from a page."""
+"""archive/warc/derived.py: records made from a page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 from exchanges import DATE, fields, sha1
 
 from archive.capture import Body, Context, Original
-from archive.derived import resource_record
+from archive.warc.derived import resource_record
 
 INFO = "6f1a7c1e-0000-4000-8000-000000000001"
 ORIGINAL = Original("6f1a7c1e-0000-4000-8000-000000000002", "http://example.org/first", DATE - 7)

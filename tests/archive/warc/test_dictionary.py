@@ -1,4 +1,4 @@
-"""archive/dictionary.py: a dictionary is made, written with, and read by whoever follows the convention."""
+"""archive/warc/dictionary.py: a dictionary is made, written with, and read by whoever follows the convention."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import pytest
 import zstandard
 from exchanges import exchange, keep, response
 
-from archive import cdxj, dictionary
 from archive.capture import Capture
-from archive.check import check
-from archive.dictionary import save, train
-from archive.reader import read_record, records
-from archive.repair import Outcome, repair
-from archive.settings import Settings, SettingsError, load
-from archive.source import warc_files
-from archive.warcfile import WarcWriter
-from archive.zstdframe import DICTIONARY_MAGIC, checked_dictionary
+from archive.settings.load import Settings, SettingsError, load
+from archive.warc import cdxj, dictionary
+from archive.warc.check import check
+from archive.warc.dictionary import save, train
+from archive.warc.reader import read_record, records
+from archive.warc.repair import RepairOutcome, repair
+from archive.warc.writer import WarcWriter
+from archive.warc.zstd_frame import DICTIONARY_MAGIC, checked_dictionary
+from archive.warc_paths import warc_files
 
 
 def page(number: int) -> bytes:
@@ -123,7 +123,7 @@ def test_a_torn_file_is_repaired_and_keeps_its_dictionary(settings: Settings) ->
 
     (repaired,) = repair(settings, "news")
 
-    assert (repaired.outcome, repaired.records) == (Outcome.CLOSED, 3)
+    assert (repaired.outcome, repaired.records) == (RepairOutcome.CLOSED, 3)
     assert [capture.record_id for capture in cdxj.captures_of(closed)] == [first.record_id]
     assert closed.stat().st_size == second.offset
     assert list(check(closed)) == []
@@ -160,7 +160,7 @@ def test_too_few_records_are_refused(home: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [(None, "No such file"), (b"no dictionary", "it is no zstd dictionary"), (b"", "it is no zstd dictionary")],
+    [(None, "No such file"), (b"no dictionary", "it is not a zstd dictionary"), (b"", "it is not a zstd dictionary")],
 )
 def test_a_dictionary_that_cant_be_used_is_refused_in_one_line(
     home: Path, tmp_path: Path, content: bytes | None, says: str

@@ -1,4 +1,4 @@
-"""archive/gzipmember.py: members that every gzip reader understands."""
+"""archive/warc/gzip_member.py: members that every gzip reader understands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.gzipmember import packed, packed_stream, stored_stream
+from archive.warc.gzip_member import packed, packed_stream, stored_stream
 
 BODIES = [b"", b"a", b"text " * 30_000, os.urandom(65_535), os.urandom(65_536), os.urandom(200_001)]
 

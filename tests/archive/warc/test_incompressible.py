@@ -1,10 +1,10 @@
-"""archive/incompressible.py: what is not worth packing again."""
+"""archive/warc/incompressible.py: what is not worth packing again."""
 
 from __future__ import annotations
 
 import pytest
 
-from archive.incompressible import is_incompressible
+from archive.warc.incompressible import is_incompressible
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""archive/reader.py and source.py: our files, other people's, and damaged ones."""
+"""archive/warc/reader.py and source.py: our files, other people's, and damaged ones."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from exchanges import HTML, exchange, keep, message, response
 from oracles import write_with_warcio
 
 from archive.capture import Capture
-from archive.reader import WarcError, read_record, records
-from archive.settings import Settings
-from archive.source import READ_SIZE
-from archive.warcfile import WarcWriter
+from archive.settings.load import Settings
+from archive.warc.member_reader import READ_SIZE, WarcError
+from archive.warc.reader import read_record, records
+from archive.warc.writer import WarcWriter
 
 ONE = b"WARC/1.0\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:uuid:1>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n"
 PLAIN = ONE + b"WARC-Target-URI: <http://a/>\r\nContent-Length: 5\r\n\r\nhello\r\n\r\n"
@@ -124,21 +124,25 @@ def test_header_with_bare_line_feeds_and_folded_lines_is_read(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("data", "offset", "reason"),
     [
-        (b"<html>", 0, "no WARC record begins here"),
-        (bytes(100), 0, "no WARC record begins here"),
-        (gzip.compress(b"<html>"), 0, "no WARC record begins here"),
-        (PLAIN[:30], 0, "no WARC record begins here"),
+        (b"<html>", 0, "not the beginning of a WARC record"),
+        (bytes(100), 0, "not the beginning of a WARC record"),
+        (gzip.compress(b"<html>"), 0, "not the beginning of a WARC record"),
+        (PLAIN[:30], 0, "not the beginning of a WARC record"),
         (PLAIN[:-6], 0, "lacks 2 of 5 bytes"),
-        (PLAIN[:-2], 0, "not with two empty lines"),
-        (PLAIN + b"junk", len(PLAIN), "no WARC record begins here"),
+        (PLAIN[:-2], 0, "instead of two empty lines"),
+        (PLAIN + b"junk", len(PLAIN), "not the beginning of a WARC record"),
         (gzip.compress(PLAIN)[:-1], 0, "cut off"),
         (gzip.compress(PLAIN)[:40], 0, "cut off"),
         (gzip.compress(PLAIN)[:-8] + bytes(8), 0, "damaged"),
-        (gzip.compress(PLAIN, mtime=0) + b"junk", len(gzip.compress(PLAIN, mtime=0)), "no gzip member begins here"),
-        (PLAIN.replace(b"Length: 5", b"Length: -5"), 0, "Content-Length '-5' is no length"),
-        (PLAIN.replace(b"Length: 5", b"Length: \xb2"), 0, "is no length"),
-        (PLAIN.replace(b"Content-Length: 5\r\n", b""), 0, "Content-Length '' is no length"),
-        (ONE + b"A: " + b"x" * 2_000_000, 0, "a head of more than"),
+        (
+            gzip.compress(PLAIN, mtime=0) + b"junk",
+            len(gzip.compress(PLAIN, mtime=0)),
+            "not the beginning of a gzip member",
+        ),
+        (PLAIN.replace(b"Length: 5", b"Length: -5"), 0, "Content-Length '-5' is not a length"),
+        (PLAIN.replace(b"Length: 5", b"Length: \xb2"), 0, "is not a length"),
+        (PLAIN.replace(b"Content-Length: 5\r\n", b""), 0, "Content-Length '' is not a length"),
+        (ONE + b"A: " + b"x" * 2_000_000, 0, "the head has more than"),
     ],
 )
 def test_damage_is_named_with_file_and_offset(tmp_path: Path, data: bytes, offset: int, reason: str) -> None:

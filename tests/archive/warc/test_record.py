@@ -1,4 +1,4 @@
-"""archive/record.py: every field of an exchange's records."""
+"""archive/warc/record.py: every field of an exchange's records."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from exchanges import DATE, HTML, digest, digests, exchange, fields, message, request, response, sha1
 
-from archive.capture import Context, Digests, Exchange, Origin, Original
+from archive.capture import Context, Digests, Exchange, Origin, Original, Unchanged
 from archive.dates import iso_date
 from archive.digest import Algorithm
-from archive.record import Record, exchange_records, parse_buckets
+from archive.warc.record import Record, exchange_records, parse_buckets
 
 INFO = "6f1a7c1e-0000-4000-8000-000000000001"
 ORIGINAL = Original("6f1a7c1e-0000-4000-8000-000000000002", "http://example.org/first", DATE - 7)
@@ -171,7 +171,7 @@ def test_no_value_can_start_a_field_of_its_own(value: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "WARC Note", "WARC-Note:", "Ä", "a\r\nb"])
 def test_field_names_must_be_tokens(name: str) -> None:
-    with pytest.raises(ValueError, match="no name of a WARC field"):
+    with pytest.raises(ValueError, match="be the name of a WARC field"):
         pair(exchange(fields=((name, "x"),)))
 
 
@@ -181,7 +181,7 @@ def test_a_field_of_the_recorder_can_not_be_given_twice() -> None:
 
 
 def test_target_with_a_space_is_refused() -> None:
-    with pytest.raises(ValueError, match="holds a space"):
+    with pytest.raises(ValueError, match="has a space"):
         pair(exchange("/a b"))
 
 
@@ -270,16 +270,43 @@ def test_a_response_says_which_buckets_it_fills(
 
 def test_a_304_of_a_conditional_request_is_a_revisit_of_what_it_is_about() -> None:
     said = message("HTTP/1.1 304 Not Modified", 'ETag: "x"')
-    revisit, asked = pair(exchange(answer=said, unchanged=ORIGINAL, mime=None))
+    unchanged = Unchanged(ORIGINAL, "sha1:4CD6SLVULCBFB6TWNDK3YJSLTRM7UMLU", 97)
+    revisit, asked = pair(exchange(answer=said, unchanged=unchanged, mime=None))
     header = fields(revisit)
     assert header.get("WARC-Type") == "revisit"
     assert header.get("WARC-Profile") == "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
     assert header.get("WARC-Refers-To") == f"<urn:uuid:{ORIGINAL.record_id}>"
     assert header.get("WARC-Refers-To-Target-URI") == ORIGINAL.url
     assert header.get("WARC-Refers-To-Date") == iso_date(ORIGINAL.date)
-    assert header.get("WARC-Payload-Digest") is header.get("WARC-Truncated") is None
+    assert header.get("WARC-Payload-Digest") == unchanged.digest
+    assert (header.get("WARC-Payload-Length"), header.get("WARC-Truncated")) == ("97", None)
     assert b"".join(revisit.chunks()) == said.head
-    assert revisit.line is not None
-    assert (revisit.line.kind, revisit.line.status, revisit.line.digest) == ("revisit", 304, None)
-    assert revisit.line.refers_to == ORIGINAL
+    line = revisit.line
+    assert line is not None
+    assert (line.kind, line.status, line.digest) == ("revisit", 304, unchanged.digest.removeprefix("sha1:"))
+    assert (line.refers_to, line.payload_length) == (ORIGINAL, 97)
     assert fields(asked).get("WARC-Concurrent-To") == f"<urn:uuid:{revisit.record_id}>"
+
+
+def test_with_the_head_of_the_page_it_is_a_revisit_of_the_same_payload_beside_the_304_as_it_came() -> None:
+    """T22: a 304 in the place of a page is an empty page in pywb and ReplayWeb.page."""
+    said = message("HTTP/1.1 304 Not Modified", 'ETag: "x"')
+    head = b'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: "x"\r\nContent-Length: 97\r\n\r\n'
+    unchanged = Unchanged(ORIGINAL, "sha1:4CD6SLVULCBFB6TWNDK3YJSLTRM7UMLU", 97, head)
+
+    made = exchange_records(exchange(answer=said, unchanged=unchanged, mime=None), warcinfo_id=INFO)
+    revisit, confirmed, asked = made
+
+    header = fields(revisit)
+    assert header.get("WARC-Profile") == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+    assert header.get("WARC-Payload-Digest") == unchanged.digest
+    assert header.get("WARC-Truncated") == "length"
+    assert header.get("WARC-Updated-By") == f"<urn:uuid:{confirmed.record_id}>"
+    assert header.all("WARC-Concurrent-To") == [f"<urn:uuid:{one.record_id}>" for one in (asked, confirmed)]
+    assert b"".join(revisit.chunks()) == head
+    assert revisit.line is not None
+    assert (revisit.line.status, revisit.line.mime, revisit.line.payload_length) == (200, "text/html", 97)
+    assert b"".join(confirmed.chunks()) == said.head
+    assert confirmed.kind == "metadata"
+    assert fields(confirmed).get("WARC-Target-URI") == f"urn:not-modified:{fields(revisit).get('WARC-Target-URI')}"
+    assert fields(confirmed).get("Content-Type") == "application/http;msgtype=response"

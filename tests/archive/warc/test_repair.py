@@ -1,4 +1,4 @@
-"""archive/repair.py: whatever a dead writer left becomes whole, and a second look finds nothing to do."""
+"""archive/warc/repair.py: whatever a dead writer left becomes whole, and a second look finds nothing to do."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ import pytest
 from exchanges import exchange, keep, response
 from oracles import fastwarc_check, warcio_kinds
 
-from archive import cdxj
 from archive.capture import Capture
-from archive.check import check
-from archive.reader import read_record, records
-from archive.repair import Outcome, Repaired, repair, whole_part
-from archive.settings import Settings
-from archive.warcfile import WarcWriter
+from archive.settings.load import Settings
+from archive.warc import cdxj
+from archive.warc.check import check
+from archive.warc.reader import read_record, records
+from archive.warc.repair import Repaired, RepairOutcome, repair, whole_part
+from archive.warc.writer import WarcWriter
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def leftover(settings: Settings) -> Leftover:
 
 def test_whole_file_is_only_closed(leftover: Leftover) -> None:
     data = leftover.open.read_bytes()
-    assert leftover.repair() == Repaired(leftover.name, Outcome.CLOSED, 7)
+    assert leftover.repair() == Repaired(leftover.name, RepairOutcome.CLOSED, 7)
     assert leftover.final.read_bytes() == data
     assert len(leftover.indexed()) == 3
 
@@ -143,7 +143,7 @@ def test_file_whose_sync_fails_is_copied(leftover: Leftover, monkeypatch: pytest
         sync(fd)
 
     monkeypatch.setattr(os, "fsync", fails_once)
-    assert leftover.repair().outcome == Outcome.CLOSED
+    assert leftover.repair().outcome == RepairOutcome.CLOSED
     assert leftover.final.read_bytes() == whole
     assert leftover.final.stat().st_ino != inode
     assert [path.name for path in leftover.final.parent.iterdir()] == [leftover.name]
@@ -163,7 +163,7 @@ def test_index_that_is_missing_is_made(leftover: Leftover) -> None:
     leftover.open.rename(leftover.final)
     before = leftover.index.read_text()
     leftover.index.unlink()
-    assert leftover.repair() == Repaired(leftover.name, Outcome.INDEXED, 3)
+    assert leftover.repair() == Repaired(leftover.name, RepairOutcome.INDEXED, 3)
     assert leftover.index.read_text() == before
 
 
@@ -218,8 +218,8 @@ import os, sys
 from pathlib import Path
 sys.path[:0] = [{root!r}, {tests!r}]
 from exchanges import exchange, keep, response
-from archive.settings import load
-from archive.warcfile import WarcWriter
+from archive.settings.load import load
+from archive.warc.writer import WarcWriter
 writer = WarcWriter(load({{"home": {home!r}, "archive.warc_max_bytes": 300_000}}, environment={{}}), "news")
 for batch in range(10_000):
     captures = [keep(writer, exchange(f"/{{batch}}/{{i}}", response(os.urandom(4000 * i)))) for i in range(8)]
@@ -231,7 +231,7 @@ for batch in range(10_000):
 @pytest.mark.parametrize("seed", range(10))
 def test_kill_at_any_moment_loses_nothing_that_was_acknowledged(settings: Settings, seed: int) -> None:
     """A writing process is killed after a random amount of acknowledged work; then the files are repaired."""
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     code = WRITING.format(root=str(root), tests=str(root / "tests"), home=str(settings.home))
     enough = random.Random(seed).randrange(1, 400)
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as child:
@@ -266,7 +266,7 @@ def test_repair_beside_live_writers_never_takes_their_files(settings: Settings) 
 
     def repair_all_the_time() -> None:
         while not done.is_set():
-            found.extend(each for each in repair(settings, "news") if each.outcome != Outcome.REMOVED)
+            found.extend(each for each in repair(settings, "news") if each.outcome != RepairOutcome.REMOVED)
 
     thread = threading.Thread(target=repair_all_the_time)
     thread.start()
@@ -287,8 +287,8 @@ def test_repair_beside_live_writers_never_takes_their_files(settings: Settings) 
 REPAIRING = """
 import sys
 sys.path.insert(0, {root!r})
-from archive.settings import load
-from archive.repair import repair
+from archive.settings.load import load
+from archive.warc.repair import repair
 repair(load({{"home": {home!r}}}, environment={{}}), "news")
 """
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
@@ -312,7 +312,7 @@ def run_with_fault(code: str, fault: str) -> subprocess.CompletedProcess[str]:
 def test_repair_killed_at_any_step_is_finished_by_the_next(leftover: Leftover, call: str) -> None:
     data = leftover.open.read_bytes()[:-9]
     last = leftover.captures[-1]
-    code = REPAIRING.format(root=str(Path(__file__).parents[2]), home=str(leftover.settings.home))
+    code = REPAIRING.format(root=str(Path(__file__).parents[3]), home=str(leftover.settings.home))
     was_killed, when = True, 1
     while was_killed:
         for path in (leftover.final, leftover.open, leftover.index, leftover.tail):
@@ -334,7 +334,7 @@ def test_repair_killed_at_any_step_is_finished_by_the_next(leftover: Leftover, c
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("call", ["writev", "write", "fsync", "rename"])
 def test_writer_killed_at_any_call_loses_nothing_that_was_acknowledged(settings: Settings, call: str) -> None:
-    root = Path(__file__).parents[2]
+    root = Path(__file__).parents[3]
     code = WRITING.format(root=str(root), tests=str(root / "tests"), home=str(settings.home))
     code = code.replace("range(10_000)", "range(4)") + "writer.close()\n"
     archive = settings.archive_dir("news")
@@ -357,8 +357,8 @@ import os, sys
 from contextlib import suppress
 sys.path[:0] = [{root!r}, {tests!r}]
 from exchanges import exchange, keep, response
-from archive.settings import load
-from archive.warcfile import KeepError, WarcWriter
+from archive.settings.load import load
+from archive.warc.writer import KeepError, WarcWriter
 writer = WarcWriter(load({{"home": {home!r}, "archive.warc_max_bytes": 100_000}}, environment={{}}), "news")
 acknowledged = []
 for batch in range(4):
@@ -396,7 +396,7 @@ def test_disk_error_at_any_call_loses_nothing_that_was_acknowledged(
     settings: Settings, tmp_path: Path, call: str, error: str, again: str
 ) -> None:
     """The writer goes on as well as it can; what it said was kept is there after a repair on a sound disk."""
-    root, ledger = Path(__file__).parents[2], tmp_path / "ledger"
+    root, ledger = Path(__file__).parents[3], tmp_path / "ledger"
     code = STUBBORN.format(root=str(root), tests=str(root / "tests"), home=str(settings.home), ledger=str(ledger))
     archive = settings.archive_dir("news")
     for when in range(1, 13):

@@ -1,13 +1,13 @@
-"""archive/warcinfo.py: the record that opens a file."""
+"""archive/warc/warcinfo.py: the record that opens a file."""
 
 from __future__ import annotations
 
 import pytest
 from exchanges import DATE, fields
 
-from archive.message import parse_head
-from archive.settings import Settings, load
-from archive.warcinfo import warcinfo_record
+from archive.http_message import parse_head
+from archive.settings.load import Settings, load
+from archive.warc.warcinfo import warcinfo_record
 
 INFO = "6f1a7c1e-0000-4000-8000-000000000001"
 

@@ -1,4 +1,4 @@
-"""archive/warcfile.py: batches, roll-over, and what happens when the disk says no."""
+"""archive/warc/writer.py: batches, roll-over, and what happens when the disk says no."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import os
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -17,17 +18,19 @@ from typing import Any
 
 import pytest
 from exchanges import DATE, digests, exchange, keep, request, response
+from few_files import FewFiles, room_for_few_files
 from oracles import fastwarc_check, warcio_kinds
 
-from archive import cdxj
 from archive.capture import Body, Capture, Context, Exchange, Message, Original
-from archive.check import check
-from archive.derived import resource_record
 from archive.digest import Algorithm
-from archive.reader import read_record
-from archive.record import exchange_records
-from archive.settings import Settings, load
-from archive.warcfile import KeepError, WarcWriter, repair
+from archive.settings.load import Settings, load
+from archive.warc import cdxj
+from archive.warc.check import check
+from archive.warc.derived import resource_record
+from archive.warc.reader import read_record
+from archive.warc.record import exchange_records
+from archive.warc.repair import repair
+from archive.warc.writer import KeepError, WarcWriter
 
 
 def files(settings: Settings, collection: str = "news") -> list[Path]:
@@ -112,6 +115,21 @@ def test_sidecar_has_a_line_for_every_durable_capture(settings: Settings, writer
     assert sidecar(settings, first.filename) == [first, second]
     writer.close()
     assert sidecar(settings, first.filename) == [second, first], "a published sidecar is sorted by key"
+
+
+@pytest.mark.parametrize("gone", ["file", "folder"])
+def test_sidecar_that_somebody_removed_is_there_again_once_its_file_is_closed(
+    settings: Settings, writer: WarcWriter, gone: str
+) -> None:
+    kept = [keep(writer, exchange(f"/{number}", id=f"exchange-{number}")) for number in range(3)]
+    writer.sync()
+    if gone == "folder":
+        shutil.rmtree(settings.index_dir("news"))
+    else:
+        (settings.index_dir("news") / f"{kept[0].filename}.cdxj").unlink()
+    writer.close()
+    assert [path.name for path in files(settings)] == [kept[0].filename]
+    assert sidecar(settings, kept[0].filename) == kept
 
 
 def test_sidecar_can_be_told_from_the_file_alone(settings: Settings, writer: WarcWriter) -> None:
@@ -372,7 +390,7 @@ def test_failed_roll_over_keeps_the_batch_and_stops_the_next(home: Path) -> None
     kept = keep(writer, exchange("/kept"))
     (settings.archive_dir("news") / kept.filename).write_bytes(b"somebody else's")
     writer.sync()
-    with pytest.raises(KeepError, match=r"closing it failed.*exists already"):
+    with pytest.raises(KeepError, match=r"can't be closed.*exists already"):
         keep(writer, exchange("/refused"))
     after = keep(writer, exchange("/after"))
     writer.close()
@@ -400,12 +418,6 @@ def test_close_after_a_lost_batch_says_so_and_closes(settings: Settings, writer:
     with pytest.raises(KeepError):
         writer.close()
     assert [warcio_kinds(path) for path in files(settings)] == [["warcinfo", "response", "request"]]
-
-
-def test_low_disk_is_seen_before_the_folder_exists(home: Path) -> None:
-    free = os.statvfs(home).f_bavail * os.statvfs(home).f_frsize
-    assert WarcWriter(load({"home": home, "archive.min_free_bytes": free * 2}, environment={}), "a").disk_is_low()
-    assert not WarcWriter(load({"home": home, "archive.min_free_bytes": 0}, environment={}), "a").disk_is_low()
 
 
 def keep_durably(writer: WarcWriter, exchanged: Exchange) -> Capture:
@@ -443,3 +455,96 @@ def test_writing_goes_on_when_space_returns(small_disk: Path) -> None:
     writer.close()
     assert sorted(map(cdxj.line, sidecar(settings, kept[0].filename))) == sorted(map(cdxj.line, kept))
     assert list(check(settings.archive_dir("news"))) == []
+
+
+@pytest.fixture
+def few_files(tmp_path: Path) -> Iterator[FewFiles]:
+    with room_for_few_files(tmp_path / "few") as folder:
+        yield folder
+
+
+def test_a_file_that_could_not_be_closed_for_want_of_inodes_is_closed_later(few_files: FewFiles) -> None:
+    """T15: it stayed `.open` until somebody called `repair`, and nothing but the log said so."""
+    settings = load({"home": few_files.folder}, environment={})
+    writer = WarcWriter(settings, "news")
+    kept = keep_durably(writer, exchange("/kept"))
+    few_files.use_up()
+    with pytest.raises(KeepError, match=r"complete, but can't be closed: .*No space left"):
+        writer.close()
+    assert "No space left" in writer.trouble
+    writer.try_again()
+    assert "No space left" in writer.trouble
+    with pytest.raises(KeepError, match="No space left"):
+        writer.close()
+
+    few_files.give_back()
+    writer.try_again()
+
+    assert writer.trouble == ""
+    assert [path.name for path in files(settings)] == [kept.filename]
+    assert [capture.url for capture in sidecar(settings, kept.filename)] == [kept.url]
+    assert list(check(settings.archive_dir("news"))) == []
+    writer.close()
+
+
+def test_a_roll_over_that_succeeds_late_harms_no_batch(few_files: FewFiles) -> None:
+    settings = load({"home": few_files.folder, "archive.warc_max_bytes": 1000}, environment={})
+    writer = WarcWriter(settings, "news")
+    keep(writer, exchange("/kept"))
+    few_files.use_up()
+    writer.sync()
+    assert writer.trouble
+    few_files.give_back()
+    writer.try_again()
+    keep(writer, exchange("/next"))
+    writer.close()
+    assert [path.suffix for path in files(settings)] == [".gz", ".gz"]
+
+
+def test_trouble_with_opening_a_file_lasts_until_one_could_be_opened(few_files: FewFiles) -> None:
+    settings = load({"home": few_files.folder}, environment={})
+    writer = WarcWriter(settings, "news")
+    keep_durably(writer, exchange("/first"))
+    writer.close()
+    few_files.use_up()
+    with pytest.raises(KeepError, match="No space left"):
+        keep(writer, exchange("/refused"))
+    writer.try_again()
+    assert writer.trouble.startswith(f"can't open a file in {settings.archive_dir('news')}: ")
+
+    few_files.give_back()
+    writer.try_again()
+    assert writer.trouble == ""
+    keep_durably(writer, exchange("/second"))
+    writer.close()
+    assert len(files(settings)) == 2
+
+
+def test_a_file_in_an_immutable_folder_is_closed_when_the_folder_is_not(settings: Settings) -> None:
+    writer = WarcWriter(settings, "news")
+    keep_durably(writer, exchange("/kept"))
+    folder = settings.archive_dir("news")
+    if subprocess.run(["chattr", "+i", str(folder)], capture_output=True, check=False).returncode:
+        pytest.skip("no folder can be made immutable here")
+    try:
+        with pytest.raises(KeepError, match="can't be closed"):
+            writer.close()
+        with pytest.raises(KeepError):
+            keep(writer, exchange("/refused"))
+        writer.try_again()
+        assert writer.trouble
+    finally:
+        subprocess.run(["chattr", "-i", str(folder)], check=True)
+    writer.try_again()
+    assert writer.trouble == ""
+    assert [path.suffix for path in files(settings)] == [".gz"]
+
+
+def test_a_file_that_somebody_removed_just_before_it_is_closed_is_left(settings: Settings, writer: WarcWriter) -> None:
+    keep(writer, exchange())
+    writer.sync()
+    assert writer._file is not None
+    writer._file.path.unlink()  # behind the look that `close` takes before it closes
+    writer._publish(writer._file)
+    assert files(settings) == []
+    assert writer.left_open == []

@@ -1,4 +1,4 @@
-"""archive/zstdframe.py, and `.warc.zst` files as written, read, checked, repaired and indexed."""
+"""archive/warc/zstd_frame.py, and `.warc.zst` files as written, read, checked, repaired and indexed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import zstandard
 from exchanges import exchange, keep, message, response
 from oracles import fastwarc_zstd_kinds, warcio_kinds
 
-from archive import cdxj
 from archive.capture import Body, Capture, Message
-from archive.check import check
-from archive.reader import WarcError, read_record, records
-from archive.repair import Outcome, repair
-from archive.settings import Settings, load
-from archive.source import Source
-from archive.warcfile import WarcWriter
-from archive.zstdframe import DICTIONARY_MAGIC, FrameWriter, Unpacker
+from archive.settings.load import Settings, load
+from archive.warc import cdxj
+from archive.warc.check import check
+from archive.warc.member_reader import MemberReader, WarcError
+from archive.warc.reader import read_record, records
+from archive.warc.repair import RepairOutcome, repair
+from archive.warc.writer import WarcWriter
+from archive.warc.zstd_frame import DICTIONARY_MAGIC, Unpacker, ZstdFrameWriter
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_a_torn_file_is_repaired_to_its_last_whole_pair(settings: Settings) -> N
 
     (repaired,) = repair(settings, "news")
 
-    assert (repaired.outcome, repaired.records) == (Outcome.CLOSED, 3)
+    assert (repaired.outcome, repaired.records) == (RepairOutcome.CLOSED, 3)
     assert [capture.record_id for capture in cdxj.captures_of(closed)] == [first.record_id]
     assert closed.stat().st_size == second.offset
     assert list(check(closed.parent)) == []
@@ -158,7 +158,7 @@ def test_what_is_no_frame_after_one_is_named(settings: Settings) -> None:
     with path.open("ab") as file:
         file.write(b"garbage behind")
 
-    with pytest.raises(WarcError, match="no zstd frame begins here"):
+    with pytest.raises(WarcError, match="not the beginning of a zstd frame"):
         list(records(path))
 
 
@@ -176,15 +176,15 @@ def with_dictionary(path: Path, *, pack: bool) -> list[int]:
     return offsets
 
 
-def _members(path: Path) -> list[Source]:
+def _members(path: Path) -> list[MemberReader]:
     found = []
     with path.open("rb") as file:
-        source = Source(file, path)
+        source = MemberReader(file, path)
         offsets = [source.offset]
         while source.next_member():
             offsets.append(source.offset)
     for offset in offsets:
-        found.append(Source(io.BytesIO(path.read_bytes()), path, offset))
+        found.append(MemberReader(io.BytesIO(path.read_bytes()), path, offset))
     return found
 
 
@@ -244,7 +244,7 @@ def test_frames_that_lack_what_the_convention_demands_are_named(settings: Settin
 
     problems = [problem.message for problem in check(path)]
 
-    assert problems == ["the zstd frame does not tell its content's size", "the zstd frame has no checksum"] * 3
+    assert problems == ["the zstd frame has no content size", "the zstd frame has no checksum"] * 3
 
 
 def test_an_extension_frame_larger_than_what_is_read_at_once_is_passed_over(settings: Settings) -> None:
@@ -265,7 +265,7 @@ def test_a_dictionary_that_is_not_there_is_damage(tmp_path: Path, length: int) -
 
 
 def test_a_frame_that_stands_for_very_much_is_unpacked_in_bounded_memory() -> None:
-    packed = FrameWriter(19).packed_stream((bytes(1 << 20) for _ in range(256)), 1 << 28)
+    packed = ZstdFrameWriter(19).packed_stream((bytes(1 << 20) for _ in range(256)), 1 << 28)
     data, length, reader = b"".join(packed), 0, Unpacker().frame()
     tracemalloc.start()
     try:

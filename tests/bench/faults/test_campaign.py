@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from admin.bench.faults.campaign import Campaign
-from admin.bench.faults.disks import Folder, copy_sparse
-from admin.bench.faults.judge import Violation
-from admin.bench.faults.kinds import KINDS
-from admin.bench.faults.playing import Episode, Round
-from admin.bench.faults.reader import Broken, Reader
-from admin.bench.faults.report import as_json, broken, table
-from admin.bench.faults.site import SHAPES, answer, path
+from bench.faults.campaign import Campaign
+from bench.faults.checks.home_check import Violation
+from bench.faults.disks import Folder, copy_sparse
+from bench.faults.episode import Episode, Round
+from bench.faults.kinds import KINDS
+from bench.faults.report import as_json, broken, table
+from bench.faults.traffic.connection_reader import ConnectionBroken, ConnectionReader
+from bench.faults.traffic.site import SHAPES, answer, path
 
 
 def homes(rounds: int, seed: int, *only: str, without: tuple[str, ...] = ()) -> list[tuple[int, list[str]]]:
@@ -27,29 +27,29 @@ def homes(rounds: int, seed: int, *only: str, without: tuple[str, ...] = ()) -> 
     return [(number, [kind.name for kind in kinds]) for number, kinds in campaign.homes(without)]
 
 
-def test_a_seed_decides_everything() -> None:
+def test_the_same_seed_gives_the_same_faults() -> None:
     assert homes(60, 7) == homes(60, 7)
     assert homes(60, 7) != homes(60, 8)
 
 
-def test_every_kind_has_its_turn() -> None:
+def test_every_kind_of_fault_is_used() -> None:
     played = [name for _, names in homes(40, 7) for name in names]
     assert len(played) == 40
     assert set(played) == set(KINDS)
 
 
-def test_a_home_has_one_place() -> None:
+def test_the_faults_of_a_home_use_the_same_disk() -> None:
     for _, names in homes(60, 7):
         assert len(names) <= 5
         assert len({(KINDS[name].where, KINDS[name].loses_dedup) for name in names}) == 1
 
 
-def test_any_home_can_be_repeated_alone() -> None:
+def test_one_home_can_be_repeated() -> None:
     for seed, names in homes(60, 7):
         assert homes(len(names), seed, *names) == [(seed, names)]
 
 
-def test_kinds_are_left_out() -> None:
+def test_kinds_can_be_left_out() -> None:
     without = tuple(name for name, kind in KINDS.items() if kind.where != "folder")
     played = [name for _, names in homes(30, 7, without=without) for name in names]
     assert set(played) == set(KINDS) - set(without)
@@ -57,7 +57,7 @@ def test_kinds_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_the_site_sends_what_it_says(number: int) -> None:
+def test_each_response_of_the_site_is_well_formed(number: int) -> None:
     target = path("some", number)
     found = answer(target)
     assert answer(target) == found
@@ -69,14 +69,14 @@ def test_the_site_sends_what_it_says(number: int) -> None:
         assert body == found.payload
 
 
-def test_twins_are_found_under_every_name() -> None:
+def test_duplicates_are_served_under_every_name() -> None:
     twin = SHAPES.index("twin")
     bodies = {answer(path(name, twin)).payload for name in ("first", "second")}
     assert len(bodies) == 1
 
 
 @pytest.mark.parametrize("number", range(len(SHAPES)))
-def test_a_client_sees_an_end_only_where_there_is_one(number: int) -> None:
+def test_a_cut_response_has_no_end(number: int) -> None:
     found = answer(path("some", number))
     if found.closing:
         return
@@ -85,10 +85,10 @@ def test_a_client_sees_an_end_only_where_there_is_one(number: int) -> None:
         with ours, theirs, ThreadPoolExecutor(1) as thread:
             thread.submit(_send, ours, found.raw[:cut])
             if cut == len(found.raw):
-                assert Reader(theirs).response()[1] == found.payload
+                assert ConnectionReader(theirs).response()[1] == found.payload
             else:
-                with pytest.raises(Broken):
-                    Reader(theirs).response()
+                with pytest.raises(ConnectionBroken):
+                    ConnectionReader(theirs).response()
                 assert theirs.recv(1) == b""
 
 
@@ -108,13 +108,13 @@ def test_holes_are_not_copied(tmp_path: Path) -> None:
     assert target.stat().st_blocks * 512 < 1_000_000
 
 
-def test_a_folder_is_a_place_everywhere(tmp_path: Path) -> None:
+def test_a_folder_can_be_made_everywhere(tmp_path: Path) -> None:
     disk = Folder(tmp_path)
     assert disk.home == tmp_path / "home"
     disk.close()
 
 
-def test_the_report_adds_up_and_tells_how_to_repeat() -> None:
+def test_the_report_has_sums_and_the_command_that_repeats_a_home() -> None:
     rounds = [
         Round("kill-all", asked=10, seen=8, sockets=3, lost=1, broken=2, back_after=0.5),
         Round("kill-all", asked=5, seen=5),

@@ -13,7 +13,7 @@ _ROOT = Path(__file__).resolve().parents[3]
 _PROGRAM = """
 import mmap, os, sys
 from pathlib import Path
-from admin.bench.faults import disks
+from bench.faults import disks
 
 PAGE = 4096
 problem = disks.isolate()
@@ -46,7 +46,7 @@ finally:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="disks of one's own need root")
-def test_a_write_that_fits_in_part_is_no_success(tmp_path: Path) -> None:
+def test_a_write_that_fits_only_in_part_fails(tmp_path: Path) -> None:
     """Half of 64 pages have their places already; Linux 6.18 calls such a write to a loop device a whole one."""
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(tmp_path)],

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from browsers.behaviors import MAX_HEIGHT, MAX_STEPS, Position, Scroll
+from browsers.chromium.behaviors import MAX_HEIGHT, MAX_STEPS, Scroll, ScrollPosition
 
 
-def scrolled(positions: list[Position], *, time_is_up: bool = False) -> Scroll:
+def scrolled(positions: list[ScrollPosition], *, time_is_up: bool = False) -> Scroll:
     """The state after these steps, or at the first that ends it."""
     scroll = Scroll()
     for position in positions:
@@ -16,26 +16,26 @@ def scrolled(positions: list[Position], *, time_is_up: bool = False) -> Scroll:
 
 
 def test_a_page_that_fits_its_window_needs_one_step() -> None:
-    assert scrolled([Position(0, 1000, 1000)]) == Scroll(1, 1000, 0, "bottom")
+    assert scrolled([ScrollPosition(0, 1000, 1000)]) == Scroll(1, 1000, 0, "bottom")
 
 
 def test_the_bottom_is_looked_at_again_before_it_is_believed() -> None:
-    bottom = Position(500, 1000, 1500)
+    bottom = ScrollPosition(500, 1000, 1500)
 
     assert scrolled([bottom]).ended is None
     assert scrolled([bottom, bottom, bottom]) == Scroll(3, 1500, 2, "bottom")
 
 
 def test_a_page_that_grows_is_scrolled_on() -> None:
-    growing = [Position(500 * step, 1000, 1000 + 500 * step) for step in range(1, 50)]
+    growing = [ScrollPosition(500 * step, 1000, 1000 + 500 * step) for step in range(1, 50)]
 
     assert scrolled(growing).ended is None
     assert scrolled(growing).stalls == 0
 
 
 def test_an_endless_page_ends_by_height_or_by_steps() -> None:
-    tall = [Position(step * 1e4, 1000, 1000 + step * 1e4) for step in range(1, 100)]
-    long = [Position(step, 1000, 90_000) for step in range(1, 2 * MAX_STEPS)]
+    tall = [ScrollPosition(step * 1e4, 1000, 1000 + step * 1e4) for step in range(1, 100)]
+    long = [ScrollPosition(step, 1000, 90_000) for step in range(1, 2 * MAX_STEPS)]
 
     assert scrolled(tall).ended == "height"
     assert scrolled(tall).height > MAX_HEIGHT
@@ -43,10 +43,10 @@ def test_an_endless_page_ends_by_height_or_by_steps() -> None:
 
 
 def test_time_ends_it_unless_the_bottom_was_reached() -> None:
-    assert scrolled([Position(700, 1000, 5000)], time_is_up=True).ended == "time"
-    assert scrolled([Position(0, 1000, 900)], time_is_up=True).ended == "bottom"
+    assert scrolled([ScrollPosition(700, 1000, 5000)], time_is_up=True).ended == "time"
+    assert scrolled([ScrollPosition(0, 1000, 900)], time_is_up=True).ended == "bottom"
 
 
 def test_a_missing_pixel_is_still_the_bottom() -> None:
-    assert Position(498.5, 1000, 1500).is_bottom
-    assert not Position(490, 1000, 1500).is_bottom
+    assert ScrollPosition(498.5, 1000, 1500).is_bottom
+    assert not ScrollPosition(490, 1000, 1500).is_bottom

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from browsers import executable
-from browsers.executable import BrowserMissing, find_chromium
+from browsers.chromium import executable
+from browsers.chromium.executable import BrowserMissing, find_chromium
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from browsers.flags import PREFERENCES, launch_flags, page_user_agent
-from browsers.trust import spki_hash
+from browsers.chromium.flags import PREFERENCES, launch_flags, page_user_agent
+from browsers.chromium.trust import spki_hash
 
 
-def test_flags_trust_one_key_and_reach_only_the_proxies() -> None:
-    flags = launch_flags("hash=", ["10.0.0.7", "127.0.0.1"], "de", sandbox=True)
+def test_flags_trust_our_keys_and_reach_only_the_proxies() -> None:
+    flags = launch_flags(("hash=", "other="), ["10.0.0.7", "127.0.0.1"], "de", sandbox=True)
 
-    assert "--ignore-certificate-errors-spki-list=hash=" in flags
+    assert "--ignore-certificate-errors-spki-list=hash=,other=" in flags
     assert "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 10.0.0.7, EXCLUDE 127.0.0.1" in flags
     assert "--proxy-bypass-list=<-loopback>" in flags
     assert "--disable-quic" in flags
@@ -30,11 +30,11 @@ def test_flags_trust_one_key_and_reach_only_the_proxies() -> None:
 
 
 def test_the_sandbox_goes_only_when_it_must() -> None:
-    assert "--no-sandbox" in launch_flags("hash=", [], "en", sandbox=False)
+    assert "--no-sandbox" in launch_flags(("hash=",), [], "en", sandbox=False)
 
 
 def test_features_are_switched_off_in_one_list_since_only_the_last_counts() -> None:
-    lists = [flag for flag in launch_flags("h", [], "en", sandbox=True) if flag.startswith("--disable-features=")]
+    lists = [flag for flag in launch_flags(("h",), [], "en", sandbox=True) if flag.startswith("--disable-features=")]
 
     assert len(lists) == 1
     assert {"HttpsUpgrades", "MediaRouter"} <= set(lists[0].partition("=")[2].split(","))

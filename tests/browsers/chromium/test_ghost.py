@@ -24,9 +24,10 @@ from proxying import RunningProxy
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
-from browsers.chromium import ChromiumVisitor
-from browsers.executable import BrowserMissing
-from browsers.visit import FleetUnavailable, Visit
+from browsers.chromium.executable import BrowserMissing
+from browsers.chromium.ghost import ChromiumVisitor
+from browsers.chromium.trust import spki_hash
+from browsers.visit import FleetUnavailable, GhostTrouble, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +44,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 def ghost_of(fleet: Fleet, **browsers: Any) -> ChromiumVisitor:
     """A ghost with times that suit small pages."""
-    return ChromiumVisitor(fleet.settings(**{**LIMITS, **browsers}), [fleet.control], fleet.authority_pem)
+    return ChromiumVisitor(fleet.settings(**{**LIMITS, **browsers}), [fleet.control], fleet.trusted)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +156,26 @@ def test_an_endless_page_ends(ghost: ChromiumVisitor, fleet: Fleet, origin: RawO
     assert Image.open(io.BytesIO(picture.block)).size == (1280, 10_000)
 
 
+def test_a_page_with_much_of_everything_does_not_fill_the_worker(fleet: Fleet, origin: RawOrigin) -> None:
+    """T2: the DOM, the title and the links of a page went into the worker's memory whatever their size."""
+    script = (
+        "document.title = 't'.repeat(5e6);"
+        "for (let i = 0; i < 8; i++) document.links[0].after(Object.assign(document.createElement('a'),"
+        " {href: '/long' + i + 'x'.repeat(1e6)}));"
+        "document.body.append('y'.repeat(100000));"
+    )
+    origin.script("/", page(f"<a href=/short>x</a><script>{script}</script>"))
+    visitor = ghost_of(fleet, max_page_bytes=50_000)
+    try:
+        visit = visitor.visit(fleet.order(origin.url("/")))
+    finally:
+        visitor.close()
+
+    assert visit.code == 200
+    assert "dom-too-large" in visit.annotations
+    assert urls(visit) == [origin.url("/short")]
+
+
 def test_visits_share_nothing(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
     script = """
       navigator.serviceWorker; const before = [document.cookie, localStorage.seen, sessionStorage.seen].join('|');
@@ -236,7 +257,7 @@ def test_https_is_trusted_through_our_proxy(ghost: ChromiumVisitor, fleet: Fleet
 
 
 def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None:
-    visitor = ChromiumVisitor(fleet.settings(**LIMITS), [fleet.control], trustme.CA().cert_pem.bytes())
+    visitor = ChromiumVisitor(fleet.settings(**LIMITS), [fleet.control], (spki_hash(trustme.CA().cert_pem.bytes()),))
     try:
         with pytest.raises(FleetUnavailable, match="proxy-not-trusted"):
             visitor.visit(fleet.order("https://www.garden.test/members.html"))
@@ -360,7 +381,8 @@ def test_a_page_that_hangs_has_its_time_and_no_more(fleet: Fleet, origin: RawOri
         visitor.close()
 
     assert hung.code == 200
-    assert "page-timeout" in hung.annotations
+    assert "ghost:hang" in hung.annotations
+    assert "ghost:timeout" not in hung.annotations
     assert urls(after) == [origin.url("/x")]
 
 
@@ -377,7 +399,47 @@ def test_a_page_that_takes_its_renderer_down_is_our_trouble_and_the_next_goes_on
             visiting.result(timeout=60)
 
     assert caught.value.may_be_the_page
+    assert caught.value.trouble is GhostTrouble.CRASH
     assert ghost.visit(fleet.order(origin.url("/"))).code == 200
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "const kept = []; for (;;) kept.push(new Uint8Array(20e6).fill(1))",
+        "const kept = []; setInterval(() => kept.push(new Uint8Array(20e6).fill(1)), 1)",
+        "const kept = []; for (;;) kept.push({text: 'x' + kept.length})",
+    ],
+    ids=["buffers", "buffers in turns", "objects"],
+)
+def test_a_page_that_allocates_without_end_is_ended_and_no_other(fleet: Fleet, origin: RawOrigin, script: str) -> None:
+    """T28: such a page took Chromium to 3.9 GB."""
+    visitor = ghost_of(fleet, page_memory_bytes=400_000_000, page_seconds=40, load_seconds=30)
+    _stalling(origin)
+    origin.script("/greedy", page(f"<script>{script}</script>"))
+    sizes: list[int] = []
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            other = threads.submit(visitor.visit, fleet.order(origin.url("/stalls")))
+            until(lambda: _asked(origin, "/never"), what="the other page to load")
+            greedy = threads.submit(visitor.visit, fleet.order(origin.url("/greedy")))
+
+            def is_over() -> bool:
+                with suppress(psutil.Error):
+                    sizes.append(
+                        max(process.memory_info().rss for process in browsers_of(psutil.Process(), "renderer"))
+                    )
+                return greedy.done()
+
+            until(is_over, what="the greedy page to end", within=60)
+            with pytest.raises(FleetUnavailable, match="out-of-memory") as caught:
+                greedy.result()
+            assert other.result(timeout=60).code == 200
+    finally:
+        visitor.close()
+
+    assert caught.value.trouble is GhostTrouble.OUT_OF_MEMORY
+    assert max(sizes) < 1_500_000_000
 
 
 @pytest.mark.parametrize("victim", ["browser", "driver"])
@@ -468,7 +530,7 @@ def test_the_sandbox_is_off_only_where_it_must_be(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     ghost_of(fleet, sandbox=True).close()
-    assert "as root" in caplog.text
+    assert "root can" in caplog.text
 
     caplog.clear()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)

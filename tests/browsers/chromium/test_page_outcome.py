@@ -1,4 +1,4 @@
-"""What a ghost's sighting comes to; no browser needed."""
+"""What a ghost's page_visit comes to; no browser needed."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from typing import Any
 
 import pytest
 
-from browsers.found import Found
-from browsers.page import Look
-from browsers.pageinfo import Sighting, derived_records, fetched_urls, found_links
-from browsers.proxyclient import SessionReport
-from browsers.traffic import Asked, MainAnswer
-from browsers.verdict import visit_of
+from browsers.chromium.page import PageSnapshot
+from browsers.chromium.page_outcome import visit_of
+from browsers.chromium.page_records import PageVisit, derived_records, fetched_urls, found_links
+from browsers.chromium.traffic import MainAnswer, PageRequest
+from browsers.links.collector import LinkCollector
+from browsers.proxy_client import SessionCounts
 from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder
 
 URL = "http://site.test/"
 HTML = {"content-type": "text/html; charset=utf-8"}
 
 
-def sighting(look: Look, **asked: Asked) -> Sighting:
+def page_visit(snapshot: PageSnapshot, **asked: PageRequest) -> PageVisit:
     urls = {URL if name == "main" else f"http://site.test/{name}": value for name, value in asked.items()}
-    return Sighting(VisitOrder(URL, "c"), "page-1", 1_000_000, look, urls, len(urls), "Chromium/156", 1280, 1024)
+    return PageVisit(VisitOrder(URL, "c"), "page-1", 1_000_000, snapshot, urls, len(urls), "Chromium/156", 1280, 1024)
 
 
-def verdict(look: Look, report: SessionReport | None = None, **asked: Asked) -> Visit:
-    return visit_of(sighting(look, **asked), Found(URL), report, 7)
+def verdict(snapshot: PageSnapshot, report: SessionCounts | None = None, **asked: PageRequest) -> Visit:
+    return visit_of(page_visit(snapshot, **asked), LinkCollector(URL), report, 7)
 
 
 def test_a_page_has_its_status_and_the_bytes_of_all_it_fetched() -> None:
-    look = Look(main=MainAnswer(URL, 200, HTML))
+    snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML))
 
-    visit = verdict(look, SessionReport(bytes=99), main=Asked(200, "text/html", "document", None, True))
+    visit = verdict(snapshot, SessionCounts(bytes=99), main=PageRequest(200, "text/html", "document", None, True))
 
     assert visit == Visit(200, 7, 99, "text/html")
 
@@ -51,7 +51,7 @@ def test_a_page_has_its_status_and_the_bytes_of_all_it_fetched() -> None:
 def test_without_a_document_the_proxy_knows_best_and_then_the_browser(
     failure: str, errors: dict[str, int], code: int, word: str
 ) -> None:
-    visit = verdict(Look(failure=failure), SessionReport(errors=errors))
+    visit = verdict(PageSnapshot(failure=failure), SessionCounts(errors=errors))
 
     assert (visit.code, visit.error) == (code, word)
 
@@ -65,34 +65,36 @@ def test_without_a_document_the_proxy_knows_best_and_then_the_browser(
 )
 def test_failures_of_the_proxy_say_nothing_of_the_site(failure: str, reason: str) -> None:
     with pytest.raises(FleetUnavailable, match=reason):
-        verdict(Look(failure=failure), SessionReport())
+        verdict(PageSnapshot(failure=failure), SessionCounts())
 
 
 def test_a_page_with_holes_of_our_making_is_visited_again() -> None:
-    look = Look(main=MainAnswer(URL, 200, HTML))
+    snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML))
 
     with pytest.raises(FleetUnavailable, match="not-kept") as caught:
-        verdict(look, SessionReport(errors={"not-kept": 1}))
+        verdict(snapshot, SessionCounts(errors={"not-kept": 1}))
 
     assert caught.value.may_be_the_page
 
 
 def test_captures_that_are_not_durable_yet_are_noted() -> None:
-    assert verdict(Look(main=MainAnswer(URL, 200, HTML)), None).annotations == ("captures-in-flight",)
+    assert verdict(PageSnapshot(main=MainAnswer(URL, 200, HTML)), None).annotations == ("captures-in-flight",)
 
 
 def test_a_download_is_a_status_and_no_failure() -> None:
-    look = Look(main=MainAnswer(URL, 200, {"content-type": "application/zip"}), failure="ERR_ABORTED")
+    snapshot = PageSnapshot(main=MainAnswer(URL, 200, {"content-type": "application/zip"}), failure="ERR_ABORTED")
 
-    visit = verdict(look, SessionReport(), main=Asked(200, "application/zip", "document", "net::ERR_ABORTED"))
+    visit = verdict(snapshot, SessionCounts(), main=PageRequest(200, "application/zip", "document", "net::ERR_ABORTED"))
 
     assert (visit.code, visit.error, visit.annotations) == (200, None, ("not-rendered",))
 
 
 def test_a_document_that_broke_off_is_a_failure() -> None:
-    look = Look(main=MainAnswer(URL, 200, HTML))
+    snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML))
 
-    visit = verdict(look, SessionReport(), main=Asked(200, "text/html", "document", "net::ERR_CONTENT_LENGTH_MISMATCH"))
+    visit = verdict(
+        snapshot, SessionCounts(), main=PageRequest(200, "text/html", "document", "net::ERR_CONTENT_LENGTH_MISMATCH")
+    )
 
     assert (visit.code, visit.error) == (-3, "short")
 
@@ -100,27 +102,37 @@ def test_a_document_that_broke_off_is_a_failure() -> None:
 def test_an_answer_of_the_proxy_is_the_failure_that_it_names() -> None:
     headers = {"ghostfleet-error": "-6 dns"}
 
-    visit = verdict(Look(main=MainAnswer(URL, 502, headers, is_sites=False)), SessionReport())
+    visit = verdict(PageSnapshot(main=MainAnswer(URL, 502, headers, is_sites=False)), SessionCounts())
 
     assert (visit.code, visit.error) == (-6, "dns")
 
 
 def test_fetched_is_what_came_whole_by_the_name_the_frontier_uses() -> None:
     asked = {
-        URL: Asked(200, "text/html", "document", None, True),
-        "http://SITE.test:80/a b": Asked(200, "image/png", "image", None, True),
-        "http://site.test/half": Asked(200, "image/png", "image", "net::ERR_ABORTED"),
-        "http://site.test:0/": Asked(200, "", "image", None, True),
+        URL: PageRequest(200, "text/html", "document", None, True),
+        "http://SITE.test:80/a b": PageRequest(200, "image/png", "image", None, True),
+        "http://site.test/half": PageRequest(200, "image/png", "image", "net::ERR_ABORTED"),
+        "http://site.test:0/": PageRequest(200, "", "image", None, True),
     }
 
     assert fetched_urls(URL, asked) == {"http://site.test/a%20b"}
 
 
+def test_a_page_that_a_script_or_a_prefetch_asked_for_is_still_to_be_visited() -> None:
+    """T4: such a page counted as visited though nobody had looked for links in it."""
+    asked = {
+        "http://site.test/next": PageRequest(200, "text/html", "fetch", is_whole=True),
+        "http://site.test/frame": PageRequest(200, "text/html", "document", is_whole=True),
+        "http://site.test/i.svg": PageRequest(200, "image/svg+xml", "image", is_whole=True),
+    }
+    assert fetched_urls(URL, asked) == {"http://site.test/frame", "http://site.test/i.svg"}
+
+
 def test_links_of_the_frames_come_first_and_fetched_embeds_are_left_out() -> None:
     dom = "<base href=/b/><a href=x></a><img src=seen.png><img src=new.png><meta http-equiv=refresh content='1;url=/r'>"
-    look = Look(links=[("http://site.test/b/x", "a/@href")], dom=dom, final_url=URL)
+    snapshot = PageSnapshot(links=[("http://site.test/b/x", "a/@href")], dom=dom, final_url=URL)
 
-    found = found_links(URL, look, frozenset({"http://site.test/b/seen.png"}))
+    found = found_links(URL, snapshot, frozenset({"http://site.test/b/seen.png"}))
 
     assert found.links == (
         FoundLink("http://site.test/b/x", "L", "a/@href"),
@@ -130,8 +142,10 @@ def test_links_of_the_frames_come_first_and_fetched_embeds_are_left_out() -> Non
 
 
 def test_page_info_sums_up_what_the_page_asked_for() -> None:
-    look = Look(main=MainAnswer(URL, 200, HTML), title="T", final_url=URL, dom="<html>\ud800", text="t")
-    seen = sighting(look, main=Asked(200, "text/html", "document"), gone=Asked(404, "text/html", "image"))
+    snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML), title="T", final_url=URL, dom="<html>\ud800", text="t")
+    seen = page_visit(
+        snapshot, main=PageRequest(200, "text/html", "document"), gone=PageRequest(404, "text/html", "image")
+    )
 
     records = {record.uri.split(":")[1]: record for record in derived_records(seen, ())}
 

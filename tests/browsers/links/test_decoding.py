@@ -11,7 +11,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browsers.decoding import Decoded, decode, encoding_of, gunzip, text_of
+from browsers.links.decoding import Decoded, decode, encoding_of, gunzip, text_of
 
 TEXT = b"<p>The pond is frozen.</p>" * 40
 LIMIT = 1 << 22

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping
+from urllib.parse import urljoin
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from browsers.found import MAX_LINKS
-from browsers.links import Links, links_of, may_have_links, media_type
+from archive.url import UrlError, canonical
+from browsers.links.collector import MAX_LINKS, _joined
+from browsers.links.documents import Links, links_of, may_have_links, media_type
 
 PAGE = "http://site.test/dir/page.html?x=1"
 HTML = {"content-type": "text/html; charset=utf-8"}
@@ -184,7 +186,8 @@ def test_srcset_is_read_as_browsers_do(value: str, expected: list[str]) -> None:
         ("a{background:url(b ad.png)} b{background:url(ok.png)}", ["ok.png"]),
         ("a{b:url()}", []),
         ("}}}{{{", []),
-        ("a{" * 5000 + "b:url(deep.png)", []),
+        ("a{" * 5000 + "b:url(deep.png)", ["deep.png"]),
+        (r"a{background:url(\69.png)}", ["i.png"]),
     ],
 )
 def test_css_gives_what_it_embeds(css: str, expected: list[str]) -> None:
@@ -334,12 +337,26 @@ def test_xml_that_declares_entities_gives_nothing() -> None:
     assert found(bomb, {"content-type": "application/xml"}, url="http://site.test/sitemap.xml") == []
 
 
+def test_a_sitemap_with_defaults_for_attributes_gives_nothing() -> None:
+    """T2: each element would bring the default with it, a thousand times its own size."""
+    head = b'<!DOCTYPE urlset [<!ATTLIST loc a CDATA "aaaaaaaaaa">]>'
+    body = head + b"<urlset><loc>http://site.test/a</loc></urlset>"
+
+    assert found(body, {"content-type": "application/xml"}, url="http://site.test/sitemap.xml") == []
+
+
 def test_forms_that_get_are_followed_only_when_asked_for() -> None:
     html = b"<form action=/s></form><form action=/p method=POST></form><form method=get action=/t></form>"
 
     links = links_of(PAGE, 200, HTML, html, forms=True).links
 
     assert [link.url for link in links] == ["http://site.test/s", "http://site.test/t"]
+
+
+def test_images_that_are_written_out_keep_no_link_from_being_found() -> None:
+    html = f"<img src='data:image/png;base64,{'A' * 20_000}'>" * 600 + "<a href=/last>"
+
+    assert found(html) == [("http://site.test/last", "L", "a/@href")]
 
 
 def test_links_beyond_the_bound_are_dropped_and_counted() -> None:
@@ -384,6 +401,43 @@ def test_media_type_is_bare_and_lower_case() -> None:
 def test_junk_never_fails(body: bytes, content_type: str) -> None:
     for url in (PAGE, "http://site.test/robots.txt", "http://site.test/sitemap.xml.gz"):
         assert isinstance(links_of(url, 200, {"content-type": content_type}, body), Links)
+
+
+PIECES = (
+    "/",
+    "//",
+    "http://",
+    "https://",
+    "HTTP:",
+    "a",
+    ".",
+    "..",
+    "?",
+    "#",
+    ";",
+    ":",
+    "b.test",
+    "%2e",
+    "@",
+    "[",
+    "x=1",
+    " ",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=7).map("".join), st.sampled_from([PAGE, "https://o.test:81/?a/b"]))
+def test_references_are_joined_to_their_base_as_ever(reference: str, base: str) -> None:
+    def canonical_or_none(url: str) -> str | None:
+        try:
+            return canonical(url)
+        except UrlError:
+            return None
+
+    try:
+        expected = canonical_or_none(urljoin(base, reference))
+    except ValueError:
+        return
+    assert canonical_or_none(_joined(base, reference)) == expected
 
 
 @given(st.text(max_size=60))

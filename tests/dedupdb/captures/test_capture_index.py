@@ -24,11 +24,11 @@ from sqlalchemy import Connection, Engine, text
 
 from archive.capture import Capture, Original
 from archive.dates import parse_date
-from dedupdb import query as queries
-from dedupdb.captures import Captures, CapturesError, Position, SearchTimeout
-from dedupdb.query import KeyRange
-from dedupdb.schema import open_engine
-from dedupdb.walk import Walk
+from dedupdb.captures import query as queries
+from dedupdb.captures.capture_index import Captures, SearchTimeout, SourcePosition
+from dedupdb.captures.paging import IndexScan
+from dedupdb.captures.query import KeyRange
+from dedupdb.captures.schema import CapturesError, open_engine
 
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä", 1_700_000_000_123_456)
 
@@ -82,10 +82,10 @@ def test_adding_twice_adds_once(captures: Captures) -> None:
 def test_rows_and_position_are_one_transaction(captures: Captures) -> None:
     spoilt = (capture(offset=1, sha256=value) for value in ("00" * 32, "no hexadecimal"))
     with pytest.raises(ValueError, match="hexadecimal"):
-        captures.add(spoilt, position=Position("here", "2"))
+        captures.add(spoilt, position=SourcePosition("here", "2"))
     assert (captures.count("news"), captures.positions("here")) == (0, {})
-    captures.add([capture()], position=Position("here", "1"))
-    captures.add([], position=Position("here", "2"))
+    captures.add([capture()], position=SourcePosition("here", "1"))
+    captures.add([], position=SourcePosition("here", "2"))
     assert (captures.count("news"), captures.positions("he")) == (1, {"here": "2"})
 
 
@@ -214,12 +214,12 @@ def test_every_page_is_read_along_the_index(
     database_url: str, captures: Captures, keys: KeyRange, backward: bool
 ) -> None:
     captures.add(capture(offset=number) for number in range(100))
-    walk = Walk("news", keys, since=1, until=2**60, backward=backward)
+    scan = IndexScan("news", keys, since=1, until=2**60, backward=backward)
     engine = open_engine(database_url)
     with closing_engine(engine), engine.connect() as connection:
-        first = connection.execute(walk.page(None, 1)).one()
+        first = connection.execute(scan.page(None, 1)).one()
         for after in (None, first):
-            page = walk.page(after, 50).compile(connection, compile_kwargs={"literal_binds": True})
+            page = scan.page(after, 50).compile(connection, compile_kwargs={"literal_binds": True})
             plan = planned(connection, str(page))
             assert re.search("SEARCH captures USING INDEX captures_key|Index Scan.* using captures_key", plan)
             assert not re.search(r"TEMP B-TREE|(?<!Incremental )Sort  ", plan)
@@ -259,7 +259,7 @@ import threading
 import uuid
 sys.path.insert(0, "tests")
 from captured import capture
-from dedupdb.captures import Captures
+from dedupdb.captures.capture_index import Captures
 print("ready", flush=True)
 sys.stdin.readline()
 with Captures(sys.argv[1]) as captures:
@@ -308,7 +308,7 @@ def test_a_database_that_can_not_be_opened_is_named_in_one_line(url: str) -> Non
 
 def test_positions_are_told_apart_by_case(captures: Captures) -> None:
     for source in ("sidecar/news/a", "sidecar/News/a", "sidecar/newspaper/a", "sidecar/news_/a"):
-        captures.add([], position=Position(source, "1"))
+        captures.add([], position=SourcePosition(source, "1"))
     assert list(captures.positions("sidecar/news/")) == ["sidecar/news/a"]
     captures.drop("news", "sidecar/news/")
     assert len(captures.positions("sidecar/")) == 3
@@ -328,7 +328,7 @@ def test_a_damaged_database_is_named_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_driver_that_is_missing_is_named_with_its_remedy() -> None:
-    blocked = "import sys; sys.modules['psycopg'] = None; from dedupdb.captures import Captures; "
+    blocked = "import sys; sys.modules['psycopg'] = None; from dedupdb.captures.capture_index import Captures; "
     done = subprocess.run(
         [sys.executable, "-c", blocked + "Captures('postgresql://me:secret@db.example/index')"],
         capture_output=True, text=True, check=False,

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from archive import url as urls
 from archive.dates import iso_date, parse_date
-from dedupdb import query as queries
-from dedupdb.query import KeyRange, QueryError, end_of, key_ranges
+from dedupdb.captures import query as queries
+from dedupdb.captures.query import KeyRange, QueryError, end_of, key_ranges
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,10 @@ def test_a_url_and_its_match_are_ranges_of_keys(given_: dict[str, str], ranges: 
         ({"url": "http://example.org/\0"}, "parameter url: has a NUL"),
         ({"url": "http://example.org/" + "a" * 70_000}, "parameter url: "),
         ({"url": "urn:x", "matchType": "domain"}, "parameter url: 'urn:x' has no host"),
-        ({"url": "a.org", "matchType": "fuzzy"}, "parameter matchType: 'fuzzy' is none of exact, prefix, host, domain"),
+        (
+            {"url": "a.org", "matchType": "fuzzy"},
+            "parameter matchType: 'fuzzy' is unknown; use one of exact, prefix, host, domain",
+        ),
         ({"url": "a.org", "from": "yesterday"}, "parameter from: 'yesterday' is no date"),
         ({"url": "a.org", "from": "20261301"}, "parameter from: '20261301' is no date"),
         ({"url": "a.org", "to": "20260"}, "parameter to: '20260' is no date"),
@@ -62,12 +65,12 @@ def test_a_url_and_its_match_are_ranges_of_keys(given_: dict[str, str], ranges: 
         ({"url": "a.org", "to": "0000"}, "parameter to: '0000' is no date"),
         ({"url": "a.org", "to": "٢٠٢٦"}, "parameter to: "),
         ({"url": "a.org", "from": "2027", "to": "2026"}, "parameter from: '2027' is later than to='2026'"),
-        ({"url": "a.org", "limit": "many"}, "parameter limit: 'many' is no whole number"),
+        ({"url": "a.org", "limit": "many"}, "parameter limit: 'many' is not a whole number"),
         ({"url": "a.org", "limit": "1" * 30}, "parameter limit: "),
         ({"url": "a.org", "limit": "--1"}, "parameter limit: "),
         ({"url": "a.org", "limit": "-10001"}, "parameter limit: -10001 asks for more than the last 10000"),
         ({"url": "a.org", "limit": "-1", "sort": "closest"}, "parameter limit: can't be negative"),
-        ({"url": "a.org", "sort": "random"}, "parameter sort: 'random' is none of"),
+        ({"url": "a.org", "sort": "random"}, "parameter sort: 'random' is unknown"),
         ({"url": "a.org/*", "sort": "closest"}, "parameter sort: closest needs matchType=exact"),
         ({"url": "a.org", "closest": "noon"}, "parameter closest: 'noon' is no date"),
     ],

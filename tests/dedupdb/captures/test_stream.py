@@ -9,7 +9,7 @@ import pytest
 from captured import capture
 
 from archive.capture import Original
-from dedupdb.stream import FIELD, from_entry, to_entries
+from dedupdb.captures.stream import FIELD, from_entry, to_entries
 
 
 @pytest.mark.parametrize(
@@ -60,5 +60,5 @@ def test_an_entry_from_before_the_last_fields_were_added_is_read() -> None:
     ],
 )
 def test_a_stream_entry_that_is_no_capture_is_refused_in_one_line(entry: dict[bytes, bytes]) -> None:
-    with pytest.raises(ValueError, match=r"stream gf:captures: .* is no capture"):
+    with pytest.raises(ValueError, match=r"stream gf:captures: .* is not a capture"):
         from_entry(entry)

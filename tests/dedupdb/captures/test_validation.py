@@ -9,7 +9,7 @@ import pytest
 from captured import capture
 
 from archive.capture import Original
-from dedupdb.trust import acceptable
+from dedupdb.captures.validation import acceptable
 
 
 @pytest.mark.parametrize(

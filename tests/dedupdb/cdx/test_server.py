@@ -11,10 +11,11 @@ from captured import capture
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from archive import cdxj
 from archive.capture import Original
-from dedupdb.captures import Captures
-from dedupdb.cdx_api import create_app
+from archive.listener_access import HostNames
+from archive.warc import cdxj
+from dedupdb.captures.capture_index import Captures
+from dedupdb.cdx.server import create_app
 
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/", 1_700_000_000_123_456)
 KEPT = [
@@ -89,14 +90,14 @@ def test_a_question_is_answered(client: FlaskClient, question: str, found: list[
         ("", "parameter url: is missing"),
         ("url=*", "parameter url: "),
         ("url=http://example.org/%00", "parameter url: has a NUL"),
-        ("url=example.org&limit=x", "parameter limit: 'x' is no whole number"),
+        ("url=example.org&limit=x", "parameter limit: 'x' is not a whole number"),
         ("url=example.org&from=then", "parameter from: 'then' is no date"),
-        ("url=example.org&matchType=all", "parameter matchType: 'all' is none of"),
-        ("url=example.org&output=xml", "parameter output: 'xml' is none of cdxj, json, text, cdx"),
+        ("url=example.org&matchType=all", "parameter matchType: 'all' is unknown"),
+        ("url=example.org&output=xml", "parameter output: 'xml' is unknown; use one of cdxj, json, text, cdx"),
         ("url=example.org&fl=url,colour", "parameter fl: there is no field 'colour'"),
         ("url=example.org&filter=~url:(a%2B)%2B$", "parameter filter: a repeated group"),
-        ("url=example.org&filter=~url:[", "parameter filter: '[' is no regular expression"),
-        ("url=example.org&collapse=digest", "parameter collapse: is not supported"),
+        ("url=example.org&filter=~url:[", "parameter filter: '[' is not a regular expression"),
+        ("url=example.org&showResumeKey=true", "parameter showResumeKey: is not supported"),
         ("url=example.org&matchtype=host", "parameter matchtype: is not supported; did you mean matchType?"),
         ("url=example.org&url=example.com", "parameter url: is given more than once"),
     ],
@@ -200,3 +201,20 @@ def test_health_tells_whether_the_index_can_be_read(client: FlaskClient, tmp_pat
     for path in ("/healthz", "/news/cdx?url=example.org", "/"):
         answer = client.get(path)
         assert (answer.status_code, answer.text) == (503, "the capture index can't be read at the moment\n")
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/news/cdx?url=http://example.org/", "/nothing"])
+def test_a_page_by_dns_rebinding_reads_nothing_of_the_index(client: FlaskClient, path: str) -> None:
+    """A page at http://evil.example:PORT/ whose name now leads to 127.0.0.1 (T12)."""
+    answer = client.get(path, headers={"Host": "evil.example:8081"})
+
+    assert answer.status_code == 421
+    assert "admin.host_names" in answer.text
+    assert "example.org" not in answer.text
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8081", "[::1]:8081", "index.example:8081"])
+def test_the_index_answers_to_its_address_and_to_listed_names(captures: Captures, host: str) -> None:
+    app = create_app(captures, HostNames("127.0.0.1", ("index.example",), "admin.host_names"))
+
+    assert app.test_client().get("/", headers={"Host": host}).status_code == 200

@@ -1,4 +1,4 @@
-"""dedupdb/cdx_lines.py: what is asked, and what is an answer."""
+"""dedupdb/claims/cdx_lines.py: what is asked, and what is an answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive import cdx_address
 from archive import url as urls
 from archive.capture import Original
 from archive.dates import now_micros, parse_date
-from dedupdb.cdx_lines import original_in, target
-from dedupdb.claims import Want
+from archive.settings import cdx_address
+from dedupdb.claims.cdx_lines import original_in, target
+from dedupdb.claims.claims import PayloadKey
 
 URL = "http://example.org/a"
 SHA1 = hashlib.sha1(b"hello", usedforsecurity=False).digest()
@@ -23,11 +23,11 @@ B32 = base64.b32encode(SHA1).decode()
 ARCHIVE = "http://cdx.example.org/cdx"
 
 
-def want(url: str = URL, border: str = "") -> Want:
-    return Want("news", bytes(32), 5, border=border, url=url, digest=SHA1)
+def want(url: str = URL, border: str = "") -> PayloadKey:
+    return PayloadKey("news", bytes(32), 5, border=border, url=url, digest=SHA1)
 
 
-def found(answer: str | bytes, asked: Want | None = None) -> Original | None:
+def found(answer: str | bytes, asked: PayloadKey | None = None) -> Original | None:
     data = answer if isinstance(answer, bytes) else answer.encode()
     return original_in(data, asked or want(), ARCHIVE, now_micros())
 

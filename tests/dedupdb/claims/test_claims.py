@@ -14,10 +14,11 @@ from redis_server import RedisServer
 from waiting import until
 
 from archive.capture import Original
-from dedupdb.claims import Claims, DedupUnavailable, Verdict, Want
-from dedupdb.stream import STREAM, from_entry
+from dedupdb.captures.stream import STREAM, from_entry
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.redis_io.link import DedupUnavailable
 
-GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
+GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä?x=1", 1_700_000_000_123_456)
 OTHER = Original("99992222-3333-4444-5555-666677778888", "http://example.org/other", 1_700_000_001_000_000)
 
@@ -26,8 +27,8 @@ def writer(server: RedisServer, *, claim_seconds: float = 60, timeout_seconds: f
     return Claims(server.url, claim_seconds=claim_seconds, timeout_seconds=timeout_seconds)
 
 
-def want(body: bytes, collection: str = "news", bucket: str = "") -> Want:
-    return Want(collection, hashlib.sha256(body).digest(), len(body), (bucket,))
+def want(body: bytes, collection: str = "news", bucket: str = "") -> PayloadKey:
+    return PayloadKey(collection, hashlib.sha256(body).digest(), len(body), (bucket,))
 
 
 def test_unknown_bytes_are_granted_to_the_first_and_held_for_the_second(writers: tuple[Claims, Claims]) -> None:
@@ -70,7 +71,7 @@ def test_an_original_whose_files_name_was_lost_is_an_original_still(
     assert place_of(two.claim([want(b"a")])[0]) == ("a.warc.gz", 5)
 
 
-def place_of(answer: Original | Verdict) -> tuple[str, int]:
+def place_of(answer: Original | ClaimVerdict) -> tuple[str, int]:
     assert isinstance(answer, Original)
     return answer.filename, answer.offset
 
@@ -108,17 +109,17 @@ def test_a_commit_replaces_neither_a_known_original_nor_anothers_live_claim(writ
 @pytest.mark.parametrize(
     "twin",
     [
-        Want("sports", hashlib.sha256(b"a").digest(), 1),
-        Want("news", hashlib.sha256(b"a").digest(), 1, ("pictures",)),
-        Want("news", hashlib.sha256(b"a").digest(), 1, border="http://example.org/"),
-        Want("news", hashlib.sha256(b"a").digest(), 2),
-        Want("news", hashlib.sha256(b"b").digest(), 1),
-        Want("news", hashlib.sha256(b"a").digest(), 1, algorithm="sha256"),
-        Want("news", hashlib.sha256(b"a").digest(), 1, algorithm="blake3"),
+        PayloadKey("sports", hashlib.sha256(b"a").digest(), 1),
+        PayloadKey("news", hashlib.sha256(b"a").digest(), 1, ("pictures",)),
+        PayloadKey("news", hashlib.sha256(b"a").digest(), 1, border="http://example.org/"),
+        PayloadKey("news", hashlib.sha256(b"a").digest(), 2),
+        PayloadKey("news", hashlib.sha256(b"b").digest(), 1),
+        PayloadKey("news", hashlib.sha256(b"a").digest(), 1, algorithm="sha256"),
+        PayloadKey("news", hashlib.sha256(b"a").digest(), 1, algorithm="blake3"),
     ],
     ids=["collection", "bucket", "border", "length", "digest", "algorithm", "another algorithm"],
 )
-def test_bytes_differ_by_collection_bucket_length_and_digest(writers: tuple[Claims, Claims], twin: Want) -> None:
+def test_bytes_differ_by_collection_bucket_length_and_digest(writers: tuple[Claims, Claims], twin: PayloadKey) -> None:
     writers[0].settle([(want(b"a"), ORIGINAL)], [], [], {})
     assert writers[1].claim([want(b"a"), twin]) == [ORIGINAL, GRANTED]
 
@@ -138,15 +139,15 @@ def test_the_claim_of_a_writer_that_died_expires(server: RedisServer) -> None:
 
 RACER = """
 import hashlib, sys
-from dedupdb.claims import Claims, Verdict, Want
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
 with Claims(sys.argv[1], claim_seconds=60, timeout_seconds=10) as claims:
     print("ready", flush=True)
     sys.stdin.readline()
     for start in range(0, 200, 10):
         numbers = range(start, start + 10)
-        wants = [Want("race", hashlib.sha256(b"%d" % number).digest(), number) for number in numbers]
-        for number, verdict in zip(numbers, claims.claim(wants), strict=True):
-            if verdict is Verdict.GRANTED:
+        keys = [PayloadKey("race", hashlib.sha256(b"%d" % number).digest(), number) for number in numbers]
+        for number, verdict in zip(numbers, claims.claim(keys), strict=True):
+            if verdict is ClaimVerdict.GRANTED:
                 print(number)
 """
 
@@ -219,7 +220,7 @@ def test_a_silent_redis_is_given_up_after_the_timeout_and_then_left_alone(server
         server.pause()
         with pytest.raises(DedupUnavailable, match="Timeout"):
             claims.claim([want(b"b")])
-        with pytest.raises(DedupUnavailable, match="failed a moment ago; asked again in"):
+        with pytest.raises(DedupUnavailable, match="failed a moment ago; the next try is in"):
             claims.claim([want(b"b")])
         server.resume()
         assert until(lambda: answered(claims, want(b"c")), what="the link to recover") == [GRANTED]
@@ -296,7 +297,7 @@ def test_nothing_asked_is_nothing_sent() -> None:
         claims.settle([], [], [], {})
 
 
-def answered(claims: Claims, asked: Want) -> list[Original | Verdict] | None:
+def answered(claims: Claims, asked: PayloadKey) -> list[Original | ClaimVerdict] | None:
     try:
         return claims.claim([asked])
     except DedupUnavailable:

@@ -8,9 +8,9 @@ import threading
 from redis_server import RedisServer
 
 from archive.capture import Original
-from dedupdb.claims import Claims, Verdict, Want
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
 
-GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
+GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/", 1_700_000_000_123_456)
 OTHER = Original("99992222-3333-4444-5555-666677778888", "http://example.org/other", 1_700_000_001_000_000)
 
@@ -19,11 +19,11 @@ def writer(server: RedisServer) -> Claims:
     return Claims(server.url, claim_seconds=60, timeout_seconds=10)
 
 
-def want(filled: str = "", searched: str = "", body: bytes = b"a") -> Want:
-    return Want("news", hashlib.sha256(body).digest(), len(body), tuple(filled.split()), tuple(searched.split()))
+def want(filled: str = "", searched: str = "", body: bytes = b"a") -> PayloadKey:
+    return PayloadKey("news", hashlib.sha256(body).digest(), len(body), tuple(filled.split()), tuple(searched.split()))
 
 
-OWN = Want("news", hashlib.sha256(b"a").digest(), 1)
+OWN = PayloadKey("news", hashlib.sha256(b"a").digest(), 1)
 
 
 def test_an_original_is_known_in_every_bucket_that_it_fills(writers: tuple[Claims, Claims]) -> None:

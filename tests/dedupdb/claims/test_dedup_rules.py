@@ -9,16 +9,17 @@ from captured import capture
 from pydantic import ValidationError
 
 from archive.capture import Original
-from archive.dedup_section import DedupSettings, read_statuses
-from dedupdb.claims import Want
-from dedupdb.eligible import Eligible, is_text
+from archive.settings import DedupSettings
+from archive.settings.dedup import read_statuses
+from dedupdb.claims.claims import PayloadKey
+from dedupdb.claims.dedup_rules import DedupRules, is_text
 
 SHA256 = bytes(32)
 URL = "http://Example.org/a?b"
 
 
-def eligible(**settings: Any) -> Eligible:
-    return Eligible(DedupSettings(**settings))
+def eligible(**settings: Any) -> DedupRules:
+    return DedupRules(DedupSettings(**settings))
 
 
 @pytest.mark.parametrize(
@@ -86,14 +87,14 @@ def test_text_is_what_people_could_read(mime: str, text: bool) -> None:
 def test_a_want_has_the_buckets_of_its_request(
     buckets: tuple[tuple[str, str], ...], filled: tuple[str, ...], searched: tuple[str, ...]
 ) -> None:
-    assert eligible().want("news", URL, SHA256, 5, buckets) == Want("news", SHA256, 5, filled, searched)
+    assert eligible().payload_key("news", URL, SHA256, 5, buckets) == PayloadKey("news", SHA256, 5, filled, searched)
 
 
 def test_without_a_bucket_there_is_no_want_where_one_is_asked_for() -> None:
     strict = eligible(only_with_bucket=True)
 
-    assert strict.want("news", URL, SHA256, 5) is None
-    assert strict.want("news", URL, SHA256, 5, (("a", "rw"),)) == Want("news", SHA256, 5, ("a",))
+    assert strict.payload_key("news", URL, SHA256, 5) is None
+    assert strict.payload_key("news", URL, SHA256, 5, (("a", "rw"),)) == PayloadKey("news", SHA256, 5, ("a",))
     assert strict.original(capture()) is None
     assert strict.original(capture(buckets=("a",))) is not None
 
@@ -110,7 +111,7 @@ def test_without_a_bucket_there_is_no_want_where_one_is_asked_for() -> None:
 )
 def test_the_same_bytes_are_the_same_within_a_border(match: str, other: str, same: bool) -> None:
     rules = eligible(match=match)
-    one, two = rules.want("news", URL, SHA256, 5), rules.want("news", other, SHA256, 5)
+    one, two = rules.payload_key("news", URL, SHA256, 5), rules.payload_key("news", other, SHA256, 5)
 
     assert one is not None
     assert two is not None
@@ -136,10 +137,10 @@ def test_statuses_are_read_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"statuses": "2xx,"}, "'' is no status"),
-        ({"statuses": "1xx"}, "'1xx' is no status"),
-        ({"statuses": "ok"}, "'ok' is no status"),
-        ({"mime_filter": "("}, "'(' is no regular expression"),
+        ({"statuses": "2xx,"}, "'' is not a status"),
+        ({"statuses": "1xx"}, "'1xx' is not a status"),
+        ({"statuses": "ok"}, "'ok' is not a status"),
+        ({"mime_filter": "("}, "it is not a regular expression"),
         ({"match": "both"}, "match"),
     ],
 )

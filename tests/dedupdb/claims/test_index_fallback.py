@@ -12,16 +12,18 @@ from captured import capture
 from redis_server import RedisServer
 
 from archive.capture import Capture, Original
-from archive.dedup_section import DedupSettings
-from dedupdb import recall as recalls
-from dedupdb import wholeness
-from dedupdb.captures import Captures, CapturesError
-from dedupdb.claims import Claims, DedupUnavailable, Verdict, Want
-from dedupdb.eligible import Eligible
-from dedupdb.indexer import Indexer
-from dedupdb.recall import Recall
+from archive.settings import DedupSettings
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.schema import CapturesError
+from dedupdb.claims import completeness
+from dedupdb.claims import index_fallback as recalls
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.dedup_rules import DedupRules
+from dedupdb.claims.index_fallback import IndexFallback
+from dedupdb.index.indexer import Indexer
+from dedupdb.redis_io.link import DedupUnavailable
 
-GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
+GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
 
 
 @pytest.fixture
@@ -32,11 +34,11 @@ def captures(tmp_path: Path) -> Iterator[Captures]:
 
 @pytest.fixture(autouse=True)
 def _looks_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wholeness, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(completeness, "_LOOK_SECONDS", 0.0)
 
 
-def recall(claims: Claims, captures: Captures, **settings: Any) -> Recall:
-    return Recall(claims, captures, DedupSettings(**settings))
+def recall(claims: Claims, captures: Captures, **settings: Any) -> IndexFallback:
+    return IndexFallback(claims, captures, DedupSettings(**settings))
 
 
 def kept(number: int, **changed: Any) -> Capture:
@@ -47,8 +49,8 @@ def original(kept: Capture) -> Original:
     return Original(kept.record_id, kept.url, kept.date)
 
 
-def want(number: int, *filled: str, **further: Any) -> Want:
-    return Want("news", bytes.fromhex(f"{number:064x}"), 5, filled or ("",), **further)
+def want(number: int, *filled: str, **further: Any) -> PayloadKey:
+    return PayloadKey("news", bytes.fromhex(f"{number:064x}"), 5, filled or ("",), **further)
 
 
 def test_what_redis_has_lost_altogether_is_found_and_told_to_it_again(
@@ -121,7 +123,7 @@ def test_a_rebuild_makes_the_store_whole(
     assert remembering.in_doubt == 1
 
     with Indexer(server.url, captures, tmp_path) as indexer:
-        assert indexer.rebuild_dedup("news", claims, Eligible(DedupSettings())) == 1
+        assert indexer.rebuild_dedup("news", claims, DedupRules(DedupSettings())) == 1
 
     assert remembering.claim([want(1), want(3)]) == [original(kept(1)), GRANTED]
     assert (remembering.recalled, remembering.in_doubt) == (0, 0)

@@ -13,12 +13,12 @@ from captured import capture
 from sqlalchemy import inspect, text
 
 from archive.capture import Capture, Original
-from archive.dedup_section import DedupSettings
-from dedupdb.captures import Captures
-from dedupdb.claims import Want
-from dedupdb.eligible import Eligible
-from dedupdb.originals import Originals
-from dedupdb.schema import open_engine
+from archive.settings import DedupSettings
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.schema import open_engine
+from dedupdb.claims.claims import PayloadKey
+from dedupdb.claims.dedup_rules import DedupRules
+from dedupdb.claims.originals import Originals
 
 ONE, TWO = "11" * 32, "22" * 32
 EARLIER = Original("11112222-3333-4444-5555-666677778888", "http://example.org/ä", 1_700_000_000_123_456)
@@ -40,11 +40,11 @@ def as_original(kept: Capture) -> Original:
 
 
 def originals(captures: Captures, **settings: Any) -> Originals:
-    return Originals(captures, Eligible(DedupSettings(**settings)))
+    return Originals(captures, DedupRules(DedupSettings(**settings)))
 
 
-def want(*filled: str, sha256: str = ONE, length: int = 5, **further: Any) -> Want:
-    return Want("news", bytes.fromhex(sha256), length, filled or ("",), **further)
+def want(*filled: str, sha256: str = ONE, length: int = 5, **further: Any) -> PayloadKey:
+    return PayloadKey("news", bytes.fromhex(sha256), length, filled or ("",), **further)
 
 
 def test_they_are_the_earliest_complete_success_of_each_payload(captures: Captures) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archive.capture import Original
-from dedupdb.packing import file_key, file_key_in, pack_length, pack_original, unpack_original
+from dedupdb.claims.packing import file_key, file_key_in, pack_length, pack_original, unpack_original
 
 UUID = "11112222-3333-4444-5555-666677778888"
 

@@ -33,12 +33,13 @@ from redis_server import RedisServer
 
 from archive.capture import Original
 from archive.dates import parse_date
-from archive.dedup_section import DedupSettings
-from dedupdb import foreign as foreigns
-from dedupdb.claims import Claims, DedupUnavailable, Verdict, Want
-from dedupdb.foreign import Foreign
+from archive.settings import DedupSettings
+from dedupdb.claims import remote_archives as foreigns
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.remote_archives import RemoteArchives
+from dedupdb.redis_io.link import DedupUnavailable
 
-GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
+GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
 ADDRESS = "127.0.1.98"
 DATE = "20240102030405"
 
@@ -51,11 +52,11 @@ def url(number: int) -> str:
     return f"http://example.org/{number}"
 
 
-def want(number: int, *filled: str, **further: Any) -> Want:
+def want(number: int, *filled: str, **further: Any) -> PayloadKey:
     taken = body(number)
     digest = hashlib.sha1(taken, usedforsecurity=False).digest()
     facts = {"url": url(number), "digest": digest, **further}
-    return Want("news", hashlib.sha256(taken).digest(), len(taken), filled or ("",), **facts)
+    return PayloadKey("news", hashlib.sha256(taken).digest(), len(taken), filled or ("",), **facts)
 
 
 def original(number: int) -> Original:
@@ -96,9 +97,11 @@ def _rests_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def asking(claims: Claims, server: RawOrigin | str, *, collection: str = "news", **settings: Any) -> Iterator[Foreign]:
+def asking(
+    claims: Claims, server: RawOrigin | str, *, collection: str = "news", **settings: Any
+) -> Iterator[RemoteArchives]:
     address = server if isinstance(server, str) else server.url("/cdx")
-    made = Foreign(claims, DedupSettings(cdx_servers={collection: address}, **settings))
+    made = RemoteArchives(claims, DedupSettings(cdx_servers={collection: address}, **settings))
     try:
         yield made
     finally:
@@ -132,7 +135,7 @@ def test_only_what_nobody_in_the_fleet_has_is_asked_for(writers: tuple[Claims, C
         replace(want(1), algorithm="sha256"),
     ],
 )
-def test_what_it_can_not_be_asked_for_is_not_asked_for(claims: Claims, cdx: RawOrigin, other: Want) -> None:
+def test_what_it_can_not_be_asked_for_is_not_asked_for(claims: Claims, cdx: RawOrigin, other: PayloadKey) -> None:
     with asking(claims, cdx) as foreign:
         assert foreign.claim([other]) == [GRANTED]
     assert cdx.visits == []
@@ -147,7 +150,7 @@ def test_one_of_the_collections_own_goes_before_that_of_all(claims: Claims, cdx:
     with RawOrigin(ADDRESS) as own:
         own.otherwise(holding(3))
         servers = {"*": cdx.url("/cdx"), "news": own.url("/cdx")}
-        foreign = Foreign(claims, DedupSettings(cdx_servers=servers))
+        foreign = RemoteArchives(claims, DedupSettings(cdx_servers=servers))
         assert foreign.claim([want(1), want(3), replace(want(1), collection="sports")]) == [
             *(GRANTED, original(3), original(1))
         ]
@@ -189,7 +192,7 @@ GARBAGE = bytes(range(256)) * 100
         ([Send(response(b"", b"Location: http://127.0.0.1/", status=b"302 Found"))], "status 302"),
         ([Send(response(b"", status=b"401 Unauthorized"))], "status 401"),
         ([Send(response(b"no such URL", status=b"400 Bad Request"))], "status 400"),
-        ([Send(response(b"\x1f\x8b", b"Content-Encoding: gzip"))], "it answers in 'gzip'"),
+        ([Send(response(b"\x1f\x8b", b"Content-Encoding: gzip"))], "the answer has Content-Encoding 'gzip'"),
         ([Send(GARBAGE), Close()], "BadStatusLine"),
         ([Send(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 1000 + b"\r\n"), Close()], "HTTPException"),
         ([Send(b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n" + line(1)), Close()], "IncompleteRead"),
@@ -232,7 +235,7 @@ def test_a_server_that_fails_leaves_everything_to_be_kept_whole(
     ],
 )
 def test_of_an_answer_only_what_can_be_read_counts(
-    claims: Claims, cdx: RawOrigin, answer: bytes, verdict: Original | Verdict
+    claims: Claims, cdx: RawOrigin, answer: bytes, verdict: Original | ClaimVerdict
 ) -> None:
     cdx.otherwise(lambda _: (Send(answer), *([Close()] if b"HTTP/1.0" in answer else [])))
     with asking(claims, cdx) as foreign:
@@ -255,7 +258,7 @@ def test_a_server_that_is_slow_is_waited_for_no_longer_than_is_set(claims: Claim
         started = time.monotonic()
         assert foreign.claim([want(number) for number in (*range(3, 30), 1)]).count(GRANTED) >= 27
         assert time.monotonic() - started < 20, "it would have taken minutes"
-        assert "it did not answer" in foreign.trouble
+        assert "no answer" in foreign.trouble
         assert foreign.unavailable >= 27
     over.set()
 
@@ -327,7 +330,7 @@ def test_its_password_and_key_are_sent_and_never_shown(
         foreign.claim([want(4)])
 
     said = caplog.text + repr(found)
-    assert f"CDX server {cdx.url('/cdx')}: it answered with status 500" in said
+    assert f"CDX server {cdx.url('/cdx')}: the answer has status 500" in said
     assert "answers again" in said
     assert "secret" not in said
     assert "hidden" not in said
@@ -348,7 +351,7 @@ def test_https_is_verified(claims: Claims, tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_without_a_server_it_is_not_needed(claims: Claims) -> None:
-    foreign = Foreign(claims, DedupSettings())
+    foreign = RemoteArchives(claims, DedupSettings())
 
     assert not foreign.asks
     assert foreign.claim([want(1)]) == [GRANTED]

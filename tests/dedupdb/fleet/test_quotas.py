@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dedupdb.claims import Claims, DedupUnavailable
-from dedupdb.quotas import Limit, Quotas, Reached, tally_name
+from dedupdb.claims.claims import Claims
+from dedupdb.fleet.quotas import Limit, Quotas, Reached, tally_name
+from dedupdb.redis_io.link import DedupUnavailable
 
 TEN = Limit("b/total/urls", "b", "total/urls", 10)
 

@@ -12,8 +12,8 @@ import redis
 from redis_server import RedisServer
 from waiting import until
 
-from dedupdb.redis_link import DedupUnavailable
-from dedupdb.registry import NAMES, Heartbeat, Member, Registry
+from dedupdb.fleet.registry import NAMES, Member, MemberHeartbeat, Registry
+from dedupdb.redis_io.link import DedupUnavailable
 
 ONE = Member("127.0.0.1:8000", "127.0.0.1:8001", load=0.25, since=1000.0, pid=11, host="a")
 TWO = Member("127.0.0.1:8000", "127.0.0.1:8002", load=0.5, since=1001.0, pid=12, host="a")
@@ -30,7 +30,7 @@ def beating(server_url: str, member: Member, *, every_seconds: float = 0.05) -> 
     """A heartbeat of the member; its load is the last number of what this gives."""
     loads = [0.0]
     own = Registry(server_url, timeout_seconds=0.5)
-    heartbeat = Heartbeat(own, member, lambda: loads[-1], every_seconds=every_seconds)
+    heartbeat = MemberHeartbeat(own, member, lambda: loads[-1], every_seconds=every_seconds)
     heartbeat.start()
     try:
         yield loads

@@ -19,18 +19,18 @@ from kept import exchange, keep
 from redis_server import RedisServer
 from waiting import until
 
-from archive import cdxj
 from archive.capture import Capture, Original
-from archive.dedup_section import DedupSettings
-from archive.settings import Settings
-from archive.warcfile import WarcWriter
-from dedupdb import query as queries
-from dedupdb.captures import Captures
-from dedupdb.claims import Claims, Verdict, Want
-from dedupdb.eligible import Eligible
-from dedupdb.indexer import Indexer
-from dedupdb.redis_link import DedupUnavailable
-from dedupdb.stream import FIELD, STREAM
+from archive.settings import DedupSettings
+from archive.settings.load import Settings
+from archive.warc import cdxj
+from archive.warc.writer import WarcWriter
+from dedupdb.captures import query as queries
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.stream import FIELD, STREAM
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.dedup_rules import DedupRules
+from dedupdb.index.indexer import Indexer
+from dedupdb.redis_io.link import DedupUnavailable
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_an_entry_that_is_no_capture_is_left_out(
     assert indexer.take() == 1
     assert indexer.take() == 0
     assert [each.offset for each in everything(captures)] == [1]
-    assert len([record for record in caplog.records if "is left out" in record.message]) == 3
+    assert len([record for record in caplog.records if "is skipped" in record.message]) == 3
 
 
 def test_a_capture_announced_and_in_a_sidecar_is_one_row(
@@ -144,7 +144,8 @@ def test_a_damaged_file_without_sidecar_keeps_nothing_from_being_rebuilt(
     crawl = a_crawl(settings)
     (settings.archive_dir("news") / "torn.warc.gz").write_bytes(b"\x1f\x8b\x08 torn")
     assert indexer.reindex("news") == len(crawl)
-    assert "torn.warc.gz gets no sidecar" in caplog.text
+    assert "torn.warc.gz: index incomplete, there is no sidecar; 0 captures now; the WARC can't be read" in caplog.text
+    assert not (settings.index_dir("news") / "torn.warc.gz.cdxj").exists()
 
 
 def test_a_stream_that_began_anew_is_read_from_its_start(
@@ -189,10 +190,10 @@ def test_an_outage_is_logged_once(
     with Indexer(server.url, captures, home, poll_seconds=0.02) as indexer:
         server.kill()
         with running(indexer):
-            until(lambda: "sidecars are looked through instead" in caplog.text, what="the outage to be noticed")
+            until(lambda: "so sidecars are searched" in caplog.text, what="the outage to be noticed")
             server.start()
             until(lambda: "announcements can be read again" in caplog.text, what="its end to be noticed")
-    assert caplog.text.count("sidecars are looked through instead") == 1
+    assert caplog.text.count("so sidecars are searched") == 1
 
 
 def test_what_was_announced_before_the_stop_is_taken_in(
@@ -209,8 +210,8 @@ def test_what_was_announced_before_the_stop_is_taken_in(
 PROCESS = """
 import sys, threading
 from pathlib import Path
-from dedupdb.captures import Captures
-from dedupdb.indexer import Indexer
+from dedupdb.captures.capture_index import Captures
+from dedupdb.index.indexer import Indexer
 with Captures(sys.argv[2]) as captures:
     indexer = Indexer(sys.argv[1], captures, Path(sys.argv[3]), poll_seconds=0.02, reconcile_seconds=0.05)
     print("ready", flush=True)
@@ -263,7 +264,7 @@ def test_the_dedup_store_rebuilt_from_disk_gives_the_same_answers(
     with server.client() as client:
         client.flushall()
     indexer.reconcile()
-    assert indexer.rebuild_dedup("news", claims, Eligible(DedupSettings())) == len(responses)
+    assert indexer.rebuild_dedup("news", claims, DedupRules(DedupSettings())) == len(responses)
     assert claims.claim([want(each) for each in responses]) == live == [as_original(each) for each in responses]
 
 
@@ -273,28 +274,28 @@ def test_the_rebuilt_store_keeps_the_algorithms_apart(indexer: Indexer, claims: 
     new = replace(old, date=old.date + 1, offset=1, digest=f"sha256:{payload.hex()}")
     captures.add([old, new])
 
-    assert indexer.rebuild_dedup("news", claims, Eligible(DedupSettings())) == 2
+    assert indexer.rebuild_dedup("news", claims, DedupRules(DedupSettings())) == 2
 
-    third = Want("news", payload, 4, algorithm="blake3")
-    assert claims.claim([want(old), want(new), third]) == [as_original(old), as_original(new), Verdict.GRANTED]
+    third = PayloadKey("news", payload, 4, algorithm="blake3")
+    assert claims.claim([want(old), want(new), third]) == [as_original(old), as_original(new), ClaimVerdict.GRANTED]
 
 
 def test_a_rebuilt_dedup_store_forgets_what_is_not_in_the_index(
     indexer: Indexer, claims: Claims, captures: Captures
 ) -> None:
     captures.add([capture(), capture("http://example.org/cut", offset=1, truncated="length")])
-    gone = Want("news", hashlib.sha256(b"gone").digest(), 4)
-    other = Want("sports", hashlib.sha256(b"gone").digest(), 4)
+    gone = PayloadKey("news", hashlib.sha256(b"gone").digest(), 4)
+    other = PayloadKey("sports", hashlib.sha256(b"gone").digest(), 4)
     claims.settle([(one, as_original(capture())) for one in (gone, other)], [], [], {})
-    assert indexer.rebuild_dedup("news", claims, Eligible(DedupSettings())) == 1
-    cut = Want("news", hashlib.sha256(b"http://example.org/cut").digest(), 5)
-    assert claims.claim([gone, cut, other]) == [Verdict.GRANTED, Verdict.GRANTED, as_original(capture())]
+    assert indexer.rebuild_dedup("news", claims, DedupRules(DedupSettings())) == 1
+    cut = PayloadKey("news", hashlib.sha256(b"http://example.org/cut").digest(), 5)
+    assert claims.claim([gone, cut, other]) == [ClaimVerdict.GRANTED, ClaimVerdict.GRANTED, as_original(capture())]
 
 
 def test_rebuilding_without_redis_says_so(server: RedisServer, indexer: Indexer, claims: Claims) -> None:
     server.kill()
     with pytest.raises(DedupUnavailable, match="Redis at"):
-        indexer.rebuild_dedup("news", claims, Eligible(DedupSettings()))
+        indexer.rebuild_dedup("news", claims, DedupRules(DedupSettings()))
 
 
 @pytest.mark.parametrize("folder", ["no collections", "no indexes", "odd name", "a file"])
@@ -338,6 +339,6 @@ def place(found: Capture) -> tuple[str, int]:
     return found.filename, found.offset
 
 
-def want(found: Capture) -> Want:
+def want(found: Capture) -> PayloadKey:
     algorithm = (found.digest or "").partition(":")[0] if ":" in (found.digest or "") else "sha1"
-    return Want(found.collection, bytes.fromhex(found.sha256 or ""), found.payload_length, algorithm=algorithm)
+    return PayloadKey(found.collection, bytes.fromhex(found.sha256 or ""), found.payload_length, algorithm=algorithm)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from archive import cdxj
 from archive.capture import Capture
-from dedupdb import query as queries
-from dedupdb.captures import Captures
-from dedupdb.sidecars import Mark, Sidecars
+from archive.warc import cdxj
+from dedupdb.captures import query as queries
+from dedupdb.captures.capture_index import Captures
+from dedupdb.index.sidecars import SidecarMark, Sidecars
 
 NAME = capture().filename
 
@@ -216,7 +216,7 @@ def test_what_was_reset_is_read_again(sidecars: Sidecars, captures: Captures, pa
 
 
 def test_a_mark_survives_being_written() -> None:
-    assert Mark.read(str(Mark(5, 6, 7))) == Mark(5, 6, 7)
+    assert SidecarMark.read(str(SidecarMark(5, 6, 7))) == SidecarMark(5, 6, 7)
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.floats() | st.lists(st.text(), max_size=1)
@@ -260,7 +260,7 @@ def test_no_line_keeps_the_others_out(
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["append", "tear", "mend", "sort", "cut", "read"]), st.integers(1, 5)), max_size=25
+    st.tuples(st.sampled_from(["append", "tear", "repair", "sort", "cut", "read"]), st.integers(1, 5)), max_size=25
 )
 
 
@@ -287,7 +287,7 @@ def test_whatever_happens_to_a_sidecar_the_index_says_what_it_says(
             offset += 1
             write(path, torn[: 10 * number])
             torn_at = 10 * number
-        elif step == "mend" and torn:
+        elif step == "repair" and torn:
             write(path, torn[torn_at:])
             lines, torn = [*lines, torn], ""
         elif step == "sort" and not torn:

@@ -12,17 +12,18 @@ from redis_cluster import RedisCluster
 from waiting import until
 
 from archive.capture import Original
-from archive.settings import load
-from dedupdb.captures import Captures
-from dedupdb.claims import Claims, DedupUnavailable, Verdict, Want
-from dedupdb.indexer import Indexer
-from dedupdb.measure import measure
-from dedupdb.quotas import Limit, Quotas
-from dedupdb.registry import Member, Registry
-from dedupdb.turns import Turns
-from dedupdb.wholeness import Wholeness, declare_whole
+from archive.settings.load import load
+from dedupdb.captures.capture_index import Captures
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.completeness import Completeness, declare_whole
+from dedupdb.claims.usage import measure
+from dedupdb.fleet.host_turns import HostTurns
+from dedupdb.fleet.quotas import Limit, Quotas
+from dedupdb.fleet.registry import Member, Registry
+from dedupdb.index.indexer import Indexer
+from dedupdb.redis_io.link import DedupUnavailable
 
-GRANTED, HELD = Verdict.GRANTED, Verdict.HELD
+GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/", 1_700_000_000_123_456)
 COLLECTIONS = [f"c{number}" for number in range(12)]
 """Enough for every server to have some."""
@@ -39,11 +40,11 @@ def writer(cluster: RedisCluster, *, timeout_seconds: float = 10) -> Claims:
     return Claims(cluster.url, claim_seconds=60, timeout_seconds=timeout_seconds)
 
 
-def want(body: bytes, collection: str) -> Want:
-    return Want(collection, hashlib.sha256(body).digest(), len(body))
+def want(body: bytes, collection: str) -> PayloadKey:
+    return PayloadKey(collection, hashlib.sha256(body).digest(), len(body))
 
 
-def wanted(body: bytes) -> list[Want]:
+def wanted(body: bytes) -> list[PayloadKey]:
     return [want(body, collection) for collection in COLLECTIONS]
 
 
@@ -83,7 +84,7 @@ def test_whether_a_collection_is_whole_its_own_server_says(cluster: RedisCluster
     with writer(cluster) as claims, Captures(database(tmp_path)) as captures:
         for name in ("whole-1", "whole-2", "whole-3", "whole-4"):
             declare_whole(claims.link, name)
-            assert Wholeness(claims.link, captures).is_whole(name)
+            assert Completeness(claims.link, captures).is_whole(name)
             owner = cluster.servers[cluster.owner(f"{{{name}}}")].client
             mark = owner.get(f"gf:{{{name}}}:whole")
             assert isinstance(mark, bytes)
@@ -93,7 +94,7 @@ def test_whether_a_collection_is_whole_its_own_server_says(cluster: RedisCluster
 def test_limits_turns_and_the_registry_work_alike(cluster: RedisCluster) -> None:
     limits = [Limit("a", "a", "total/urls", 1), Limit("b", "b", "new/wire_bytes", 10)]
     quotas = Quotas(cluster.url, hold_seconds=60, timeout_seconds=10)
-    turns = Turns(cluster.url, longest_seconds=60, timeout_seconds=10)
+    turns = HostTurns(cluster.url, longest_seconds=60, timeout_seconds=10)
     with Registry(cluster.url, timeout_seconds=10) as registry:
         assert quotas.admit("limited", limits, "1") is None
         reached = quotas.admit("limited", limits, "2")
@@ -124,7 +125,7 @@ def test_a_slot_that_moves_takes_its_originals_along(cluster: RedisCluster) -> N
             other.claim([body])
         cluster.end_move(key, target)
         assert cluster.owner(key) == target
-        until(lambda: answers(other, [body]) == [ORIGINAL], what="the slot to have moved")
+        until(lambda: answers(other, [body]) == [ORIGINAL], what="the slot to have moved", within=90)
         assert early.claim([want(b"new", "moving"), body, *wanted(b"y")]) == [GRANTED, ORIGINAL, *[GRANTED] * 12]
         assert other.claim([want(b"new", "moving"), body]) == [HELD, ORIGINAL]
 
@@ -146,7 +147,7 @@ def test_a_dead_server_is_one_line_and_the_link_goes_on_when_it_is_back(tmp_path
         with pytest.raises(DedupUnavailable, match=rf"^Redis at cluster://127.0.0.1:{cluster.servers[0].port}: "):
             claims.claim(wants)
         cluster.servers[2].start()
-        until(lambda: answers(claims, wants) == [ORIGINAL] * 12, what="the cluster to be itself again")
+        until(lambda: answers(claims, wants) == [ORIGINAL] * 12, what="the cluster to be complete again", within=90)
 
 
 def test_a_replica_takes_the_place_of_the_server_that_the_setting_names(tmp_path: Path) -> None:
@@ -155,9 +156,13 @@ def test_a_replica_takes_the_place_of_the_server_that_the_setting_names(tmp_path
         claims.claim(wants)
         claims.settle([(each, ORIGINAL) for each in wants], [], [], {})
         first, replica = cluster.servers[0].client, cluster.servers[3].client
-        until(lambda: replica.info()["slave_repl_offset"] == first.info()["master_repl_offset"], what="the copy")
+        until(
+            lambda: replica.info()["slave_repl_offset"] == first.info()["master_repl_offset"],
+            what="the copy",
+            within=90,
+        )
         cluster.servers[0].kill()
-        until(lambda: answers(claims, wants) == [ORIGINAL] * 12, what="the replica to take over", within=60)
+        until(lambda: answers(claims, wants) == [ORIGINAL] * 12, what="the replica to take over", within=90)
 
 
 def test_a_cluster_that_is_not_there_is_one_line() -> None:
@@ -167,7 +172,7 @@ def test_a_cluster_that_is_not_there_is_one_line() -> None:
     claims.close()
 
 
-def answers(claims: Claims, wants: list[Want]) -> object:
+def answers(claims: Claims, wants: list[PayloadKey]) -> object:
     try:
         return claims.claim(wants)
     except DedupUnavailable:

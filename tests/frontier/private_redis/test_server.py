@@ -21,19 +21,19 @@ from redis_cluster import RedisCluster
 from redis_server import RedisServer
 from waiting import until
 
-from archive.sections import FrontierSettings
-from frontier.embedded import EmbeddedRedis, RedisProblem, find_redis, start_redis
-from frontier.fitness import check_redis
-from frontier.guard import is_up
+from archive.settings import FrontierSettings
 from frontier.job import Job
 from frontier.lease import Lease
+from frontier.private_redis.guard import is_up
+from frontier.private_redis.server import EmbeddedRedis, RedisProblem, find_redis, start_redis
 from frontier.queue import Frontier
+from frontier.redis_check import check_redis
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 HOLD = """
 import sys
 from pathlib import Path
-from frontier.embedded import start_redis
+from frontier.private_redis.server import start_redis
 with start_redis(Path(sys.argv[1])) as server:
     print(server.url, flush=True)
     sys.stdin.read()
@@ -179,7 +179,7 @@ def test_one_that_can_not_write_is_up(tmp_path: Path) -> None:
 
 
 def test_one_that_hangs_is_not_given_a_second_beside_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("frontier.guard._SECONDS", 0.2)
+    monkeypatch.setattr("frontier.private_redis.guard._SECONDS", 0.2)
     with start_redis(home) as server:
         number = pid(server)
         os.kill(number, signal.SIGSTOP)
@@ -292,7 +292,7 @@ def test_the_bundled_redis_does_all_that_the_frontier_needs(home: Path, monkeypa
         lease = frontier.claim("w")
         assert isinstance(lease, Lease)
         frontier.give_back(lease, "stopping", counts=False)
-        assert frontier.progress().queued == 1
+        assert frontier.reports.progress().queued == 1
         frontier.close()
 
 
@@ -300,8 +300,8 @@ def test_a_redis_that_would_lose_the_crawl_is_warned_of(tmp_path: Path) -> None:
     with RedisServer(tmp_path, "--maxmemory-policy", "allkeys-lru") as server:
         said = check_redis(server.url)
     assert len(said) == 2
-    assert "appendonly no" in said[0]
-    assert "maxmemory-policy allkeys-lru" in said[1]
+    assert "appendonly = no" in said[0]
+    assert "maxmemory-policy = allkeys-lru" in said[1]
 
 
 def test_a_cluster_is_named_as_such_and_each_of_its_servers_looked_at(tmp_path: Path) -> None:
@@ -311,12 +311,12 @@ def test_a_cluster_is_named_as_such_and_each_of_its_servers_looked_at(tmp_path: 
             check_redis(cluster.url.replace("cluster", "redis"))
         cluster.servers[1].client.config_set("maxmemory-policy", "allkeys-lru")
         (said,) = check_redis(cluster.url)
-        assert said.startswith(f"Redis at 127.0.0.1:{cluster.servers[1].port} has maxmemory-policy allkeys-lru")
+        assert said.startswith(f"Redis at 127.0.0.1:{cluster.servers[1].port} has maxmemory-policy = allkeys-lru")
 
 
 def test_a_cluster_that_can_not_be_reached_is_named_with_a_remedy() -> None:
     with pytest.raises(
-        RedisProblem, match=r"at 127\.0\.0\.1:1 can't be used: .*; start it, correct redis.url"
+        RedisProblem, match=r"at cluster://127\.0\.0\.1:1 can't be used: .*; start it, correct redis.url"
     ) as caught:
         check_redis("cluster://user:secret@127.0.0.1:1")
     assert "\n" not in str(caught.value)
@@ -334,12 +334,32 @@ def test_a_url_that_is_none_is_named() -> None:
         check_redis("nonsense")
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://anna:hid/den@redis.example:6379",  # the client takes "hid" for a port, and says so
+        "redis://redis.example:x?password=hidden",
+        "gopher://anna:hidden@redis.example",
+    ],
+)
+def test_a_url_that_can_not_be_read_is_named_without_its_password(url: str) -> None:
+    with pytest.raises(RedisProblem, match=r"can't be used.*redis.url") as caught:
+        check_redis(url)
+    assert "hid" not in str(caught.value)
+
+
+def test_a_password_among_the_parameters_is_not_told(tmp_path: Path) -> None:
+    with pytest.raises(RedisProblem, match="can't be used") as caught:
+        check_redis(f"unix://{tmp_path}/nobody?password=hidden")
+    assert "hidden" not in str(caught.value)
+
+
 def test_a_missing_or_wrong_password_is_named_and_not_told(tmp_path: Path) -> None:
     with RedisServer(tmp_path) as server:
         with server.client() as link:
             link.config_set("requirepass", "right")
         for url in (server.url, f"unix://:wrongsecret@{server.socket}"):
-            with pytest.raises(RedisProblem, match="wants other credentials") as caught:
+            with pytest.raises(RedisProblem, match="refuses the credentials") as caught:
                 check_redis(url)
             assert "wrongsecret" not in str(caught.value)
         with redis.Redis.from_url(f"unix://:right@{server.socket}", protocol=2) as link:

@@ -128,6 +128,7 @@ class TestOwnPages:
             ("/status", "application/json", b'"role": "warcprox"'),
             ("/metrics", "text/plain; version=0.0.4; charset=utf-8", b"ghostfleet_exchanges_total"),
             ("/ca.pem", "application/x-pem-file", b"BEGIN CERTIFICATE"),
+            ("/leaf.spki", "text/plain; charset=utf-8", b"=\n"),
             ("/", "text/plain; charset=utf-8", b"ghostfleet recording proxy"),
             ("/status?x=1", "application/json", b"urls_processed"),
         ],

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import socket
 import ssl
+from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hand_origin import HandOrigin
 from odd_responses import page
 from origin import RawOrigin, Send, response
 from proxy_process import ProxyProcess
 from proxying import request
+from redis_server import RedisServer
+
+
+def leaf_of(proxy: ProxyProcess, authority: str) -> x509.Certificate:
+    """Return the certificate that the proxy shows a client for that host and port."""
+    with proxy.tunnel(authority) as client:
+        assert isinstance(client.stream, ssl.SSLSocket)
+        return x509.load_der_x509_certificate(client.stream.getpeercert(binary_form=True) or b"")
+
+
+def spki_of(certificate: x509.Certificate) -> bytes:
+    """Return the base64 SHA-256 of the certificate's public key."""
+    info = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return base64.b64encode(hashlib.sha256(info).digest())
 
 
 class TestTunnels:
@@ -34,6 +53,33 @@ class TestTunnels:
 
         assert reply.body == body
         assert secure_origin.received("/both").endswith(body)
+
+    def test_show_a_key_that_is_not_the_authority_s(self, proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
+        """A home has one key for all its leaf certificates; the authority's key takes no part in handshakes (T31)."""
+        authority = x509.load_pem_x509_certificate((proxy.home / "ca" / "ca.pem").read_bytes())
+        shown = [leaf_of(proxy, name) for name in (secure_origin.authority, "another.example:443")]
+
+        assert shown[0] != shown[1]
+        assert shown[0].public_key() == shown[1].public_key()
+        assert shown[0].public_key() != authority.public_key()
+        assert spki_of(shown[0]) == (proxy.home / "ca" / "leaf.spki").read_bytes().strip()
+
+    def test_in_a_home_of_an_earlier_release_show_a_new_key(self, tmp_path: Path, proxy_redis: RedisServer) -> None:
+        """The clients of such a home go on trusting its authority, and browsers learn the new key from the proxy."""
+        home = tmp_path / "home"
+        with ProxyProcess(home, proxy_redis.url):
+            authority = (home / "ca" / "ca.pem").read_bytes()
+        for name in ("leaf-key.pem", "leaf.spki"):
+            (home / "ca" / name).unlink()
+
+        with ProxyProcess(home, proxy_redis.url) as proxy:
+            leaf = leaf_of(proxy, "old.example:443")
+            with proxy.connect() as client:
+                told = client.ask(b"GET /leaf.spki HTTP/1.1\r\n\r\n")
+
+        assert (home / "ca" / "ca.pem").read_bytes() == authority
+        assert leaf.public_key() != x509.load_pem_x509_certificate(authority).public_key()
+        assert told.body.strip() == spki_of(leaf)
 
     def test_without_tls_carry_plain_http(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         with proxy.connect() as client:

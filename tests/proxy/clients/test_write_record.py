@@ -7,6 +7,8 @@ import socket
 from collections.abc import Iterator
 
 import pytest
+from odd_responses import page
+from origin import RawOrigin, Send, response
 from proxy_process import ProxyProcess
 from proxying import credentials
 from rawclient import Client, Reply
@@ -58,6 +60,19 @@ class TestWriting:
 
         assert proxy.records().of(url)[0].kind == "resource"
 
+    @pytest.mark.parametrize(
+        ("given", "recorded"),
+        [("urn:view:über", "urn:view:%C3%BCber"), ("http://example.org/à", "http://example.org/%C3%A0")],
+    )
+    def test_about_a_uri_with_letters_of_any_language_names_it_in_ascii(
+        self, proxy: ProxyProcess, given: str, recorded: str
+    ) -> None:
+        with proxy.connect() as client:
+            assert write(client, given, media="text/plain; title=é").status == 204
+
+        (record,) = proxy.records().of(recorded)
+        assert record.field("Content-Type") == "text/plain; title=é"
+
     def test_of_a_large_block_keeps_it_to_the_byte(self, proxy: ProxyProcess) -> None:
         url, block = "http://example.org/large-block", bytes(range(256)) * 10_000
         with proxy.connect() as client:
@@ -104,6 +119,30 @@ class TestRefusing:
         with proxy.connect() as client:
             assert write(client, url, *lines, media=media).status == 400
 
+    @pytest.mark.parametrize(
+        "mark", [*(mark.encode() for mark in "\u0085\u2028\u2029\u009f\u00a0\u200e\ufeff"), b"\x85", b"\x9f", b"\xa0"]
+    )
+    def test_line_separators_and_control_characters_by_name(self, proxy: ProxyProcess, mark: bytes) -> None:
+        """They can not stand in a WARC header: such a record was lost, and counted so (T30)."""
+        before = proxy.status()["lost"]
+
+        def answer(url: bytes, media: bytes) -> Reply:
+            head = [b"WARCPROX_WRITE_RECORD %b HTTP/1.1" % url, b"WARC-Type: resource", b"Content-Type: %b" % media]
+            with proxy.connect() as client:
+                client.send(b"\r\n".join([*head, b"Content-Length: 1", b"", b"x"]))
+                return client.read_reply()
+
+        for field, reply in (
+            ("WARC-Target-URI", answer(b"urn:x%by" % mark, b"text/plain")),
+            ("WARC-Target-URI", answer(b"http://example.org/x%by" % mark, b"text/plain")),
+            ("Content-Type", answer(b"urn:x", b"text/plain; x=%by" % mark)),
+        ):
+            assert reply.status == 400, field
+            assert field.encode() in reply.body
+            assert len(reply.body.splitlines()) == 1
+            assert reply.body.isascii()
+        assert proxy.status()["lost"] == before
+
     def test_a_block_of_unknown_length(self, proxy: ProxyProcess) -> None:
         with proxy.connect() as client:
             client.send(
@@ -149,3 +188,22 @@ def test_half_a_block_is_no_record(proxy: ProxyProcess) -> None:
     report = proxy.control("DELETE", f"/sessions/{session['id']}")
     assert report["in_flight"] == 0
     assert not proxy.folder("half").exists()
+
+
+@pytest.mark.parametrize("target", [b"http://exa\xc2\x85mple.test/", b"http://exa\x85mple.test/"])
+def test_a_fetch_refuses_control_characters_in_a_host(proxy: ProxyProcess, target: bytes) -> None:
+    before = proxy.status()["lost"]
+    with proxy.connect() as client:
+        assert client.ask(b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n" % target).status == 400
+
+    assert proxy.status()["lost"] == before
+
+
+def test_a_fetch_percent_encodes_control_characters_in_a_path(proxy: ProxyProcess, origin: RawOrigin) -> None:
+    origin.otherwise(lambda _: (Send(response(page(b"separated"))),))
+    url = origin.url("/separated")
+    with proxy.connect() as client:
+        asked = b"GET %b?\xc2\x85\xe2\x80\xa8 HTTP/1.1\r\nHost: x\r\nReferer: http://x/\x85\r\n\r\n" % url.encode()
+        assert client.ask(asked).status == 200
+
+    assert proxy.records(growing=True).of(f"{url}?%C2%85%E2%80%A8", "response", "revisit")

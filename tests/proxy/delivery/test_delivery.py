@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from ear import Ear
 
-from proxy.delivery import Delivery
-from proxy.http1 import Framing, parse_request, parse_response
+from proxy.delivery.delivery import Delivery
+from proxy.protocol.http1 import Framing, parse_request, parse_response
 
 HEAD = parse_response(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\n")
 

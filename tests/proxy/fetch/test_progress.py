@@ -1,7 +1,8 @@
-"""Slow exchanges in the log: those, with where their time went, and no others."""
+"""proxy/fetch/progress.py: stages follow the table, deadlines end steps and exchanges, slow exchanges are logged."""
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from pathlib import Path
@@ -13,7 +14,85 @@ from proxy_process import ProxyProcess
 from proxying import request
 from waiting import until
 
-from proxy.slow import PHASES, Stopwatch
+from archive.settings import ProxySettings
+from proxy.fetch.progress import (
+    PHASES,
+    TRANSITIONS,
+    Deadlines,
+    ExchangeProgress,
+    FetchStage,
+    IllegalTransition,
+    Stopwatch,
+)
+
+
+def progress_in(stage: FetchStage) -> ExchangeProgress:
+    found = ExchangeProgress(ProxySettings(), 1000.0, lambda: 1000.0)
+    found.stage = stage
+    return found
+
+
+@pytest.mark.parametrize(("before", "after"), list(itertools.product(FetchStage, repeat=2)))
+def test_a_stage_is_entered_only_when_the_table_allows_it(before: FetchStage, after: FetchStage) -> None:
+    found = progress_in(before)
+    if after in TRANSITIONS[before]:
+        found.enter(after)
+        assert found.stage is after
+        return
+    with pytest.raises(IllegalTransition, match=f"stage {before.value} can't enter stage {after.value}"):
+        found.enter(after)
+    assert found.stage is before
+
+
+def test_every_stage_is_reached_from_the_first_and_leads_to_the_last() -> None:
+    assert set(TRANSITIONS) == set(FetchStage)
+    reached = {FetchStage.CONNECTING}
+    while grown := {after for stage in reached for after in TRANSITIONS[stage]} - reached:
+        reached |= grown
+    assert reached == set(FetchStage)
+    assert [stage for stage in FetchStage if not TRANSITIONS[stage]] == [FetchStage.OVER]
+
+
+def deadlines(**settings: float) -> Deadlines:
+    given = {"connect_seconds": 10, "total_seconds": 100, "orphan_seconds": 20, **settings}
+    return Deadlines(ProxySettings.model_validate(given), 1000.0)
+
+
+def test_a_step_that_takes_too_long_is_up_and_the_exchange_is_not_over() -> None:
+    found = deadlines()
+    assert [found.has_passed(now) for now in (1009.9, 1010)] == [False, True]
+    found.wait(1009, 60)
+    found.wait_longer(5)
+    assert [found.has_passed(now) for now in (1073.9, 1074)] == [False, True]
+    assert not found.total_has_passed(1074)
+
+
+def test_however_often_a_step_begins_anew_the_whole_ends() -> None:
+    found = deadlines()
+    found.wait(1099, 60)
+    assert [(found.has_passed(now), found.total_has_passed(now)) for now in (1099.9, 1100)] == [
+        (False, False),
+        (True, True),
+    ]
+
+
+def test_an_orphan_gets_its_own_time_and_never_more_than_it_had() -> None:
+    found = deadlines()
+    found.wait(1000, 1000)
+    found.limit_orphan(1050, 0)
+    assert [found.total_has_passed(now) for now in (1069.9, 1070)] == [False, True]
+    late = deadlines()
+    late.limit_orphan(1095, 0)
+    assert late.total_has_passed(1100)
+
+
+@pytest.mark.parametrize(
+    ("limit", "orphan_bytes", "longest"), [(0, 0, 0), (0, 50, 550), (1000, 0, 1000), (1000, 50, 550), (510, 50, 510)]
+)
+def test_an_orphan_may_grow_by_so_much(limit: int, orphan_bytes: int, longest: int) -> None:
+    found = deadlines(max_body_bytes=limit, orphan_bytes=orphan_bytes)
+    found.limit_orphan(1000, 500)
+    assert found.longest == longest
 
 
 def test_laps_of_one_phase_add_up(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.message import dechunk, is_chunked, parse_head
-from proxy.delivery import Delivery
-from proxy.http1 import BadMessage, parse_request
-from proxy.incoming import Incoming
-from proxy.spool import Spool
+from archive.chunked import dechunk
+from archive.http_message import is_chunked, parse_head
+from proxy.delivery.delivery import Delivery
+from proxy.fetch.response_reader import ResponseReader
+from proxy.protocol.http1 import BadMessage, parse_request
+from proxy.recording.spool import Spool
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
@@ -50,10 +51,10 @@ class Exchange:
 
     def __init__(self, method: str = "GET", *, minor: int = 1, max_head_bytes: int = 4096, asks: bytes = b"") -> None:
         self.ear = Ear()
-        self.spool = Spool(1 << 20, Path("/nonexistent"))
+        self.spool = Spool(1 << 24, Path("/nonexistent"))
         request = parse_request(b"%b / HTTP/1.%d\r\n%b\r\n" % (method.encode(), minor, asks))
         self.delivery = Delivery(self.ear, request)
-        self.incoming = Incoming(method, self.spool, self.delivery, max_head_bytes)
+        self.incoming = ResponseReader(method, self.spool, self.delivery, max_head_bytes)
 
     def feed(self, *pieces: bytes) -> Exchange:
         for piece in pieces:
@@ -215,3 +216,61 @@ def test_a_reader_of_the_record_finds_the_digests_we_took(head: bytes, body: byt
     payload = b"".join(dechunk(chunks) if coded else chunks)
     assert exchange.spool.digests().payload_length == len(payload)
     assert raw.startswith(exchange.block)
+
+
+def test_more_than_thirty_two_interim_responses_are_no_response_and_what_came_is_kept() -> None:
+    """T3: a bare 103 is 28 bytes, and each cost as much as a head."""
+    exchange = Exchange().feed(HINTS * 20, HINTS * 12)
+
+    with pytest.raises(BadMessage, match="more than 32 interim responses"):
+        exchange.feed(HINTS)
+    assert exchange.incoming.unread == HINTS * 33
+
+
+def test_a_head_of_very_many_lines_is_refused_before_it_is_whole() -> None:
+    exchange = Exchange(max_head_bytes=1 << 22).feed(b"HTTP/1.1 200 OK\r\n")
+
+    with pytest.raises(BadMessage, match="more than 16384 lines"):
+        exchange.feed(*[b"X: m\r\n" * 1000] * 17)
+
+
+def test_a_body_in_chunks_that_is_mostly_framing_is_cut_with_a_reason() -> None:
+    exchange = Exchange().feed(CHUNKED, *[b"1\r\nm\r\n" * 10_000] * 83)
+    assert not exchange.incoming.is_cut
+
+    exchange.feed(b"1\r\nm\r\n" * 10_000)
+
+    assert exchange.incoming.is_cut
+    assert exchange.incoming.doubt == "more framing than payload"
+
+
+def test_a_body_in_small_chunks_with_as_much_payload_is_not_cut() -> None:
+    exchange = Exchange().feed(CHUNKED, *[b"6\r\nmosses\r\n" * 20_000] * 50, b"0\r\n\r\n")
+
+    assert exchange.incoming.is_whole
+    assert not exchange.incoming.is_cut
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "is_cut"),
+    [
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", b"m" * 10, False),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", b"m" * 11, True),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b"m" * 10, False),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b"m" * 11, True),
+        (CHUNKED, b"0\r\nX: m\r\n\r\n"[:10], True),
+        (CHUNKED, b"00000\r\n\r\n", False),
+        (CHUNKED, b"4\r\nmoss\r\n0\r\n\r\n", True),
+    ],
+)
+def test_a_body_over_the_limit_is_cut_exactly_there_however_it_comes(head: bytes, body: bytes, is_cut: bool) -> None:
+    """T38: it was cut at the end of the read in which it reached the limit, and not marked when that was its last."""
+    raw = head + body
+    for place in range(1, len(raw)):
+        exchange = Exchange()
+        for piece in (raw[:place], raw[place:]):
+            if not exchange.incoming.is_cut:
+                exchange.incoming.feed(piece, client_stays=lambda: True, most=10)
+
+        assert exchange.incoming.is_cut is is_cut, f"cut at {place}"
+        assert exchange.block == raw[: len(head) + 10]

@@ -13,14 +13,19 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from kept import exchange, keep
 
-from archive.settings import Settings, load
-from archive.upload import Uploader
-from archive.warcfile import WarcWriter
-from dedupdb.captures import Captures
-from proxy.gate import Gate, Session, SessionSpec
-from proxy.http1 import Framing, parse_request
-from proxy.memento import Archive
-from proxy.replayer import Replayer
+from archive.settings.load import Settings, load
+from archive.storage.upload import Uploader
+from archive.warc.writer import WarcWriter
+from dedupdb.captures.capture_index import Captures
+from proxy.fetch.incoming_request import IncomingRequest
+from proxy.fetch.target import target_of
+from proxy.protocol.http1 import Framing, parse_request
+from proxy.replay.memento import Archive
+from proxy.replay.replayer import Replayer
+from proxy.sessions.gate import Gate
+from proxy.sessions.request_options import NO_META
+from proxy.sessions.session import Session
+from proxy.sessions.spec import SessionSpec
 
 URL = "http://example.org/page"
 
@@ -90,22 +95,28 @@ def settings(home: Path) -> Iterator[Settings]:
     StuckStore.may_go.set()
 
 
+def request_by(session: Session, client: Listener) -> IncomingRequest:
+    head = parse_request(f"GET {URL} HTTP/1.1\r\nHost: example.org\r\n\r\n".encode())
+    target = target_of(head, None)
+    assert target is not None
+    return IncomingRequest(head, Framing.NONE, 0, target, session, NO_META, client)
+
+
 async def test_who_waits_too_long_gets_a_504_and_the_next_one_the_page(settings: Settings) -> None:
     session = Session(SessionSpec("news", mode="replay"))
-    head = parse_request(f"GET {URL} HTTP/1.1\r\nHost: example.org\r\n\r\n".encode())
     with Captures(settings.database_url) as captures:
         archive, gate, loop = Archive(settings, captures), Gate(settings.proxy), asyncio.get_running_loop()
         replayer = Replayer(archive, gate, loop, answer_seconds=0.05)
         patient = Replayer(archive, gate, loop, answer_seconds=60)
         first, second = Listener(), Listener()
         try:
-            replayer.begin(head, Framing.NONE, 0, URL, session, first)
+            replayer.begin(request_by(session, first))
             await first.over.wait()
             assert first.heard.startswith(b"HTTP/1.1 504 ")
             assert b"the record was not found within" in first.heard
 
             StuckStore.may_go.set()
-            patient.begin(head, Framing.NONE, 0, URL, session, second)
+            patient.begin(request_by(session, second))
             await second.over.wait()
             assert second.heard.startswith(b"HTTP/1.1 200 ")
             assert second.heard.endswith(b"hello")

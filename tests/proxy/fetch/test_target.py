@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from archive.sections import ProxySettings
-from proxy.exchanging import Tunnel
-from proxy.gate import Gate
-from proxy.http1 import BadMessage, RequestHead
-from proxy.target import target_of
-from proxy.upstream import Destination
+from archive.settings import ProxySettings
+from proxy.fetch.contracts import Tunnel
+from proxy.fetch.target import target_of
+from proxy.origins.upstream import Destination
+from proxy.protocol.http1 import BadMessage, RequestHead
+from proxy.sessions.gate import Gate
 
 HTTP = Destination("example.org", 80, tls=False)
 HTTPS = Destination("example.org", 443, tls=True)

@@ -5,9 +5,9 @@ from dataclasses import replace
 from exchanges import exchange, request
 
 from archive.capture import Digests
-from proxy.recorded import as_recorded
-from proxy.redaction import NOTHING_REDACTED, Redaction
-from proxy.wishes import NOTHING
+from proxy.fetch.transcript import as_recorded
+from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
+from proxy.sessions.request_options import NOTHING
 
 TAKEN = Digests(b"b" * 20, b"p" * 20, bytes(32), 13)
 

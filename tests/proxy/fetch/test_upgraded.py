@@ -14,13 +14,14 @@ from ear import Ear
 from websocket import BYE, CLOSE, TEXT, frame
 
 from archive.capture import Context, Exchange, Truncation
-from archive.sections import ProxySettings
-from proxy.delivery import Delivery
-from proxy.gate import Session, SessionSpec
-from proxy.http1 import parse_request, parse_response
-from proxy.keep import Kept, Lost
-from proxy.plan import Derived
-from proxy.switched import Switched
+from archive.settings import ProxySettings
+from proxy.delivery.delivery import Delivery
+from proxy.fetch.upgraded import UpgradedConnection
+from proxy.protocol.http1 import parse_request, parse_response
+from proxy.recording.keep import Kept, Lost
+from proxy.recording.plan import DerivedRecord
+from proxy.sessions.session import Session
+from proxy.sessions.spec import SessionSpec
 
 RAW = b"HTTP/1.1 101 Switching Protocols\r\n\r\n"
 URL = "http://a.org/"
@@ -35,7 +36,7 @@ class Line:
     def __init__(self) -> None:
         self.is_paused = False
 
-    def set_apart(self) -> None:
+    def free_place(self) -> None:
         """Nobody else wants it here."""
 
     def pause(self) -> None:
@@ -60,7 +61,7 @@ class Stage:
         )
         order = SimpleNamespace(session=Session(SessionSpec("news")), url=URL)
         delivery = Delivery(self.ear, parse_request(b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"))
-        self.it = Switched(cast(Any, order), cast(Any, self.line), delivery, cast(Any, services), self.end)
+        self.it = UpgradedConnection(cast(Any, order), cast(Any, self.line), delivery, cast(Any, services), self.end)
         handshake = SimpleNamespace(id="x", url=URL, context=Context("news"))
         self.it.begin(parse_response(RAW), cast(Exchange, handshake), WORD)
 
@@ -76,7 +77,7 @@ class Stage:
     def answer(self, outcome: Kept | Lost) -> list[str]:
         """The recorder's answer for what was submitted first; the types of its lines, unless it is the handshake."""
         item, answered = self.submitted.pop(0)
-        lines = b"".join(item.body.chunks()).splitlines() if isinstance(item, Derived) else []
+        lines = b"".join(item.body.chunks()).splitlines() if isinstance(item, DerivedRecord) else []
         answered(outcome)
         return [json.loads(line)["type"] for line in lines]
 

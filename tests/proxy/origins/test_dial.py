@@ -1,4 +1,4 @@
-"""Happy eyeballs on this machine's own addresses: real sockets, one of them dead or deaf."""
+"""Happy eyeballs on this machine's own addresses: real sockets, one of them refusing or silent."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from proxy.addresses import Address
-from proxy.dial import in_turns, race
+from proxy.origins.dial import interleaved, race
+from proxy.origins.resolver import Address
 
 DEAF = "127.0.1.62"
 
@@ -50,7 +50,7 @@ async def winner(*addresses: Address) -> Address:
 def test_families_take_turns_beginning_with_the_first() -> None:
     ips = ["::1", "::2", "::3", "127.0.0.1", "127.0.0.2"]
 
-    turns = in_turns([Address(ip, 80) for ip in ips])
+    turns = interleaved([Address(ip, 80) for ip in ips])
 
     assert [address.ip for address in turns] == ["::1", "127.0.0.1", "::2", "127.0.0.2", "::3"]
 
@@ -61,7 +61,7 @@ async def test_the_first_that_answers_wins() -> None:
 
 
 @pytest.mark.parametrize(("dead", "alive"), [("::1", "127.0.0.1"), ("127.0.0.1", "::1")])
-async def test_a_dead_family_makes_way_for_the_other(dead: str, alive: str) -> None:
+async def test_when_one_address_family_fails_the_other_is_used(dead: str, alive: str) -> None:
     with listening(alive) as port:
         assert await winner(Address(dead, free(dead)), Address(alive, port)) == Address(alive, port)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from archive.dates import parse_date
-from proxy.dns import Answer, only_nameserver
+from proxy.origins.dns import DnsAnswer, only_nameserver
 
 
 def test_an_answer_is_a_date_and_a_line_per_address() -> None:
-    answer = Answer("www.example.org", ("192.0.2.1", "2001:db8::1"), parse_date("20261121081500"), 300)
+    answer = DnsAnswer("www.example.org", ("192.0.2.1", "2001:db8::1"), parse_date("20261121081500"), 300)
 
     assert answer.uri == "dns:www.example.org"
     assert answer.block() == (

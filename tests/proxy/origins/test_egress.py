@@ -13,8 +13,8 @@ from egresses import HttpProxy, Socks5
 from origin import RawOrigin, Send, response
 from proxy_process import ADDRESS
 
-from archive.settings import SettingsError
-from proxy.egress import Egress, EgressFailed, Routes, parse, pass_through
+from archive.settings.load import SettingsError
+from proxy.origins.egress import Egress, EgressFailed, Routes, parse, pass_through
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,17 @@ def test_what_is_no_egress_is_refused_without_telling_its_password(text: str) ->
 
     assert "secret" not in str(raised.value)
     assert "xxx" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["http://anna:hid/den@h:3128", "http://h:3128/?token=hidden", "socks5://anna:hidden@h:99999", "http://[hid"]
+)
+def test_what_can_not_be_used_is_named_without_its_secrets(text: str) -> None:
+    with pytest.raises(ValueError, match="must be http://host:port") as refused:
+        parse(text)
+
+    assert "hidden" not in str(refused.value)
+    assert "'hid'" not in str(refused.value)
 
 
 def test_credentials_part_connections_but_are_not_shown() -> None:
@@ -128,9 +139,9 @@ async def test_socks_knows_ipv6() -> None:
 
 
 @pytest.mark.parametrize(("user", "password"), [("", ""), ("me", "wrong")])
-async def test_socks_that_does_not_know_us_is_a_failed_egress(user: str, password: str) -> None:
+async def test_socks_that_refuses_our_credentials_is_a_failed_egress(user: str, password: str) -> None:
     with Socks5(user="me", password="pw") as socks:
-        with pytest.raises(EgressFailed, match=r"who we are|user name or password"):
+        with pytest.raises(EgressFailed, match=r"methods to authenticate|user name or password"):
             await through(Egress("socks5", "127.0.0.1", socks.port, user, password), "a.example", 80)
         assert socks.asked == []
 
@@ -138,7 +149,7 @@ async def test_socks_that_does_not_know_us_is_a_failed_egress(user: str, passwor
 @pytest.mark.parametrize(
     ("reply", "number"), [(3, errno.ENETUNREACH), (4, errno.EHOSTUNREACH), (5, errno.ECONNREFUSED), (0xF0, 113)]
 )
-async def test_socks_tells_what_ails_the_origin(reply: int, number: int) -> None:
+async def test_socks_reports_the_error_of_the_origin(reply: int, number: int) -> None:
     with Socks5() as socks:
         socks.reply = reply
         with pytest.raises(OSError, match=r"127\.0\.0\.1") as raised:
@@ -166,7 +177,7 @@ async def test_a_tunnel_leads_to_names(origin: RawOrigin, user: str) -> None:
 
 
 @pytest.mark.parametrize(("reply", "number"), [(502, errno.EHOSTUNREACH), (504, errno.ETIMEDOUT)])
-async def test_a_tunnel_tells_what_ails_the_origin(reply: int, number: int) -> None:
+async def test_a_tunnel_reports_the_error_of_the_origin(reply: int, number: int) -> None:
     with HttpProxy() as proxy:
         proxy.reply = reply
         with pytest.raises(OSError, match=str(reply)) as raised:

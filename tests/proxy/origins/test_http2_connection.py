@@ -405,7 +405,7 @@ def test_an_upload_waits_for_an_origin_that_takes_no_more(h2_proxy: ProxyProcess
     assert (reply.status, reply.body) == (200, b"%d" % len(body))
 
 
-def test_an_origin_of_http_1_is_spoken_to_as_ever(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
+def test_an_origin_with_http_1_gets_http_1(h2_proxy: ProxyProcess, secure_origin: RawOrigin) -> None:
     raw = response(page(b"old"))
     secure_origin.script("/old", Send(raw))
     with ThreadPoolExecutor(6) as threads:

@@ -14,12 +14,12 @@ from egresses import HttpProxy, Socks5
 from origin import RawOrigin, Reset, Send, response, server_tls
 from proxy_process import ADDRESS
 
-from archive.sections import ProxySettings
-from proxy.addresses import AddressRefused, NameNotFound
-from proxy.deadhosts import DeadHost
-from proxy.egress import EgressFailed, parse
-from proxy.opener import Opener, resolver_of
-from proxy.upstream import Destination, Upstream
+from archive.settings import ProxySettings
+from proxy.origins.dead_hosts import DeadHost, DeadHosts
+from proxy.origins.egress import EgressFailed, parse
+from proxy.origins.opener import Opener, resolver_of
+from proxy.origins.resolver import AddressRefused, NameNotFound
+from proxy.origins.upstream import Destination, Upstream
 
 
 class Reader:
@@ -133,6 +133,28 @@ class TestDeadHosts:
             upstream = await at.open(Destination(ADDRESS, port, tls=False))
             upstream.abort()
 
+    async def test_that_were_reached_are_believed_dead_for_the_shortest_time_again(self) -> None:
+        """T25: the second failure in a row counts for two seconds, one behind a success for one."""
+        destination, at, now = Destination(ADDRESS, free_port(ADDRESS), tls=False), opener(), [1000.0]
+        at.dead = DeadHosts(60, lambda: now[0])
+
+        async def fail() -> None:
+            with pytest.raises(ConnectionRefusedError):
+                await at.open(destination)
+
+        await fail()
+        now[0] += 1
+        await fail()
+        now[0] += 1
+        with pytest.raises(DeadHost):
+            await at.open(destination)
+        now[0] += 1
+        with socket.create_server((ADDRESS, destination.port)):
+            (await at.open(destination)).abort()
+        await fail()
+        now[0] += 1
+        await fail()
+
     async def test_a_name_that_is_not_found_makes_one_and_a_refused_address_does_not(self) -> None:
         at = opener(allow_private=False)
         for error in (NameNotFound, DeadHost):
@@ -176,7 +198,7 @@ class TestEgress:
         destination = Destination("far.onion", 80, False, parse(f"socks5://127.0.0.1:{free_port('127.0.0.1')}"))
         at = opener()
         for _ in range(2):
-            with pytest.raises(EgressFailed, match="not to be reached"):
+            with pytest.raises(EgressFailed, match="can't be reached"):
                 await at.open(destination)
 
     async def test_whose_far_end_finds_nobody_makes_a_dead_host(self) -> None:

@@ -9,14 +9,45 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from proxy.addresses import Address, AddressRefused, NameNotFound, Resolver, is_public
+from proxy.origins.resolver import Address, AddressRefused, NameNotFound, Resolver, is_public
 
-ROOT = Path(__file__).resolve().parents[2]
-PUBLIC = ("8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "2a00:1450:4001:81b::200e", "::ffff:8.8.8.8")
+ROOT = Path(__file__).resolve().parents[3]
+PUBLIC = (
+    "192.88.98.255",
+    "192.88.100.0",
+    "192.31.196.1",
+    "2620:4f:8000::1",
+    "8.8.8.8",
+    "1.1.1.1",
+    "93.184.216.34",
+    "2606:4700::1111",
+    "2a00:1450:4001:81b::200e",
+    "::ffff:8.8.8.8",
+)
 NOT_PUBLIC = (
+    # Entries of IANA's special-purpose registries that `ipaddress` calls global, in some release or in all (T35).
+    "192.88.99.0",
+    "192.88.99.1",
+    "192.88.99.255",
+    "192.0.0.9",
+    "192.0.0.192",
+    "198.19.255.255",
+    "203.0.113.7",
+    "100::1",
+    "100:0:0:1::1",
+    "2001:1::1",
+    "2001:2::1",
+    "2001:20::1",
+    "2001:30::1",
+    "3fff::1",
+    "5f00::1",
+    "4000::1",
+    "e000::1",
+    "::ffff:192.88.99.1",
     "0.0.0.0",
     "0.1.2.3",
     "10.0.0.1",
@@ -95,7 +126,7 @@ async def test_the_table_answers_before_dns(host: str, port: int, found: Address
     assert await Resolver(TABLE, allow_private=True).resolve(host, port) == [found]
 
 
-async def test_the_table_gives_no_leave_for_private_addresses() -> None:
+async def test_the_table_does_not_allow_private_addresses() -> None:
     with pytest.raises(AddressRefused, match=r"127\.0\.0\.2.*proxy\.allow_private"):
         await Resolver(TABLE, allow_private=False).resolve("example.org", 80)
 
@@ -123,7 +154,7 @@ async def test_a_name_without_address_is_not_found(host: str) -> None:
 async def test_the_table_may_name_several_addresses_and_tells_them_when_asked() -> None:
     table = {"two.example": "[::1]:8080 127.0.0.1"}
     silent = Resolver(table, allow_private=True)
-    resolver = Resolver(table, allow_private=True, tell_table=True)
+    resolver = Resolver(table, allow_private=True, record_table=True)
 
     assert await resolver.resolve("two.example", 80) == [Address("::1", 8080), Address("127.0.0.1", 80)]
     answer = resolver.answer("two.example", 80)
@@ -159,16 +190,16 @@ async def test_onion_names_are_never_asked_of_dns() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "a.localhost", "169.254.169.254"])
 def test_what_others_resolve_is_checked_as_far_as_it_can_be(host: str) -> None:
     with pytest.raises(AddressRefused):
-        Resolver({}, allow_private=False).check_far(host)
+        Resolver({}, allow_private=False).check_unresolved(host, 80)
 
-    Resolver({}, allow_private=True).check_far(host)
-    Resolver({}, allow_private=False).check_far("example.onion")
-    Resolver({}, allow_private=False).check_far("8.8.8.8")
+    Resolver({}, allow_private=True).check_unresolved(host, 80)
+    Resolver({}, allow_private=False).check_unresolved("example.onion", 80)
+    Resolver({}, allow_private=False).check_unresolved("8.8.8.8", 80)
 
 
 ASK_DNSMASQ = """
 import asyncio, json, sys
-from proxy.addresses import Address, NameNotFound, Resolver
+from proxy.origins.resolver import Address, NameNotFound, Resolver
 
 async def main():
     resolver = Resolver({}, allow_private=True, seconds=60)
@@ -216,3 +247,35 @@ def test_a_name_server_is_asked_and_its_answer_kept(tmp_path: Path) -> None:
     assert said["nameserver"] == "127.0.0.1"
     assert "both.example.\t60\tIN\tA\t192.0.2.7\n" in said["again"]
     assert "none.example" in said["missing"]
+
+
+class TestOwn:
+    """What the fleet listens on is never a target, whatever the settings allow (T9)."""
+
+    @staticmethod
+    def resolver(**given: Any) -> Resolver:
+        table = {"own.example": "127.0.0.1", "both.example": "127.0.0.1 127.0.1.35", "moved.example": "127.0.0.1:8000"}
+        return Resolver(table, allow_private=True, is_own=lambda ip, port: (ip, port) == ("127.0.0.1", 8000), **given)
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "own.example"])
+    async def test_is_refused_though_private_addresses_are_allowed(self, host: str) -> None:
+        with pytest.raises(AddressRefused, match=f"{host} port 8000 belongs to the fleet"):
+            await self.resolver().resolve(host, 8000)
+        assert await self.resolver().resolve(host, 8001) == [Address("127.0.0.1", 8001)]
+
+    async def test_is_refused_by_the_port_that_the_table_gives(self) -> None:
+        with pytest.raises(AddressRefused):
+            await self.resolver().resolve("moved.example", 80)
+
+    async def test_makes_way_for_a_name_s_other_address(self) -> None:
+        assert await self.resolver().resolve("both.example", 8000) == [Address("127.0.1.35", 8000)]
+
+    async def test_the_address_of_an_egress_is_not_checked(self) -> None:
+        assert await self.resolver().resolve("127.0.0.1", 8000, checked=False) == [Address("127.0.0.1", 8000)]
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "a.localhost", "own.example"])
+    def test_is_refused_of_an_egress_as_far_as_it_can_be_judged(self, host: str) -> None:
+        with pytest.raises(AddressRefused):
+            self.resolver().check_unresolved(host, 8000)
+        self.resolver().check_unresolved(host, 8001)
+        self.resolver().check_unresolved("elsewhere.example", 8000)

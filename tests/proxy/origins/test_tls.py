@@ -10,9 +10,9 @@ import trustme
 from origin import server_tls
 from proxy_process import ADDRESS
 
-from archive.sections import ProxySettings
-from archive.settings import SettingsError
-from proxy.trust import Trust, chain_of, keep_session
+from archive.settings import ProxySettings
+from archive.settings.load import SettingsError
+from proxy.origins.tls import TlsContexts, chain_of, keep_session
 
 OLD_HELLO = b"\x16\x03\x03\x00\x2a\x02\x00\x00\x26\x03\x03" + bytes(32) + b"\x00\xc0\x2f\x00"
 """A TLS 1.2 ServerHello without extensions: of a server that never heard of RFC 5746."""
@@ -30,7 +30,9 @@ def shake_hands_with_old_server(context: ssl.SSLContext) -> None:
 
 def test_a_server_without_secure_renegotiation_is_not_trusted_unless_allowed() -> None:
     def context(*, verify: bool, legacy: bool) -> ssl.SSLContext:
-        return Trust(ProxySettings(legacy_renegotiation=legacy)).context("old.example", 443, verify=verify, resume=True)
+        return TlsContexts(ProxySettings(legacy_renegotiation=legacy)).context(
+            "old.example", 443, verify=verify, resume=True
+        )
 
     with pytest.raises(ssl.SSLError, match=r"(?i)unsafe.legacy.renegotiation"):
         shake_hands_with_old_server(context(verify=True, legacy=False))
@@ -46,7 +48,7 @@ def test_a_file_that_can_not_be_used_is_named(tmp_path: Path, setting: str) -> N
     value = {"a.example": str(path)} if setting == "client_certificates" else str(path)
 
     with pytest.raises(SettingsError, match=rf"proxy\.{setting}.*broken\.pem"):
-        Trust(ProxySettings.model_validate({setting: value}))
+        TlsContexts(ProxySettings.model_validate({setting: value}))
 
 
 def exchange(client: ssl.SSLContext, server: ssl.SSLContext) -> ssl.SSLObject:
@@ -70,7 +72,7 @@ def test_sessions_are_resumed_and_keep_their_chain(
 ) -> None:
     server = server_tls(authority, ADDRESS)
     server.maximum_version = version
-    trust = Trust(ProxySettings(upstream_ca=str(origin_ca)))
+    trust = TlsContexts(ProxySettings(upstream_ca=str(origin_ca)))
     context = trust.context(ADDRESS, 443, verify=True, resume=True)
 
     first = exchange(context, server)
@@ -88,7 +90,7 @@ def test_sessions_are_not_resumed_through_an_egress_or_when_switched_off(
     authority: trustme.CA, origin_ca: Path, setting: bool, resume: bool
 ) -> None:
     server = server_tls(authority, ADDRESS)
-    trust = Trust(ProxySettings(upstream_ca=str(origin_ca), resume_tls=setting))
+    trust = TlsContexts(ProxySettings(upstream_ca=str(origin_ca), resume_tls=setting))
     context = trust.context(ADDRESS, 443, verify=True, resume=resume)
 
     keep_session(exchange(context, server))
@@ -99,7 +101,7 @@ def test_sessions_are_not_resumed_through_an_egress_or_when_switched_off(
 def test_the_whole_chain_is_told() -> None:
     root = trustme.CA(key_type=trustme.KeyType.ECDSA)
     middle = root.create_child_ca(key_type=trustme.KeyType.ECDSA)
-    context = Trust(ProxySettings()).context(ADDRESS, 443, verify=False, resume=True)
+    context = TlsContexts(ProxySettings()).context(ADDRESS, 443, verify=False, resume=True)
 
     assert len(chain_of(exchange(context, server_tls(middle, ADDRESS)))) == 2
 
@@ -109,7 +111,7 @@ def test_a_certificate_of_ours_is_for_its_host_only(tmp_path: Path, authority: t
     authority.issue_cert("client.example", key_type=trustme.KeyType.ECDSA).private_key_and_cert_chain_pem.write_to_path(
         str(path)
     )
-    trust = Trust(ProxySettings(client_certificates={"*.members.example": str(path)}))
+    trust = TlsContexts(ProxySettings(client_certificates={"*.members.example": str(path)}))
 
     ours = trust.context("a.members.example", 443, verify=True, resume=True)
 

@@ -1,4 +1,4 @@
-"""proxy/inbox.py: connections share a buffer, and none sees another's bytes."""
+"""proxy/origins/tls_buffer.py: connections share a buffer, and none sees another's bytes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import uvloop
 from origin import Close, RawOrigin, Send, response, server_tls
 from proxy_process import ADDRESS
 
-from archive.sections import ProxySettings
-from proxy.inbox import Inbox
-from proxy.opener import Opener, resolver_of
-from proxy.upstream import Destination, SecureUpstream
+from archive.settings import ProxySettings
+from proxy.origins.opener import Opener, resolver_of
+from proxy.origins.tls_buffer import TlsBuffer
+from proxy.origins.upstream import Destination, SecureUpstream
 
 _LENGTH = 3_000_000
 
 
-class Keeping(Inbox):
+class Keeping(TlsBuffer):
     """Keeps the pieces as they came, until the other side closes."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -73,7 +73,7 @@ def test_loops_in_two_threads_do_not_share_it() -> None:
 
 
 def test_who_does_not_take_bytes_is_told() -> None:
-    inbox = Inbox()
+    inbox = TlsBuffer()
     inbox.get_buffer(-1)[:3] = b"abc"
     with pytest.raises(NotImplementedError):
         inbox.buffer_updated(3)
@@ -90,7 +90,7 @@ def test_origins_by_tls_are_read_from_it(
             read.append(nbytes)
             super().buffer_updated(nbytes)
 
-    monkeypatch.setattr("proxy.opener.SecureUpstream", Counting)
+    monkeypatch.setattr("proxy.origins.opener.SecureUpstream", Counting)
     body = bytes(range(256)) * 4000
     with (
         RawOrigin(ADDRESS, tls=server_tls(trustme.CA(), ADDRESS)) as origin,

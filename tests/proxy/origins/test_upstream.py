@@ -12,10 +12,10 @@ from pooling import MakePool, User, ask, at
 from proxy_process import ADDRESS
 from waiting import until
 
-from archive.sections import ProxySettings
-from proxy.addresses import AddressRefused, NameNotFound
-from proxy.opener import Opener, resolver_of
-from proxy.upstream import Destination, Pool, Upstream
+from archive.settings import ProxySettings
+from proxy.origins.opener import Opener, resolver_of
+from proxy.origins.resolver import AddressRefused, NameNotFound
+from proxy.origins.upstream import Destination, Pool, Upstream
 
 
 async def closed(upstream: Upstream) -> None:
@@ -65,7 +65,7 @@ class TestSharing:
 
         assert pool.idle(at(busy)) is None
 
-    async def test_one_that_speaks_unasked_is_cut(self, pool_of: MakePool) -> None:
+    async def test_a_connection_with_bytes_before_a_request_is_closed(self, pool_of: MakePool) -> None:
         speak = threading.Event()
         with RawOrigin(ADDRESS) as origin:
             origin.otherwise(lambda _: (Send(response(b"hello")), Wait(speak), Send(b"HTTP/1.1 408 Late\r\n\r\n")))
@@ -102,12 +102,14 @@ class TestLimits:
         pool.drop(at(busy), new)
         await asyncio.to_thread(until, lambda: busy.connections == 3, what="the third connection, and no other")
 
-    async def test_what_is_set_apart_has_no_place(self, pool_of: MakePool, busy: RawOrigin) -> None:
+    async def test_a_connection_used_for_no_more_exchanges_frees_its_place(
+        self, pool_of: MakePool, busy: RawOrigin
+    ) -> None:
         pool = pool_of(connections_per_host=1)
         apart = await pool.connect(at(busy))
         waiting = asyncio.ensure_future(pool.connect(at(busy)))
         await asyncio.sleep(0)
-        pool.set_apart(at(busy))
+        pool.free_place(at(busy))
         one = await asyncio.wait_for(waiting, 10)
         apart.abort()
 
@@ -153,7 +155,7 @@ class TestLimits:
 
 
 class TestCalls:
-    async def test_that_nobody_takes_say_so(self, pool_of: MakePool) -> None:
+    async def test_a_host_that_can_not_be_reached_is_an_error(self, pool_of: MakePool) -> None:
         with RawOrigin(ADDRESS) as gone:
             pass
         pool = pool_of()

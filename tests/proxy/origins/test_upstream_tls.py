@@ -14,9 +14,7 @@ from proxy_process import ADDRESS
 
 
 class TestTls:
-    async def test_that_is_well_is_described(
-        self, pool_of: MakePool, origin_ca: Path, origin_tls: ssl.SSLContext
-    ) -> None:
+    async def test_good_tls_is_described(self, pool_of: MakePool, origin_ca: Path, origin_tls: ssl.SSLContext) -> None:
         with RawOrigin(ADDRESS, tls=origin_tls) as origin:
             origin.otherwise(lambda _: (Send(response(b"hello")),))
             pool = pool_of(upstream_ca=str(origin_ca))
@@ -37,7 +35,7 @@ class TestTls:
             pytest.param(lambda authority: old_protocol(authority), "not verified", id="an old protocol"),
         ],
     )
-    async def test_that_is_not_well_is_flagged_and_used(
+    async def test_bad_tls_is_flagged_and_used(
         self, pool_of: MakePool, authority: trustme.CA, origin_ca: Path, context: Any, words: str
     ) -> None:
         with RawOrigin(ADDRESS, tls=context(authority)) as origin:

@@ -39,17 +39,18 @@ def port_of(session: dict[str, Any]) -> Client:
 class TestToken:
     @pytest.mark.parametrize("given", ["", "Bearer", "Bearer wrong", "Basic x", "bearer", "Bearer \xe4"])
     @pytest.mark.parametrize("path", ["/sessions", "/status", "/metrics", "/sessions/" + "0" * 32])
-    def test_is_needed_for_everything(self, proxy: ProxyProcess, path: str, given: str) -> None:
+    def test_every_path_needs_the_token(self, proxy: ProxyProcess, path: str, given: str) -> None:
         status, answer = call(proxy, "GET", path, headers={"Authorization": given})
 
         assert status == 401
         assert "control.token" in answer["error"]
 
-    def test_does_not_help_a_page_that_comes_through_the_proxy(self, proxy: ProxyProcess) -> None:
-        """The port is reached only by those who can read the home."""
+    def test_the_token_does_not_help_a_page_that_comes_through_the_proxy(self, proxy: ProxyProcess) -> None:
+        """The proxy never fetches from the fleet's own ports (T9)."""
         reply = proxy.get(f"http://{proxy.ready['controls'][0]}/sessions")
 
-        assert reply.status == 401
+        assert reply.status == 403
+        assert (reply.header("Ghostfleet-Error") or "").startswith("-5001")
 
 
 class TestSessions:
@@ -198,6 +199,8 @@ class TestRecords:
             ({"WARC-Type": ""}, "WARC-Type"),
             ({"WARC-Target-URI": ""}, "WARC-Target-URI"),
             ({"WARC-Target-URI": "no uri"}, "WARC-Target-URI"),
+            ({"WARC-Target-URI": "urn:x\x85y"}, "WARC-Target-URI"),
+            ({"Content-Type": "a/b\x85c"}, "Content-Type"),
             ({"Content-Type": ""}, "Content-Type"),
             ({"WARC-Concurrent-To": "x>"}, "WARC-Concurrent-To"),
         ],
@@ -223,7 +226,119 @@ class TestNumbers:
         assert set(answer) == set(proxy.status())
         assert answer["pid"] == proxy.status()["pid"]
 
-    def test_of_unknown_paths_are_none(self, proxy: ProxyProcess) -> None:
+    def test_unknown_paths_are_not_found(self, proxy: ProxyProcess) -> None:
         for path in ("/", "/nothing", "/sessions/xyz", "/sessions/../status"):
             assert call(proxy, "GET", path)[0] == 404
         assert call(proxy, "PUT", "/sessions")[0] == 405
+
+
+class TestStrangers:
+    """Nobody without the token costs memory, or keeps others out (T11)."""
+
+    @staticmethod
+    def head(proxy: ProxyProcess, *lines: str, path: str = "/sessions", token: str = "wrong") -> bytes:
+        start = [f"POST {path} HTTP/1.1", f"Host: {proxy.ready['controls'][0]}", f"Authorization: Bearer {token}"]
+        return "\r\n".join([*start, *lines, "", ""]).encode()
+
+    @staticmethod
+    def connection(proxy: ProxyProcess) -> Client:
+        host, _, port = proxy.ready["controls"][0].rpartition(":")
+        return Client(socket.create_connection((host, int(port)), 30))
+
+    @staticmethod
+    def token(proxy: ProxyProcess) -> str:
+        return (proxy.home / "control.token").read_text().strip()
+
+    @pytest.mark.parametrize("lines", [("Content-Length: 150000000",), ("Transfer-Encoding: chunked",)])
+    def test_are_answered_at_the_head_and_no_body_is_read(self, proxy: ProxyProcess, lines: tuple[str, ...]) -> None:
+        with self.connection(proxy) as client:
+            reply = client.ask(self.head(proxy, *lines))
+
+            assert reply.status == 401
+            assert reply.header("Connection") == "close"
+            assert client.is_closed_by_proxy()
+
+    def test_with_a_small_body_read_the_reason(self, proxy: ProxyProcess) -> None:
+        status, answer = call(proxy, "POST", "/sessions", b"{}" * 1000, {"Authorization": "Bearer wrong"})
+
+        assert status == 401
+        assert "control.token" in answer["error"]
+
+    def test_connections_without_the_token_are_closed_for_new_ones(self, proxy: ProxyProcess) -> None:
+        held = [self.connection(proxy) for _ in range(100)]
+        try:
+            for client in held:
+                client.send(b"POST /sessions HTTP/1.1\r\nX-Slow: ")
+
+            assert call(proxy, "GET", "/status")[0] == 200
+            assert held[0].is_closed_by_proxy()
+        finally:
+            for client in held:
+                client.close()
+
+    def test_connections_without_the_token_do_not_close_those_with_it(self, proxy: ProxyProcess) -> None:
+        known = http.client.HTTPConnection(proxy.ready["controls"][0], timeout=30)
+        authorization = {"Authorization": f"Bearer {self.token(proxy)}"}
+        known.request("GET", "/status", headers=authorization)
+        known.getresponse().read()
+        first = known.sock
+        held = [self.connection(proxy) for _ in range(100)]
+        try:
+            known.request("GET", "/status", headers=authorization)
+            assert known.getresponse().status == 200
+            assert known.sock is first
+        finally:
+            known.close()
+            for client in held:
+                client.close()
+
+    @pytest.mark.parametrize(
+        ("path", "length"), [("/sessions", 16 * 2**20 + 1), ("/sessions/" + "0" * 32 + "/records", 256 * 2**20 + 1)]
+    )
+    def test_a_body_beyond_the_bound_is_refused_at_the_head(self, proxy: ProxyProcess, path: str, length: int) -> None:
+        with self.connection(proxy) as client:
+            lines = (f"Content-Length: {length}",)
+            reply = client.ask(self.head(proxy, *lines, path=path, token=self.token(proxy)))
+
+            assert reply.status == 413
+            assert str(length).encode() in reply.body
+
+    def test_a_page_by_dns_rebinding_gets_nothing(self, proxy: ProxyProcess) -> None:
+        """The page's own name leads to 127.0.0.1 now; the token would be right (T12)."""
+        port = proxy.ready["controls"][0].rpartition(":")[2]
+
+        status, answer = call(proxy, "GET", "/status", headers={"Host": f"evil.example:{port}"})
+
+        assert status == 421
+        assert "proxy.host_names" in answer["error"]
+
+
+class TestPortsOfSessions:
+    """No session's port records into the main collection for those who have no credentials (T24)."""
+
+    @pytest.mark.parametrize("spec", [{}, {"mode": "replay"}, {"listen": False}])
+    def test_a_port_without_listen_serves_nobody_without_credentials(
+        self, proxy: ProxyProcess, origin: RawOrigin, spec: dict[str, Any]
+    ) -> None:
+        session = proxy.session(collection="direct", **spec)
+        url = origin.url("/direct")
+
+        with port_of(session) as client:
+            reply = client.ask(request("plain", url))
+        with port_of(session) as client:
+            tunnel = client.ask(f"CONNECT {origin.authority} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+
+        assert (reply.status, tunnel.status) == (407, 407)
+        assert b"listen" in reply.body
+        assert origin.visits == []
+        assert not proxy.records().of(url)
+
+    def test_a_session_for_replay_with_a_port_of_its_own_records_nothing(
+        self, proxy: ProxyProcess, origin: RawOrigin
+    ) -> None:
+        session = proxy.session(collection="replayed", mode="replay", listen=True)
+
+        with port_of(session) as client:
+            assert client.ask(request("plain", origin.url("/replayed"))).status == 404
+
+        assert origin.visits == []

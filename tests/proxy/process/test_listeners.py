@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.ports import SessionPorts
+from proxy.process.listeners import SessionPorts
 
 
 def test_without_a_range_the_system_chooses() -> None:

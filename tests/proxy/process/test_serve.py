@@ -18,7 +18,7 @@ from proxy_process import ProxyProcess
 from proxying import request
 from waiting import until
 
-from dedupdb.registry import Registry
+from dedupdb.fleet.registry import Registry
 
 NEVER = threading.Event()
 SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
@@ -140,7 +140,7 @@ class TestDisk:
 
         assert (reply.status, reply.header("Ghostfleet-Error")) == (503, "0 not-accepting")
         assert reply.header("Retry-After")
-        assert "disk full" in reply.body.decode()
+        assert "the disk is full" in reply.body.decode()
         assert origin.visits == []
         status = proxy.status()
         assert status["accepting"] is False

@@ -1,4 +1,4 @@
-"""Clients that hold connections to an origin up, while others wait for one; and waiting in vain."""
+"""Slow clients keep connections to an origin busy, and others wait for one or time out."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_who_waits_in_vain_is_told_that_it_was_no_fault_of_the_origin(
     assert " -5 " in (tmp_path / "log" / "crawl.log").read_text().splitlines()[0]
 
 
-def test_who_talks_for_hours_keeps_nobody_waiting(tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin) -> None:
+def test_a_websocket_for_hours_blocks_no_other_client(
+    tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin
+) -> None:
     """Thirty browsers that have a WebSocket to one origin would take all connections that may be made to it."""
     over = threading.Event()
     switched = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
@@ -95,3 +97,25 @@ def test_who_talks_for_hours_keeps_nobody_waiting(tmp_path: Path, proxy_redis: R
         assert one.is_closed_by_proxy()
         assert other.is_closed_by_proxy()
         assert proxy.get(origin.url("/page")).status == 200
+
+
+def test_slow_uploads_do_not_keep_others_from_an_origin(
+    tmp_path: Path, proxy_redis: RedisServer, origin: RawOrigin
+) -> None:
+    """T34: they get three quarters of its connections at most, and a request that is all there goes before them."""
+    settings = {"proxy.connections_per_host": 4, "proxy.stall_seconds": 0, "proxy.connect_seconds": 60}
+    with ProxyProcess(tmp_path / "home", proxy_redis.url, settings) as proxy, ExitStack() as open_clients:
+        uploads = []
+        for number in range(12):
+            client = open_clients.enter_context(proxy.connect())
+            client.send(
+                request("plain", origin.url(f"/upload/{number}"), "Content-Length: 6", method="POST") + b"begun"
+            )
+            uploads.append(client)
+        until(lambda: origin.connections == 3, what="the uploads to have all connections that they may have")
+
+        assert [proxy.get(origin.url(f"/other/{number}")).status for number in range(5)] == [200] * 5
+        for client in uploads:
+            client.send(b"!")
+        assert [client.read_reply().status for client in uploads] == [200] * 12
+    assert len(origin.asked("/upload/11")) == 1

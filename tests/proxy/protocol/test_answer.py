@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.answer import AnswerReader, Part
-from proxy.http1 import ResponseHead
+from proxy.protocol.answer import AnswerPart, AnswerReader
+from proxy.protocol.http1 import ResponseHead
 
 CHUNKED = (
     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=1\r\n me\r\n0\r\nX-Sum: 1\r\nx-b:2\r\n\r\n"
@@ -13,16 +13,16 @@ CHUNKED = (
 LENGTH = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 5\r\n\r\nhello"
 
 
-def read(method: str, *pieces: bytes) -> list[Part]:
+def read(method: str, *pieces: bytes) -> list[AnswerPart]:
     reader = AnswerReader(method)
     return [part for piece in pieces for part in reader.feed(piece)]
 
 
-def payload(parts: list[Part]) -> bytes:
+def payload(parts: list[AnswerPart]) -> bytes:
     return b"".join(part for part in parts if isinstance(part, bytes))
 
 
-def statuses(parts: list[Part]) -> list[int]:
+def statuses(parts: list[AnswerPart]) -> list[int]:
     return [part.status for part in parts if isinstance(part, ResponseHead)]
 
 

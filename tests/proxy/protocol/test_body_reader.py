@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.message import MAX_CHUNK_LINE, Dechunker, dechunk
-from proxy.bodyreader import BodyReader
-from proxy.http1 import Framing
+from archive.chunked import MAX_LINE, PayloadReader, dechunk
+from proxy.protocol.body_reader import BodyReader
+from proxy.protocol.http1 import Framing
 
 
 def read(framing: Framing, length: int, pieces: list[bytes], *, strict: bool = False) -> tuple[bytes, bytes, bool, str]:
@@ -97,10 +97,10 @@ class TestBody:
     def test_may_have_lines_as_long_as_a_reader_of_the_archive_takes(
         self, before: bytes, line: bytes, after: bytes, size: int, excess: int
     ) -> None:
-        longest = line % (b"y" * (MAX_CHUNK_LINE - len(line % b"") + excess))
+        longest = line % (b"y" * (MAX_LINE - len(line % b"") + excess))
         body = before + longest + after
         pieces = [body[at : at + size] for at in range(0, len(body), size)]
-        decoder = Dechunker()
+        decoder = PayloadReader()
 
         payload, _, done, _ = read(Framing.CHUNKED, 0, pieces)
         found = b"".join(part for piece in pieces for part in decoder.feed(piece)) + decoder.finish()

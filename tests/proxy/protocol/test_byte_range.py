@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.byterange import ByteRange, ContentRange, parse_content_range, parse_range
+from proxy.protocol.byte_range import ByteRange, ContentRange, parse_content_range, parse_range
 
 
 @pytest.mark.parametrize(

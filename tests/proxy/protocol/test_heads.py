@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxy import heads
-from proxy.http1 import Framing, parse_request, parse_response
+from proxy.protocol import heads
+from proxy.protocol.http1 import Framing, parse_request, parse_response
 
 HOST = b"Host: example.org\r\n"
 
@@ -151,3 +151,26 @@ class TestOwnAnswers:
         assert b"Cache-Control: no-store\r\n" in answer
         assert b"Content-Length: 5\r\n" in answer
         assert answer.endswith(b"\r\n\r\nhello" if with_body else b"\r\n\r\n")
+
+
+class TestBareCarriageReturns:
+    """T32: some clients take a CR for the end of a line."""
+
+    def test_reach_clients_as_spaces_and_stay_in_the_record(self) -> None:
+        raw = b"HTTP/1.1 200 Fi\rne\r\nX-A: one\rSet-Cookie: a=b\r\nX-B: 1\r\r\nContent-Length: 0\r\n\r\n"
+        head = parse_response(raw)
+
+        told = heads.client_head(head, Framing.LENGTH, close=False, old_client=False)
+
+        assert head.raw == raw
+        assert told.count(b"\r") == told.count(b"\r\n")
+        assert b"\r\nX-A: one Set-Cookie: a=b\r\n" in told
+        assert b"\r\nX-B: 1\r\n" in told
+
+    def test_in_a_name_make_a_line_that_clients_do_not_get(self) -> None:
+        head = parse_response(b"HTTP/1.1 200 OK\r\nTransfer-Encoding\r: chunked\r\nContent-Length: 0\r\n\r\n")
+
+        told = heads.client_head(head, Framing.LENGTH, close=False, old_client=False)
+
+        assert b"chunked" not in told
+        assert told.count(b"\r") == told.count(b"\r\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxy.http1 import (
+from proxy.protocol.http1 import (
     BadMessage,
     Framing,
     parse_response,
@@ -74,7 +74,7 @@ class TestResponse:
         assert head.get(b"content-length") == b"5"
         assert head.get(b"space name") == b"x"
         assert head.mime == "text/html"
-        assert head.doubtful == "leading line end, odd header line, odd header line, odd header line"
+        assert head.doubtful == "leading line end, odd header line"
         assert raw.endswith(b"".join(line for _, _, line in head.fields) + b"\r\n")
 
     @pytest.mark.parametrize(
@@ -143,3 +143,14 @@ class TestResponse:
         head = parse_response(f"HTTP/1.1 204 No Content\r\n{line}\r\n\r\n".encode())
 
         assert response_framing(head, "GET") == (Framing.NONE, 0, doubt)
+
+
+def test_a_response_of_very_many_lines_is_none() -> None:
+    with pytest.raises(BadMessage, match="more than 16384 lines"):
+        parse_response(b"HTTP/1.1 200 OK\r\n" + b"X: m\r\n" * 20_000 + b"\r\n")
+
+
+def test_folded_lines_belong_to_the_field_before_them_in_its_value_and_in_its_line() -> None:
+    head = parse_response(b"HTTP/1.1 200 OK\r\nA: 1\r\n 2\r\n\t3\nB: 4\r\n\r\n")
+
+    assert head.fields == ((b"a", b"1 2 3", b"A: 1\r\n 2\r\n\t3\n"), (b"b", b"4", b"B: 4\r\n"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.http1 import (
+from proxy.protocol.http1 import (
     BadMessage,
     Framing,
     find_head_end,

@@ -6,8 +6,8 @@ import pytest
 from h2.connection import H2Connection
 from h2.exceptions import ProtocolError
 
-from proxy.h2wire import GoAway, Wire, request_lines, response_lines
-from proxy.http1 import BadMessage
+from proxy.protocol.http1 import BadMessage
+from proxy.protocol.http2 import GoAway, Http2Wire, request_lines, response_lines
 
 GET = [(b":method", b"GET"), (b":scheme", b"https"), (b":path", b"/a?b"), (b":authority", b"a.example")]
 
@@ -59,8 +59,8 @@ def test_what_would_end_elsewhere_is_no_response(headers: list[tuple[bytes, byte
         response_lines(headers)
 
 
-def begun() -> tuple[Wire, H2Connection]:
-    wire, peer = Wire(client_side=False, max_head_bytes=65_536), H2Connection()
+def begun() -> tuple[Http2Wire, H2Connection]:
+    wire, peer = Http2Wire(client_side=False, max_head_bytes=65_536), H2Connection()
     wire.initiate_connection()  # type: ignore[no-untyped-call]
     peer.initiate_connection()
     wire.events(peer.data_to_send())

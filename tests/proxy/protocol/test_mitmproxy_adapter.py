@@ -13,7 +13,7 @@ def python(script: str) -> list[str]:
 
 def test_the_others_and_what_they_need_are_not_imported() -> None:
     seen = python(
-        "import sys, proxy.serve\n"
+        "import sys, proxy.process.serve\n"
         "print(*(name for name in ('mitmproxy.addons', 'flask', 'ldap3') if name in sys.modules))"
     )
 
@@ -22,7 +22,7 @@ def test_the_others_and_what_they_need_are_not_imported() -> None:
 
 def test_a_script_that_imports_them_gets_them_all() -> None:
     seen = python(
-        "from proxy.mitm import TlsConfig\n"
+        "from proxy.protocol.mitmproxy_adapter import TlsConfig\n"
         "from mitmproxy.addons import default_addons, proxyauth, tlsconfig\n"
         "print(TlsConfig is tlsconfig.TlsConfig, len(default_addons()) > 20)"
     )
@@ -33,7 +33,7 @@ def test_a_script_that_imports_them_gets_them_all() -> None:
 def test_one_who_had_them_already_gets_the_same() -> None:
     seen = python(
         "from mitmproxy.addons import tlsconfig\n"
-        "from proxy.mitm import TlsConfig\n"
+        "from proxy.protocol.mitmproxy_adapter import TlsConfig\n"
         "print(TlsConfig is tlsconfig.TlsConfig)"
     )
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from proxy.onecore import OneCore, Stay, Times
+from proxy.recording.cpu_affinity import CoreStay, SharedCore, Times
 
 SECOND = 1_000_000_000
 linux = pytest.mark.skipif(
@@ -19,29 +19,29 @@ linux = pytest.mark.skipif(
 )
 
 
-def told(stay: Stay, waited: list[float], ran: float = 0.0) -> list[bool]:
+def told(stay: CoreStay, waited: list[float], ran: float = 0.0) -> list[bool]:
     """What it says second by second, of which the loop waited those shares and the writer ran that one."""
     total, answers = 0.0, []
     for second, share in enumerate([0.0, *waited]):
         total += share
-        answers.append(stay.goes_on(Times(second * SECOND, int(total * SECOND), int(second * ran * SECOND))))
+        answers.append(stay.should_stay(Times(second * SECOND, int(total * SECOND), int(second * ran * SECOND))))
     return answers[1:]
 
 
 def test_it_stays_where_the_loop_hardly_waits() -> None:
-    assert all(told(Stay(), [0.1, 0.0, 0.14] * 5))
+    assert all(told(CoreStay(), [0.1, 0.0, 0.14] * 5))
 
 
-def test_waiting_for_the_writer_is_no_crowd() -> None:
-    assert all(told(Stay(), [0.4] * 10, ran=0.3))
+def test_waiting_for_the_writer_does_not_count_as_a_crowded_core() -> None:
+    assert all(told(CoreStay(), [0.4] * 10, ran=0.3))
 
 
-def test_where_it_waits_for_others_it_leaves() -> None:
-    assert told(Stay(), [0.0, 0.0, 0.5]) == [True, True, False]
+def test_a_crowded_core_is_left() -> None:
+    assert told(CoreStay(), [0.0, 0.0, 0.5]) == [True, True, False]
 
 
-def test_where_every_core_is_crowded_it_leaves_ever_less_often() -> None:
-    answers = told(Stay(), [0.5] * 1000)
+def test_when_every_core_is_crowded_changes_become_rarer() -> None:
+    answers = told(CoreStay(), [0.5] * 1000)
     left = [second for second, stays in enumerate(answers) if not stays]
     gaps = [later - earlier for earlier, later in itertools.pairwise(left)]
     assert gaps == sorted(gaps)
@@ -50,7 +50,7 @@ def test_where_every_core_is_crowded_it_leaves_ever_less_often() -> None:
 
 
 def test_a_quiet_second_makes_it_ready_to_leave_again() -> None:
-    stay = Stay()
+    stay = CoreStay()
     told(stay, [0.5] * 200)
     assert told(stay, [0.0, 0.0, 0.5])[-1] is False
 
@@ -80,7 +80,7 @@ def on_a_thread(work: threading.Thread) -> None:
 def test_both_threads_share_a_core_and_no_other_does() -> None:
     everywhere = os.sched_getaffinity(0)
     with thread() as loop, thread() as writer, thread() as other:
-        core = OneCore()
+        core = SharedCore()
         core.tick(loop, writer, 0)
         assert os.sched_getaffinity(loop) == os.sched_getaffinity(writer) == {core.core}
         assert (os.sched_getscheduler(loop), os.sched_getscheduler(writer)) == (os.SCHED_OTHER, os.SCHED_BATCH)
@@ -90,13 +90,13 @@ def test_both_threads_share_a_core_and_no_other_does() -> None:
 
 
 @linux
-def test_a_thread_made_by_a_bound_one_is_let_go() -> None:
+def test_a_thread_started_by_a_bound_one_is_unbound() -> None:
     everywhere = os.sched_getaffinity(0)
     found: list[set[int]] = []
 
     def loop() -> None:
         with thread() as writer:
-            core = OneCore()
+            core = SharedCore()
             core.tick(threading.get_native_id(), writer, 0)
             with thread() as late:
                 found.append(os.sched_getaffinity(late))
@@ -109,23 +109,23 @@ def test_a_thread_made_by_a_bound_one_is_let_go() -> None:
 
 
 @linux
-def test_what_takes_long_is_done_on_any_core() -> None:
+def test_a_long_job_may_run_on_any_core() -> None:
     everywhere = os.sched_getaffinity(0)
     found: list[set[int]] = []
 
-    def look_after_a_second(core: OneCore, loop: int) -> None:
+    def look_after_a_second(core: SharedCore, loop: int) -> None:
         core.tick(loop, threading.get_native_id(), SECOND)
         found.append(os.sched_getaffinity(0))
 
     def writer() -> None:
-        core = OneCore()
-        core.apart(lambda: found.append(os.sched_getaffinity(0)))
+        core = SharedCore()
+        core.run_unpinned(lambda: found.append(os.sched_getaffinity(0)))
         with thread() as loop:
             core.tick(loop, threading.get_native_id(), 0)
-            core.apart(lambda: found.append(os.sched_getaffinity(0)))
-            core.apart(lambda: look_after_a_second(core, loop))
+            core.run_unpinned(lambda: found.append(os.sched_getaffinity(0)))
+            core.run_unpinned(lambda: look_after_a_second(core, loop))
             with pytest.raises(ValueError, match="broken"):
-                core.apart(_broken)
+                core.run_unpinned(_broken)
             found.append(os.sched_getaffinity(0))
             found.append({-1 if core.core is None else core.core})
 
@@ -142,7 +142,7 @@ def _broken() -> None:
 def test_when_it_is_not_wanted_nothing_is_bound() -> None:
     everywhere = os.sched_getaffinity(0)
     with thread() as loop, thread() as writer:
-        core = OneCore(wanted=False)
+        core = SharedCore(wanted=False)
         core.tick(loop, writer, 0)
         assert core.core is None
         assert os.sched_getaffinity(loop) == everywhere
@@ -155,7 +155,7 @@ def test_where_there_is_one_core_nothing_is_done() -> None:
     def alone() -> None:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         with thread() as writer:
-            core = OneCore()
+            core = SharedCore()
             core.tick(threading.get_native_id(), writer, 0)
             found.append(core.core)
 
@@ -166,12 +166,12 @@ def test_where_there_is_one_core_nothing_is_done() -> None:
 @linux
 def test_a_thread_that_has_ended_does_no_harm() -> None:
     everywhere, gone = os.sched_getaffinity(0), 1 << 30
-    core = OneCore()
+    core = SharedCore()
     core.tick(gone, gone, 0)
     assert core.core is None
 
     with thread() as loop, thread() as writer:
-        core = OneCore()
+        core = SharedCore()
         core.tick(loop, writer, 0)
         core.tick(loop, gone, SECOND)
         assert core.core is None

@@ -12,12 +12,12 @@ from warcs import Archive
 
 from archive import crawl_log
 from archive.capture import Body, Context, Original
-from archive.reader import read_record
-from archive.settings import Settings, load
-from archive.warcfile import KeepError
-from dedupdb.claims import Claims, Verdict
-from proxy.keep import LATER, Keeper, Kept
-from proxy.plan import Derived
+from archive.settings.load import Settings, load
+from archive.warc.reader import read_record
+from archive.warc.writer import KeepError
+from dedupdb.claims.claims import Claims, ClaimVerdict
+from proxy.recording.keep import LATER, Keeper, Kept
+from proxy.recording.plan import DerivedRecord
 
 
 class TestKeeping:
@@ -48,7 +48,7 @@ class TestKeeping:
     def test_a_derived_record_stands_beside_its_page(self, settings: Settings, keeper: Keeper, claims: Claims) -> None:
         (page,) = captures(keeper.keep([exchange(url("page"))], patient=impatient))
         context = Context("news", job="daily", page_id="page-1")
-        shot = Derived(
+        shot = DerivedRecord(
             context, "resource", f"urn:view:{url('page')}", "image/png", Body((b"png",), None, 3), 5, page.record_id
         )
 
@@ -84,8 +84,10 @@ class TestKeeping:
         self, settings: Settings, keeper: Keeper
     ) -> None:
         keeper.keep([exchange(url("a"), collection="bad"), exchange(url("b"), collection="good")], patient=impatient)
-        for path in settings.index_dir("bad").iterdir():
-            path.unlink()
+        (warc,) = settings.archive_dir("bad").iterdir()
+        sidecar = settings.index_dir("bad") / (warc.name.removesuffix(".open") + ".cdxj")
+        sidecar.unlink()
+        (sidecar / "in-its-way").mkdir(parents=True)
 
         with pytest.raises(KeepError):
             keeper.close()
@@ -136,7 +138,7 @@ class TestDedup:
 
     def test_bytes_that_another_writer_is_keeping_are_asked_for_again(self, keeper: Keeper, others: Claims) -> None:
         item = exchange(url("a"))
-        assert others.claim([want(item)]) == [Verdict.GRANTED]
+        assert others.claim([want(item)]) == [ClaimVerdict.GRANTED]
         assert keeper.keep([item], patient=patient) == [LATER]
 
         theirs = Original("0f1e2d3c-0000-4000-8000-000000000000", url("theirs"), 1_700_000_000_000_000)
@@ -156,7 +158,7 @@ class TestDedup:
         (outcome,) = keeper.keep([item], patient=impatient)
 
         assert outcome == Kept(captures([outcome])[0], is_revisit=False)
-        assert claims.claim([want(item)]) == [Verdict.HELD]
+        assert claims.claim([want(item)]) == [ClaimVerdict.HELD]
 
     def test_a_claim_that_was_given_up_is_ours(self, keeper: Keeper, others: Claims) -> None:
         item = exchange(url("a"))

@@ -12,14 +12,14 @@ from kept import exchange
 from warcs import Archive
 
 from archive import crawl_log
-from archive.capture import SERVER_NOT_MODIFIED, Context, Exchange, Original
-from archive.settings import Settings, load
-from dedupdb.captures import Captures
-from dedupdb.claims import Claims
-from dedupdb.eligible import Eligible
-from dedupdb.originals import Originals
-from dedupdb.sidecars import Sidecars
-from proxy.keep import LATER, Keeper, Kept
+from archive.capture import SERVER_NOT_MODIFIED, Context, Exchange, Original, Unchanged
+from archive.settings.load import Settings, load
+from dedupdb.captures.capture_index import Captures
+from dedupdb.claims.claims import Claims
+from dedupdb.claims.dedup_rules import DedupRules
+from dedupdb.claims.originals import Originals
+from dedupdb.index.sidecars import Sidecars
+from proxy.recording.keep import LATER, Keeper, Kept
 
 
 def within(name: str, body: bytes = b"same", **buckets: str) -> Exchange:
@@ -173,7 +173,7 @@ class TestBlackout:
         first = exchange(url("a"))
         (capture,) = captures(keeper.keep([first], patient=impatient))
         place = Original(capture.record_id, capture.url, capture.date)
-        soon = replace(exchange(url("a"), b"", status=304), unchanged=place)
+        soon = replace(exchange(url("a"), b"", status=304), unchanged=Unchanged(place, f"sha1:{capture.digest}", 5))
         late = replace(soon, started=first.started + 61_000_000)
 
         outcomes = [keeper.keep([item], patient=impatient)[0] for item in (soon, late)]
@@ -195,8 +195,8 @@ def _doubled(settings: Settings) -> bool:
 
 def _rebuild(settings: Settings, index: Captures, claims: Claims) -> None:
     sidecars = Sidecars(settings.home, index)
-    sidecars.write_missing("news")
+    list(sidecars.repair("news"))
     sidecars.reset("news")
     sidecars.reconcile("news")
     claims.forget("news")
-    claims.restore(Originals(index, Eligible(settings.dedup)).of("news"))
+    claims.restore(Originals(index, DedupRules(settings.dedup)).of("news"))

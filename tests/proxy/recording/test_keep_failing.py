@@ -18,27 +18,28 @@ from warcs import Archive
 
 from archive import crawl_log
 from archive.capture import Body, Capture, Context, Exchange, Message, Original
-from archive.settings import Settings
-from dedupdb.claims import Claims, Tallies, Verdict, Want
-from proxy.keep import Keeper, Kept, Lost
+from archive.settings.load import Settings
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.pending_counters import Increments
+from proxy.recording.keep import Keeper, Kept, Lost
 
 
 class Watched:
     """The real claims, looked at from outside just before they are settled."""
 
-    def __init__(self, claims: Claims, before: Callable[[Sequence[tuple[Want, Original]]], None]) -> None:
+    def __init__(self, claims: Claims, before: Callable[[Sequence[tuple[PayloadKey, Original]]], None]) -> None:
         self._claims = claims
         self._before = before
 
-    def claim(self, wants: Sequence[Want]) -> list[Original | Verdict]:
+    def claim(self, wants: Sequence[PayloadKey]) -> list[Original | ClaimVerdict]:
         return self._claims.claim(wants)
 
     def settle(
         self,
-        kept: Sequence[tuple[Want, Original]],
-        released: Sequence[Want],
+        kept: Sequence[tuple[PayloadKey, Original]],
+        released: Sequence[PayloadKey],
         captures: Sequence[Capture],
-        tallies: Tallies,
+        tallies: Increments,
     ) -> None:
         self._before(kept)
         self._claims.settle(kept, released, captures, tallies)
@@ -114,7 +115,7 @@ class TestFailing:
 
         assert all(isinstance(outcome, Lost) for outcome in outcomes)
         assert keeper.counts["lost"] == 2
-        assert others.claim([want(item) for item in items]) == [Verdict.GRANTED] * 2
+        assert others.claim([want(item) for item in items]) == [ClaimVerdict.GRANTED] * 2
 
     def test_it_works_again_once_the_cause_is_gone(self, settings: Settings, keeper: Keeper) -> None:
         settings.archive_dir("news").parent.mkdir(parents=True)
@@ -138,7 +139,7 @@ class TestFailing:
 
         assert items[place] in lost
         assert isinstance(outcomes[3], Kept)
-        assert all(verdict is Verdict.GRANTED for verdict in others.claim([want(item) for item in lost]))
+        assert all(verdict is ClaimVerdict.GRANTED for verdict in others.claim([want(item) for item in lost]))
         others.settle([], [want(item) for item in lost], [], {})
         after = captures(keeper.keep([exchange(url("after"), b"after")], patient=impatient))
         keeper.close()
@@ -158,7 +159,7 @@ class TestFailing:
         with largest_file(300_000):
             outcomes = keeper.keep(items, patient=impatient)
         assert all(isinstance(outcome, Lost) for outcome in outcomes)
-        assert others.claim([want(item) for item in items]) == [Verdict.GRANTED] * 3
+        assert others.claim([want(item) for item in items]) == [ClaimVerdict.GRANTED] * 3
         others.settle([], [want(item) for item in items], [], {})
 
         assert len(captures(keeper.keep(items, patient=impatient))) == 3
@@ -177,7 +178,7 @@ class TestFailing:
         assert isinstance(lost, Lost)
         assert "control characters" in lost.reason
         assert isinstance(kept, Kept)
-        assert others.claim([want(bad)]) == [Verdict.GRANTED]
+        assert others.claim([want(bad)]) == [ClaimVerdict.GRANTED]
 
     def test_a_log_that_can_not_be_written_is_counted_and_the_exchange_kept(self, keeper: Keeper, home: Path) -> None:
         (home / "job").write_bytes(b"")
@@ -190,7 +191,7 @@ class TestFailing:
         """Whatever fails in between: when an original is committed, its record can be read from the disk."""
         told: list[Original] = []
 
-        def look(kept: Sequence[tuple[Want, Original]]) -> None:
+        def look(kept: Sequence[tuple[PayloadKey, Original]]) -> None:
             on_disk = {record.id: record for record in Archive.read(settings.archive_dir("news")).records}
             indexed = {line["id"] for line in lines(settings)}
             for _, original in kept:

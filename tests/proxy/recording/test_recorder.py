@@ -13,11 +13,11 @@ from waiting import until
 from warcs import Archive
 
 from archive.capture import Exchange
-from archive.settings import Settings, load
-from dedupdb.claims import Claims, Want
-from proxy.keep import Keeper, Kept, Lost, Outcome
-from proxy.plan import Derived
-from proxy.recorder import Recorder
+from archive.settings.load import Settings, load
+from dedupdb.claims.claims import Claims, PayloadKey
+from proxy.recording.keep import Keeper, KeepOutcome, Kept, Lost
+from proxy.recording.plan import DerivedRecord
+from proxy.recording.recorder import Recorder
 
 type Answer = Kept | Lost
 
@@ -96,7 +96,7 @@ async def test_another_writers_claim_is_waited_for_only_so_long(
     item = exchange(url(1))
     assert item.digests
     with Claims(redis_url, claim_seconds=30, timeout_seconds=5) as others:
-        others.claim([Want("news", item.digests.payload_sha256, item.digests.payload_length)])
+        others.claim([PayloadKey("news", item.digests.payload_sha256, item.digests.payload_length)])
         to = recorder(hurried, Keeper(hurried, claims))
 
         (answer,) = await keep(to, item)
@@ -126,7 +126,7 @@ class Faulty(Keeper):
 
     is_faulty = True
 
-    def keep(self, items: Sequence[Exchange | Derived], *, patient: Callable[[int], bool]) -> list[Outcome]:
+    def keep(self, items: Sequence[Exchange | DerivedRecord], *, patient: Callable[[int], bool]) -> list[KeepOutcome]:
         if self.is_faulty:
             raise ZeroDivisionError("a fault of ours")
         return super().keep(items, patient=patient)
@@ -218,14 +218,14 @@ async def test_a_file_that_can_not_be_given_its_name_is_an_alarm(settings: Setti
     await stop(to)
 
 
-async def test_what_others_under_way_may_join_waits_for_them_and_no_longer_than_it_should(
-    settings: Settings, claims: Claims
-) -> None:
+async def test_a_batch_waits_for_exchanges_in_progress_but_not_too_long(settings: Settings, claims: Claims) -> None:
     """Given six exchanges under way, three are kept at once and together; one that stays alone is kept as well."""
     sizes: list[int] = []
 
     class Counting(Keeper):
-        def keep(self, items: Sequence[Exchange | Derived], *, patient: Callable[[int], bool]) -> list[Outcome]:
+        def keep(
+            self, items: Sequence[Exchange | DerivedRecord], *, patient: Callable[[int], bool]
+        ) -> list[KeepOutcome]:
             sizes.append(len(items))
             return super().keep(items, patient=patient)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from archive.digest import Algorithm
-from proxy.spool import Spool
+from proxy.recording.spool import Spool
 
 HEAD = b"HTTP/1.1 200 OK\r\n\r\n"
 
@@ -71,10 +71,10 @@ def test_hashes_block_and_payload(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("algorithm", "sha256"), [("sha1", b""), ("sha256", hashlib.sha256(b"hello").digest())])
-def test_what_dedup_never_asks_for_is_hashed_for_its_record_alone(
+def test_without_dedup_a_message_is_hashed_for_its_record_alone(
     tmp_path: Path, algorithm: Algorithm, sha256: bytes
 ) -> None:
-    spool = Spool(100, tmp_path, algorithm, decides=False)
+    spool = Spool(100, tmp_path, algorithm, needs_sha256=False)
     spool.start(HEAD)
     spool.add(b"hello")
     spool.add_payload(b"hello")

@@ -8,9 +8,9 @@ from captured import capture
 from exchanges import exchange
 
 from archive.capture import Original
-from dedupdb.quotas import tally_name
-from proxy.plan import Plan
-from proxy.tallies import tallies_of
+from dedupdb.fleet.quotas import tally_name
+from proxy.recording.plan import Plan
+from proxy.recording.tallies import tallies_of
 
 
 def plan(*stats: str, original: Original | None = None, archived: bool = True, failure: str = "") -> Plan:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from archive.capture import Context, Message, Original
-from archive.dedup_section import DedupSettings
-from proxy import history
-from proxy.history import Earlier, History, may_be_asked
-from proxy.http1 import RequestHead, ResponseHead, parse_request, parse_response
-from proxy.unchanged import freshened
+from archive.settings import DedupSettings
+from proxy.delivery.earlier import Earlier
+from proxy.delivery.not_modified import freshened
+from proxy.protocol.http1 import RequestHead, ResponseHead, parse_request, parse_response
+from proxy.replay import history
+from proxy.replay.history import History, may_be_asked
 
 DATE = b"Sat, 21 Nov 2026 08:00:00 GMT"
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from kept import exchange, keep, sha1
 
-from archive.capture import Body, Capture, Digests, Exchange, Message, Original
-from archive.settings import Settings
-from archive.warcfile import WarcWriter
-from dedupdb.captures import Captures
-from proxy.byterange import ByteRange
-from proxy.memento import Archive, Wanted
+from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
+from archive.settings.load import Settings
+from archive.warc.derived import resource_record
+from archive.warc.writer import WarcWriter
+from dedupdb.captures.capture_index import Captures
+from proxy.protocol.byte_range import ByteRange
+from proxy.replay.memento import Archive, WantedCapture
 
 URL = "http://example.org/page"
 
@@ -35,7 +37,7 @@ class Shelf:
     def find(self, url: str = URL, **changed: object) -> tuple[bytes, bytes] | None:
         """Head and body that would be sent."""
         facts = {"method": "GET", "date": None, "range": None, "is_conditional": False, "collection": "news"}
-        memento = self.archive.find(Wanted(url=url, **(facts | changed)))  # type: ignore[arg-type]
+        memento = self.archive.find(WantedCapture(url=url, **(facts | changed)))  # type: ignore[arg-type]
         if memento is None:
             return None
         body = b"".join(memento.pieces)
@@ -159,6 +161,60 @@ class TestChoice:
         )
 
         assert shelf.body() == b"the page"
+
+
+class TestWrittenRecords:
+    """What a client handed in at an http URL (T40)."""
+
+    def write(self, shelf: Shelf, body: bytes, content_type: str = "text/html; charset=utf-8", **more: Any) -> None:
+        made = resource_record(
+            more.pop("kind", "resource"),
+            URL,
+            content_type,
+            Body((body,), None, len(body)),
+            date=more.pop("date", 1_000_000),
+            context=Context("news"),
+            warcinfo_id=shelf.writer.warcinfo_id,
+            **more,
+        )
+        shelf.captures.add(shelf.writer.append((made,)))
+        shelf.writer.sync()
+
+    def test_answer_with_their_type_and_their_block(self, shelf: Shelf) -> None:
+        self.write(shelf, b"<p>written")
+
+        found = shelf.find()
+
+        assert found is not None
+        head, body = found
+        assert head.startswith(b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 10\r\n")
+        assert body == b"<p>written"
+        assert shelf.find(method="HEAD") == (head, b"")
+        assert shelf.find(method="POST") is None
+
+    def test_answer_with_a_range_of_it(self, shelf: Shelf) -> None:
+        self.write(shelf, b"0123456789")
+
+        assert shelf.body(range=ByteRange(2, 4)) == b"234"
+
+    def test_never_stand_in_for_a_response(self, shelf: Shelf) -> None:
+        shelf.keep(replace(exchange(URL, b"the page"), started=1))
+        self.write(shelf, b"<p>written")
+
+        assert shelf.body() == b"the page"
+
+    def test_keep_a_block_that_is_an_http_message_whole(self, shelf: Shelf) -> None:
+        said = b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        self.write(shelf, said, "application/http;msgtype=response")
+
+        assert shelf.body() == said
+
+    def test_of_a_websocket_or_of_another_kind_are_no_pages(self, shelf: Shelf) -> None:
+        self.write(shelf, b"{}", fields=(("WARC-Resource-Type", "websocket"),))
+        self.write(shelf, b"note", kind="metadata")
+        self.write(shelf, b"made of it", kind="conversion")
+
+        assert shelf.find() is None
 
 
 class TestRevisits:

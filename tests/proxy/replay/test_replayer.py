@@ -15,7 +15,7 @@ import pytest
 from odd_responses import OK, chunked, page
 from origin import RawOrigin, Send, response
 from proxy_process import ADDRESS, ProxyProcess
-from proxying import request
+from proxying import credentials, request
 from rawclient import Client, Reply
 from waiting import until
 
@@ -57,6 +57,11 @@ def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
             client.ask(request("plain", origin.url("/form"), method="POST", body=b"a=b"))
             origin.script("/asked-by-head", Send(b"HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\n"))
             client.ask(request("plain", origin.url("/asked-by-head"), method="HEAD"))
+        with proxy.connect() as client:
+            lines = ("WARC-Type: resource", "Content-Type: text/html; charset=utf-8", credentials(recording))
+            head = (f"WARCPROX_WRITE_RECORD {origin.url('/written')} HTTP/1.1", *lines, "Content-Length: 10", "", "")
+            client.send("\r\n".join(head).encode() + b"<p>written")
+            assert client.read_reply().status == 204
         proxy.control("DELETE", f"/sessions/{recording['id']}")
         proxy.index()
         visits = len(origin.visits)
@@ -68,6 +73,14 @@ def test_an_archived_page_comes_back(stage: Stage) -> None:
     reply = stage.get("/page")
 
     assert (reply.status, reply.body, reply.header("Content-Type")) == (200, PAGE, "text/html")
+    assert reply.header("Memento-Datetime")
+
+
+def test_a_record_that_a_client_wrote_comes_back(stage: Stage) -> None:
+    """T40."""
+    reply = stage.get("/written")
+
+    assert (reply.status, reply.body, reply.header("Content-Type")) == (200, b"<p>written", "text/html; charset=utf-8")
     assert reply.header("Memento-Datetime")
 
 

@@ -402,7 +402,7 @@ def test_only_scripts_in_the_operators_folder_may_run(scripting: ProxyProcess, n
     status, text = refusal(scripting, [name])
 
     assert status == 403
-    assert "is no .py file in the folder of scripts" in text
+    assert "is not a .py file in the folder of proxy.script_folder" in text
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,9 @@ def test_only_scripts_in_the_operators_folder_may_run(scripting: ProxyProcess, n
         ([7], "must be a string"),
     ],
 )
-def test_what_can_not_be_loaded_is_said(scripting: ProxyProcess, scripts: object, complaint: str) -> None:
+def test_a_script_that_can_not_be_loaded_is_refused_by_name(
+    scripting: ProxyProcess, scripts: object, complaint: str
+) -> None:
     status, text = refusal(scripting, scripts)
 
     assert (status, complaint in text) == (400, True), text

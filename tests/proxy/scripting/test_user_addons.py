@@ -17,15 +17,15 @@ from proxy_process import ProxyProcess
 from redis_server import RedisServer
 from waiting import until
 
-from archive.settings import Settings, SettingsError
-from proxy import extensions
+from archive.settings.load import Settings, SettingsError
 from proxy.extend import Addon, Asked, Block, Decision, Rewrite
-from proxy.extensions import Extensions, load, rewritten
-from proxy.http1 import RequestHead, parse_request
+from proxy.protocol.http1 import RequestHead, parse_request
 from proxy.refusal import Refused
-from proxy.spec import SessionSpec
+from proxy.scripting import user_addons
+from proxy.scripting.user_addons import UserAddons, load, rewritten
+from proxy.sessions.spec import SessionSpec
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "extending.md"
 SPEC = SessionSpec("default")
 
 
@@ -33,11 +33,11 @@ def head(*lines: str) -> RequestHead:
     return parse_request("\r\n".join(("GET /a HTTP/1.1", "Host: a.example", *lines, "", "")).encode())
 
 
-def at_work(addon: object, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Extensions:
-    point = EntryPoint("mine", "somewhere:addon", extensions.GROUP)
+def at_work(addon: object, monkeypatch: pytest.MonkeyPatch, settings: Settings) -> UserAddons:
+    point = EntryPoint("mine", "somewhere:addon", user_addons.GROUP)
     monkeypatch.setattr(EntryPoint, "load", lambda _: addon)
-    monkeypatch.setattr(extensions, "entry_points", lambda group: EntryPoints([point]).select(group=group))
-    return Extensions(load(["mine"], settings.home))
+    monkeypatch.setattr(user_addons, "entry_points", lambda group: EntryPoints([point]).select(group=group))
+    return UserAddons(load(["mine"], settings.home))
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def test_what_can_not_be_used_is_named_in_one_line(settings: Settings, source: s
 
 
 def test_an_unknown_entry_point_is_refused_with_what_there_is(settings: Settings) -> None:
-    with pytest.raises(SettingsError, match=r"no entry point ghostfleet\.addons is called nobody; installed: none"):
+    with pytest.raises(SettingsError, match=r"group ghostfleet\.addons is called nobody; installed are none"):
         load(["nobody"], settings.home)
 
 
@@ -151,13 +151,13 @@ def test_a_judge_that_answers_nonsense_is_counted_and_blocks_unless_it_says_othe
     assert isinstance(found, Refused) if when_failing == "block" else found is SPEC
 
 
-def test_a_rewrite_changes_what_it_names_and_adds_to_the_wishes() -> None:
+def test_a_rewrite_changes_what_it_names_and_adds_to_the_options() -> None:
     spec = SessionSpec.from_json({"collection": "default", "prefix": "before", "blocks": [{"domain": "b.example"}]})
 
     found = rewritten(spec, Rewrite(collection="other", job="job", prefix="after", wishes={"dedup-ok": False}))
 
-    assert (found.collection, found.job, found.wishes.prefix, found.wishes.dedup) == ("other", "job", "after", False)
-    assert found.wishes.blocks == spec.wishes.blocks
+    assert (found.collection, found.job, found.options.prefix, found.options.dedup) == ("other", "job", "after", False)
+    assert found.options.blocks == spec.options.blocks
 
 
 # -- told -------------------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def test_listeners_that_are_too_slow_miss_captures_and_nobody_waits(
         def close(self) -> None:
             told.append("closed")
 
-    monkeypatch.setattr(extensions, "_WAITING", 2)
+    monkeypatch.setattr(user_addons, "_WAITING", 2)
     at = at_work(Slow, monkeypatch, settings)
     at.kept([1])  # type: ignore[list-item]
     assert started.wait(30)

@@ -1,4 +1,4 @@
-"""Whose traffic it is, and what it may command."""
+"""The gate finds the session of a request, and decides which commands count."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ import pytest
 from captured import capture
 
 from archive.capture import Capture
-from archive.sections import ProxySettings
-from proxy.gate import Gate, Meta, Refused, Session, SessionSpec, context_of, parse_meta
-from proxy.http1 import RequestHead, parse_request
-from proxy.keep import Kept, Lost
-from proxy.vouched import Vouched
-from proxy.wishes import Wishes
+from archive.settings import ProxySettings
+from proxy.protocol.http1 import RequestHead, parse_request
+from proxy.recording.keep import Kept, Lost
+from proxy.refusal import Refused
+from proxy.sessions.gate import Gate
+from proxy.sessions.meta_trust import MetaTrust
+from proxy.sessions.policy_builder import context_of
+from proxy.sessions.request_options import Meta, RequestOptions, parse_meta
+from proxy.sessions.session import Session
+from proxy.sessions.spec import SessionSpec
 
 
 def request(*lines: str) -> RequestHead:
@@ -27,6 +31,11 @@ def request(*lines: str) -> RequestHead:
 def basic(name: str, secret: str, scheme: str = "Basic") -> str:
     """A Proxy-Authorization line."""
     return f"Proxy-Authorization: {scheme} {base64.b64encode(f'{name}:{secret}'.encode()).decode()}"
+
+
+def prefix(gate: Gate, head: RequestHead, session: Session | None = None, *, address: str = "") -> str | None:
+    """Return the prefix that a trusted client's request is obeyed with."""
+    return gate.meta(head, session or gate.default, trusted=True, address=address).options.prefix
 
 
 class TestSessionSpec:
@@ -69,6 +78,21 @@ class TestSessionSpec:
             ({"page_id": "a\r\nWARC-Type: response"}, "page_id"),
             ({"job": "a\x00"}, "job"),
             ({"job": "\ud800"}, "job"),
+            ({"job": ""}, "job"),
+            ({"job": "../../etc"}, "job"),
+            ({"job": "a b"}, "job"),
+            ({"job": "x" * 65}, "job"),
+            ({"log_dir": "logs"}, "log_dir"),
+            ({"log_dir": ""}, "log_dir"),
+            ({"log_dir": "/data/../etc"}, "log_dir"),
+            ({"log_dir": "/data/logs/.."}, "log_dir"),
+            ({"log_dir": "/data/./logs"}, "log_dir"),
+            ({"log_dir": "/data\n/logs"}, "log_dir"),
+            ({"log_dir": "/data\x00"}, "log_dir"),
+            ({"log_dir": "/" + "x" * 1024}, "log_dir"),
+            ({"log_dir": "/" + "x" * 256}, "log_dir"),
+            ({"log_dir": "/" + "ä" * 200}, "log_dir"),
+            ({"page_id": "x" * 65_537}, "page_id"),
             ({"page_url": ["x"]}, "page_url"),
             ({"listen": "yes"}, "listen"),
             ({"colection": "x"}, "colection"),
@@ -85,19 +109,19 @@ class TestSessionSpec:
 
 
 class TestWho:
-    def test_without_credentials_it_is_everybodys_session(self) -> None:
+    def test_without_credentials_the_session_is_the_default(self) -> None:
         gate = Gate(ProxySettings(collection="mine"))
 
-        session, trusted = gate.who(request(), None, is_local=True)
+        session, trusted = gate.identify(request(), None, is_local=True)
 
         assert session is gate.default
         assert session.spec.collection == "mine"
         assert trusted
 
-    def test_nobody_is_trusted_when_the_settings_say_so(self) -> None:
+    def test_no_client_is_trusted_when_the_settings_say_so(self) -> None:
         gate = Gate(ProxySettings(trust_clients="none"))
 
-        assert gate.who(request(), None, is_local=True) == (gate.default, False)
+        assert gate.identify(request(), None, is_local=True) == (gate.default, False)
 
     @pytest.mark.parametrize(
         ("setting", "is_local", "trusted"), [("loopback", False, False), ("loopback", True, True), ("all", False, True)]
@@ -107,14 +131,14 @@ class TestWho:
     ) -> None:
         gate = Gate(ProxySettings(trust_clients=setting))
 
-        assert gate.who(request(), None, is_local=is_local) == (gate.default, trusted)
+        assert gate.identify(request(), None, is_local=is_local) == (gate.default, trusted)
 
     @pytest.mark.parametrize("scheme", ["Basic", "basic"])
-    def test_credentials_select_a_session_and_give_leave_to_command(self, scheme: str) -> None:
+    def test_credentials_select_a_session_and_allow_commands(self, scheme: str) -> None:
         gate = Gate(ProxySettings(trust_clients="none"))
         session = gate.open(SessionSpec("news"))
 
-        assert gate.who(request(basic(session.id, session.token, scheme)), None, is_local=True) == (session, True)
+        assert gate.identify(request(basic(session.id, session.token, scheme)), None, is_local=True) == (session, True)
 
     @pytest.mark.parametrize(
         "line",
@@ -133,7 +157,7 @@ class TestWho:
         gate = Gate(ProxySettings(password=password))
 
         with pytest.raises(Refused) as refused:
-            gate.who(request(line), None, is_local=True)
+            gate.identify(request(line), None, is_local=True)
 
         assert refused.value.status == 407
         assert gate.counts["unauthorized"] == 1
@@ -143,43 +167,43 @@ class TestWho:
         session = gate.open(SessionSpec("news"))
 
         with pytest.raises(Refused):
-            gate.who(request(basic(session.id, session.token + "x")), None, is_local=True)
+            gate.identify(request(basic(session.id, session.token + "x")), None, is_local=True)
 
-    def test_a_closed_session_is_nobodys(self) -> None:
+    def test_the_credentials_of_a_closed_session_are_refused(self) -> None:
         gate = Gate(ProxySettings())
         session = gate.open(SessionSpec("news"))
         gate.close(session)
 
         with pytest.raises(Refused):
-            gate.who(request(basic(session.id, session.token)), None, is_local=True)
+            gate.identify(request(basic(session.id, session.token)), None, is_local=True)
 
     def test_a_password_is_asked_for_and_enough(self) -> None:
         gate = Gate(ProxySettings(password="secret", trust_clients="none"))
 
         with pytest.raises(Refused) as refused:
-            gate.who(request(), None, is_local=True)
+            gate.identify(request(), None, is_local=True)
         assert refused.value.status == 407
-        assert gate.who(request(basic("anybody", "secret")), None, is_local=True) == (gate.default, True)
+        assert gate.identify(request(basic("anybody", "secret")), None, is_local=True) == (gate.default, True)
 
-    def test_a_port_of_its_own_needs_no_credentials_and_gives_no_leave(self) -> None:
+    def test_a_port_of_its_own_needs_no_credentials_and_allows_no_commands(self) -> None:
         gate = Gate(ProxySettings(password="secret"))
         session = gate.open(SessionSpec("news"))
 
-        assert gate.who(request(), session, is_local=True) == (session, False)
-        assert gate.who(request(basic(session.id, session.token)), session, is_local=True) == (session, True)
+        assert gate.identify(request(), session, is_local=True) == (session, False)
+        assert gate.identify(request(basic(session.id, session.token)), session, is_local=True) == (session, True)
 
     def test_a_port_of_its_own_is_never_another_sessions(self) -> None:
         gate = Gate(ProxySettings())
         one, two = gate.open(SessionSpec("one")), gate.open(SessionSpec("two"))
 
-        assert gate.who(request(basic(two.id, two.token)), one, is_local=True) == (one, False)
+        assert gate.identify(request(basic(two.id, two.token)), one, is_local=True) == (one, False)
 
 
 class TestMeta:
     def test_of_an_untrusted_client_is_ignored_and_counted(self) -> None:
         gate = Gate(ProxySettings())
 
-        assert gate.meta(request('Warcprox-Meta: {"warc-prefix": "evil"}'), trusted=False) == Meta()
+        assert gate.meta(request('Warcprox-Meta: {"warc-prefix": "evil"}'), gate.default, trusted=False) == Meta()
         assert gate.counts["control_refused"] == 1
 
     @pytest.mark.parametrize(
@@ -193,30 +217,63 @@ class TestMeta:
     def test_of_what_may_be_a_script_counts_when_its_browser_says_the_same(self, lines: tuple[str, ...]) -> None:
         gate, meta = Gate(ProxySettings()), 'Warcprox-Meta: {"warc-prefix": "mine"}'
 
-        assert gate.meta(request(meta, *lines), trusted=True) == Meta()
+        assert gate.meta(request(meta, *lines), gate.default, trusted=True) == Meta()
         assert gate.counts["control_refused"] == 1
-        assert gate.meta(request(meta, "Sec-Fetch-Dest: document", "Origin: x"), trusted=True).wishes.prefix == "mine"
-        assert gate.meta(request(meta, *lines), trusted=True).wishes.prefix == "mine"
-        assert gate.meta(request(meta.replace("mine", "evil"), *lines), trusted=True) == Meta()
+        assert prefix(gate, request(meta, "Sec-Fetch-Dest: document", "Origin: x")) == "mine"
+        assert prefix(gate, request(meta, *lines)) == "mine"
+        assert prefix(gate, request(meta.replace("mine", "evil"), *lines)) is None
 
-    def test_that_one_process_knows_of_another_knows_too(self, tmp_path: Path) -> None:
+    def test_meta_of_a_connect_counts_for_scripts_inside(self) -> None:
+        gate, meta = Gate(ProxySettings()), 'Warcprox-Meta: {"warc-prefix": "mine"}'
+
+        gate.remember_connect(
+            parse_request(f"CONNECT a.test:443 HTTP/1.1\r\n{meta}\r\n\r\n".encode()), gate.default, address=""
+        )
+
+        assert prefix(gate, request(meta, "Sec-Fetch-Dest: empty")) == "mine"
+
+    def test_of_a_request_without_marks_counts_for_that_request_alone(self) -> None:
+        """A script's GET over plain http looks like this, so it proves nothing (T13)."""
+        gate, meta = Gate(ProxySettings()), 'Warcprox-Meta: {"warc-prefix": "-"}'
+
+        assert prefix(gate, request(meta)) == "-"
+
+        assert prefix(gate, request(meta, "Sec-Fetch-Dest: empty")) is None
+        assert prefix(gate, request(meta, "Origin: http://page.test")) is None
+        assert prefix(gate, request(meta)) == "-"
+
+    @pytest.mark.parametrize("lines", [("Sec-Fetch-Dest: empty",), ("Origin: http://page.test",)])
+    def test_meta_that_one_client_proved_does_not_count_for_another(self, lines: tuple[str, ...]) -> None:
+        gate, meta = Gate(ProxySettings()), 'Warcprox-Meta: {"warc-prefix": "-"}'
+        session = gate.open(SessionSpec("news"))
+
+        assert prefix(gate, request(meta, "Sec-Fetch-Dest: document"), address="192.0.2.1") == "-"
+
+        assert prefix(gate, request(meta, *lines), address="192.0.2.1") == "-"
+        assert prefix(gate, request(meta, *lines), address="192.0.2.2") is None
+        assert prefix(gate, request(meta, *lines), session, address="192.0.2.1") is None
+
+    def test_meta_that_one_process_trusts_is_trusted_by_another(self, tmp_path: Path) -> None:
         meta = 'Warcprox-Meta: {"warc-prefix": "mine"}'
-        one, other = (Gate(ProxySettings(), Vouched(tmp_path / "run" / "vouched")) for _ in range(2))
+        one, other = (Gate(ProxySettings(), MetaTrust(tmp_path / "run" / "vouched")) for _ in range(2))
 
-        one.meta(request(meta), trusted=True)
+        prefix(one, request(meta, "Sec-Fetch-Dest: document"))
 
-        assert other.meta(request(meta, "Sec-Fetch-Dest: empty"), trusted=True).wishes.prefix == "mine"
+        assert prefix(other, request(meta, "Sec-Fetch-Dest: empty")) == "mine"
 
     def test_that_is_missing_says_nothing(self) -> None:
         gate = Gate(ProxySettings())
 
-        assert gate.meta(request(), trusted=False) == gate.meta(request(), trusted=True) == Meta()
+        assert gate.meta(request(), gate.default, trusted=False) == Meta()
+        assert gate.meta(request(), gate.default, trusted=True) == Meta()
         assert gate.counts["control_refused"] == 0
 
     def test_gives_facts(self) -> None:
         value = {"warc-prefix": "a-b", "dedup-ok": False, "metadata": {"seed": "http://x/", "number": 5}, "stats": {}}
 
-        assert parse_meta(json.dumps(value).encode()) == Meta(Wishes(prefix="a-b", dedup=False), {"seed": "http://x/"})
+        assert parse_meta(json.dumps(value).encode()) == Meta(
+            RequestOptions(prefix="a-b", dedup=False), {"seed": "http://x/"}
+        )
 
     @pytest.mark.parametrize(
         ("raw", "word"),
@@ -260,10 +317,10 @@ class TestContext:
         assert (context.hop_path, context.via, context.source, context.job) == (hop_path, via, "http://seed/", "daily")
 
     def test_what_a_request_says_comes_before_what_its_session_says(self) -> None:
-        wishes = Wishes(prefix="special", dedup=False)
-        meta = Meta(wishes, {"hop_path": "LL", "hop_via_url": "http://v/", "seed": "http://s/", "page_id": "p"})
+        options = RequestOptions(prefix="special", dedup=False)
+        meta = Meta(options, {"hop_path": "LL", "hop_via_url": "http://v/", "seed": "http://s/", "page_id": "p"})
 
-        context = context_of(Session(SessionSpec("news", hop_path="L")), meta, "http://a/", None, wishes=wishes)
+        context = context_of(Session(SessionSpec("news", hop_path="L")), meta, "http://a/", None, options=options)
 
         assert (context.prefix, context.dedup, context.hop_path) == ("special", False, "LL")
         assert (context.via, context.source, context.page_id) == ("http://v/", "http://s/", "p")
@@ -280,7 +337,7 @@ class TestSession:
         session.note(Lost("no disk"), "http://a/lost", 1)
         session.note_failure(-2)
 
-        assert session.report() == {
+        assert session.report().control_json() == {
             "urls": 5,
             "novel": 1,
             "revisits": 1,

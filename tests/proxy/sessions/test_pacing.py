@@ -18,8 +18,8 @@ from proxying import credentials, request
 from redis_server import RedisServer
 from waiting import until
 
-from dedupdb.turns import Turns
-from proxy.pacing import Pacing
+from dedupdb.fleet.host_turns import HostTurns
+from proxy.sessions.pacing import Pacing
 
 DELAY = 0.25
 SETTINGS = {
@@ -72,7 +72,7 @@ def test_a_page_in_a_browser_keeps_to_them_too(fleet: list[ProxyProcess], origin
     assert took >= 5 * DELAY
 
 
-def test_who_would_wait_too_long_is_told_when_to_come_again(fleet: list[ProxyProcess], origin: RawOrigin) -> None:
+def test_a_wait_that_is_too_long_is_refused_with_a_time_to_retry(fleet: list[ProxyProcess], origin: RawOrigin) -> None:
     url = named(origin, "one.never.test")
     assert fleet[0].get(url).status == 200
 
@@ -80,7 +80,7 @@ def test_who_would_wait_too_long_is_told_when_to_come_again(fleet: list[ProxyPro
 
     assert (refused.status, refused.header("Ghostfleet-Error")) == (503, "-5 crowded")
     assert refused.header("Retry-After") == "5"
-    assert b"one.never.test gets one request in 3600 s" in refused.body
+    assert b"one.never.test gets one request every 3600 s" in refused.body
     assert len(origin.visits) == 1
 
 
@@ -92,7 +92,7 @@ def test_a_session_has_its_own(fleet: list[ProxyProcess], origin: RawOrigin) -> 
     assert fleet[0].get(named(origin, "any.test"), credentials(slow)).status == 503
 
 
-def test_those_in_line_are_counted(fleet: list[ProxyProcess], origin: RawOrigin) -> None:
+def test_requests_that_wait_are_counted(fleet: list[ProxyProcess], origin: RawOrigin) -> None:
     session = fleet[0].session(host_delay=20)
     url = named(origin, "counted.test")
     fleet[0].get(url, credentials(session))
@@ -104,7 +104,7 @@ def test_those_in_line_are_counted(fleet: list[ProxyProcess], origin: RawOrigin)
 
 async def test_without_redis_a_process_keeps_its_own() -> None:
     loop = asyncio.get_running_loop()
-    nowhere = Turns("unix:///nowhere/redis.sock", longest_seconds=1, timeout_seconds=0.2)
+    nowhere = HostTurns("unix:///nowhere/redis.sock", longest_seconds=1, timeout_seconds=0.2)
     pacing = Pacing({"a.test": DELAY}, nowhere, loop, longest_seconds=1)
     pause = pacing.pause("a.test", 80, None)
 
@@ -122,7 +122,7 @@ async def test_without_redis_a_process_keeps_its_own() -> None:
 
 
 async def test_the_most_exact_entry_says_how_long(tmp_path: Path) -> None:
-    turns = Turns(f"unix://{tmp_path}/none.sock", longest_seconds=1, timeout_seconds=0.2)
+    turns = HostTurns(f"unix://{tmp_path}/none.sock", longest_seconds=1, timeout_seconds=0.2)
     table = {"*": 1.0, "*.a.test": 2.0, "fast.a.test": 0.0, "a.test:8080": 3.0}
     pacing = Pacing(table, turns, asyncio.get_running_loop(), longest_seconds=1)
     found = [pacing.pause(*asked, None) for asked in (("b.test", 80), ("x.a.test", 80), ("fast.a.test", 80))]

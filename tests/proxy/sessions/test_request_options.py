@@ -1,4 +1,4 @@
-"""What clients may ask for, and how a session's wishes and a request's go together."""
+"""Options of clients, and how those of a session and of a request are merged."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from archive.capture import Context
-from proxy.buckets import Bucket, names_of, parse_limits, parse_stats
 from proxy.refusal import Refused
-from proxy.wishes import NO_META, NOTHING, Wishes, parse_meta, parse_wishes
+from proxy.sessions.request_options import NO_META, NOTHING, RequestOptions, parse_meta, parse_options
+from proxy.sessions.stats_buckets import Bucket, names_of, parse_limits, parse_stats
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from proxy.wishes import NO_META, NOTHING, Wishes, parse_meta, parse_wishes
     ],
 )
 def test_dedup_buckets_in_all_their_forms(value: dict[str, Any], buckets: tuple[tuple[str, str], ...]) -> None:
-    assert parse_wishes(value).buckets == buckets
+    assert parse_options(value).buckets == buckets
     assert Context("news", buckets=buckets).buckets == buckets
 
 
@@ -34,7 +34,7 @@ def test_dedup_buckets_in_all_their_forms(value: dict[str, Any], buckets: tuple[
         ({"dedup-buckets": {"": "rw"}}, "dedup-buckets '' must have 1 to 256 characters"),
         ({"dedup-bucket": ""}, "dedup-buckets '' must have 1 to 256 characters"),
         ({"dedup-buckets": {"x" * 257: "rw"}}, "must have 1 to 256 characters"),
-        ({"dedup-buckets": {str(number): "rw" for number in range(65)}}, "names 65 buckets, more than 64"),
+        ({"dedup-buckets": {str(number): "rw" for number in range(65)}}, "names 65 buckets; at most 64"),
         ({"dedup-buckets": {"\ud800": "rw"}}, "dedup-buckets"),
         ({"conditional": "yes"}, "conditional = 'yes' must be true or false"),
         ({"conditional": 1}, "conditional = '1' must be true or false"),
@@ -52,17 +52,17 @@ def test_dedup_buckets_in_all_their_forms(value: dict[str, Any], buckets: tuple[
 )
 def test_that_can_not_be_used_are_refused_by_name(value: dict[str, Any], word: str) -> None:
     with pytest.raises(Refused, match=word) as refused:
-        parse_wishes(value)
+        parse_options(value)
     assert refused.value.status == 400
 
 
-def test_of_a_client_that_wishes_nothing_cost_nothing() -> None:
-    assert parse_meta(b'{"unknown": 1}').wishes is NOTHING
-    assert NOTHING.and_also(NOTHING) is NO_META.wishes
+def test_a_client_without_options_shares_the_empty_ones() -> None:
+    assert parse_meta(b'{"unknown": 1}').options is NOTHING
+    assert NOTHING.merged_with(NOTHING) is NO_META.options
 
 
-def test_of_session_and_request_go_together() -> None:
-    session = parse_wishes(
+def test_options_of_session_and_request_are_merged() -> None:
+    session = parse_options(
         {
             "warc-prefix": "s",
             "dedup-buckets": {"s": "rw"},
@@ -70,18 +70,18 @@ def test_of_session_and_request_go_together() -> None:
             "soft-limits": {"s/new/urls": 1},
         }
     )
-    asked = parse_wishes(
+    asked = parse_options(
         {"warc-prefix": "r", "dedup-ok": False, "blocks": [{"domain": "r.test"}], "limits": {"r/new/urls": 1}}
     )
 
-    both = session.and_also(asked)
+    both = session.merged_with(asked)
 
     assert (both.prefix, both.dedup, both.buckets) == ("r", False, (("s", "rw"),))
-    assert [rule.given["domain"] for rule in both.blocks] == ["s.test", "r.test"]
+    assert [rule.definition["domain"] for rule in both.blocks] == ["s.test", "r.test"]
     assert [limit.bucket for limit in both.limits] == ["r", "s"]
-    assert session.and_also(NOTHING) is session
-    assert NOTHING.and_also(asked) is asked
-    assert isinstance(both, Wishes)
+    assert session.merged_with(NOTHING) is session
+    assert NOTHING.merged_with(asked) is asked
+    assert isinstance(both, RequestOptions)
 
 
 def test_domains_are_tallied_by_suffix_in_any_case() -> None:
@@ -92,8 +92,8 @@ def test_domains_are_tallied_by_suffix_in_any_case() -> None:
     assert names_of(buckets, "xn--zz-2ka.test") == ("a", "b", "b:xn--zz-2ka.test")
 
 
-def test_a_limit_keeps_its_clients_words() -> None:
+def test_a_limits_key_names_its_domain_as_urls_do() -> None:
     (limit,) = parse_limits({"a/b:FOO.test/new/wire_bytes": 7}, is_soft=True)
 
-    assert (limit.key, limit.bucket) == ("a/b:FOO.test/new/wire_bytes", "a/b:foo.test")
-    assert (limit.counter, limit.most, limit.domain, limit.is_soft) == ("new/wire_bytes", 7, "foo.test", True)
+    assert (limit.key, limit.bucket) == ("a/b:foo.test/new/wire_bytes", "a/b:foo.test")
+    assert (limit.counter, limit.most, limit.is_soft) == ("new/wire_bytes", 7, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxy.refusal import Refused
-from proxy.rules import MimeFilter, Subject, first_match, in_domain, is_wanted, parse_filters, parse_rules
+from proxy.sessions.rules import MimeFilter, Subject, first_match, in_domain, is_wanted, parse_filters, parse_rules
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_regex_is_of_the_whole_url() -> None:
     assert first_match(rules, Subject("http://a.test/xy")) is None
 
 
-def test_a_url_that_is_none_is_judged_as_it_is() -> None:
+def test_text_that_is_not_a_url_is_compared_as_it_is() -> None:
     rules = parse_rules([{"substring": "secret"}])
 
     assert first_match(rules, Subject("urn:secret:1")) is not None

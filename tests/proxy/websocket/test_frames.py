@@ -6,7 +6,15 @@ import zlib
 import pytest
 from websocket import BINARY, BYE, CLOSE, PING, TEXT, Packer, frame
 
-from proxy.frames import MAX_PAYLOAD, Deflate, FrameReader, Inflater, SocketMessage, agreed_deflate, unmasked
+from proxy.websocket.frames import (
+    MAX_PAYLOAD,
+    Deflate,
+    Inflater,
+    SocketFrameReader,
+    SocketMessage,
+    agreed_deflate,
+    unmasked,
+)
 
 MASK = b"\x0a\xf1\x02\x77"
 
@@ -14,7 +22,7 @@ MASK = b"\x0a\xf1\x02\x77"
 def read(*pieces: bytes, forgets: bool | None = None) -> tuple[list[SocketMessage], str]:
     """The messages in these bytes, and what is wrong with them."""
     told: list[SocketMessage] = []
-    reader = FrameReader(told.append, None if forgets is None else Inflater(forgets=forgets))
+    reader = SocketFrameReader(told.append, None if forgets is None else Inflater(forgets=forgets))
     for piece in pieces:
         reader.feed(piece)
     return told, reader.broken

@@ -11,23 +11,24 @@ from captured import capture
 from websocket import BYE, CLOSE, TEXT, frame
 
 from archive.capture import Context
-from archive.sections import ProxySettings
-from proxy.gate import Session, SessionSpec
-from proxy.keep import Kept, Lost
-from proxy.plan import Derived
-from proxy.redaction import Redaction
-from proxy.socketlog import SocketLog
+from archive.settings import ProxySettings
+from proxy.recording.keep import Kept, Lost
+from proxy.recording.plan import DerivedRecord
+from proxy.sessions.redaction import Redaction
+from proxy.sessions.session import Session
+from proxy.sessions.spec import SessionSpec
+from proxy.websocket.log import SocketLog
 
 HANDSHAKE = "6f1a7c1e-0000-4000-8000-000000000009"
 
 
-class Desk:
+class HeldRecorder:
     """Takes records and answers for them when told to."""
 
     def __init__(self) -> None:
-        self.items: list[tuple[Derived, Callable[[Kept | Lost], None]]] = []
+        self.items: list[tuple[DerivedRecord, Callable[[Kept | Lost], None]]] = []
 
-    def submit(self, item: Derived, answer: Callable[[Kept | Lost], None]) -> None:
+    def submit(self, item: DerivedRecord, answer: Callable[[Kept | Lost], None]) -> None:
         self.items.append((item, answer))
 
 
@@ -37,23 +38,25 @@ def session() -> Session:
 
 
 @pytest.fixture
-def desk() -> Desk:
-    return Desk()
+def recorder() -> HeldRecorder:
+    return HeldRecorder()
 
 
 @pytest.fixture
-def log(session: Session, desk: Desk, tmp_path: Path) -> SocketLog:
-    return SocketLog("http://a.org/", Context("news"), session, None, ProxySettings(spool_bytes=10), desk, tmp_path)
+def log(session: Session, recorder: HeldRecorder, tmp_path: Path) -> SocketLog:
+    return SocketLog("http://a.org/", Context("news"), session, None, ProxySettings(spool_bytes=10), recorder, tmp_path)
 
 
-def test_what_ends_before_its_handshake_is_kept_waits_for_it(log: SocketLog, desk: Desk, session: Session) -> None:
+def test_what_ends_before_its_handshake_is_kept_waits_for_it(
+    log: SocketLog, recorder: HeldRecorder, session: Session
+) -> None:
     over: list[bool] = []
     log.received(frame(TEXT, b"moss"))
     log.end(None, lambda: over.append(True))
-    assert (desk.items, over) == ([], [])
+    assert (recorder.items, over) == ([], [])
 
     log.handshake_kept(HANDSHAKE)
-    ((item, answer),) = desk.items
+    ((item, answer),) = recorder.items
     assert not over
     lines = [json.loads(line) for line in b"".join(item.body.chunks()).splitlines()]
     answer(Kept(capture("http://a.org/")))
@@ -64,15 +67,15 @@ def test_what_ends_before_its_handshake_is_kept_waits_for_it(log: SocketLog, des
     assert session.counts["messages"] == 1
 
 
-def test_what_the_client_says_is_redacted(desk: Desk, tmp_path: Path) -> None:
+def test_what_the_client_says_is_redacted(recorder: HeldRecorder, tmp_path: Path) -> None:
     session = Session(SessionSpec("news", redaction=Redaction(fields=frozenset({"password"}))))
-    log = SocketLog("http://a.org/", Context("news"), session, None, ProxySettings(), desk, tmp_path)
+    log = SocketLog("http://a.org/", Context("news"), session, None, ProxySettings(), recorder, tmp_path)
     log.sent(frame(TEXT, b'{"password": "hunter2"}', mask=b"mask") + frame(TEXT, b"hunter2", mask=b"mask"))
     log.received(frame(TEXT, b"welcome"))
     log.handshake_kept(HANDSHAKE)
     log.end(None, lambda: None)
 
-    ((item, _),) = desk.items
+    ((item, _),) = recorder.items
     text = b"".join(item.body.chunks())
     lines = [json.loads(line) for line in text.splitlines()]
     assert b"hunter2" not in text
@@ -80,17 +83,17 @@ def test_what_the_client_says_is_redacted(desk: Desk, tmp_path: Path) -> None:
     assert [line.get("redacted") for line in lines] == [["field password"], ["message"], None, None]
 
 
-def test_without_its_handshake_nothing_is_kept_and_it_is_over(log: SocketLog, desk: Desk) -> None:
+def test_without_its_handshake_nothing_is_kept_and_it_is_over(log: SocketLog, recorder: HeldRecorder) -> None:
     over: list[bool] = []
     log.received(frame(TEXT, b"moss"))
     log.end(None, lambda: over.append(True))
 
     log.give_up()
 
-    assert (desk.items, over) == ([], [True])
+    assert (recorder.items, over) == ([], [True])
 
 
-def test_a_handshake_lost_in_mid_conversation_keeps_nothing_of_it(log: SocketLog, desk: Desk) -> None:
+def test_a_handshake_lost_in_mid_conversation_keeps_nothing_of_it(log: SocketLog, recorder: HeldRecorder) -> None:
     over: list[bool] = []
     log.received(frame(TEXT, b"moss"))
     log.give_up()
@@ -98,45 +101,45 @@ def test_a_handshake_lost_in_mid_conversation_keeps_nothing_of_it(log: SocketLog
 
     log.end("unspecified", lambda: over.append(True))
 
-    assert (desk.items, over) == ([], [True])
+    assert (recorder.items, over) == ([], [True])
 
 
-def test_a_lost_record_is_counted(log: SocketLog, desk: Desk, session: Session) -> None:
+def test_a_lost_record_is_counted(log: SocketLog, recorder: HeldRecorder, session: Session) -> None:
     over: list[bool] = []
     log.handshake_kept(HANDSHAKE)
     log.end("time", lambda: over.append(True))
 
-    desk.items[0][1](Lost("no disk"))
+    recorder.items[0][1](Lost("no disk"))
 
     assert over == [True]
     assert (session.counts["failed"], session.errors["not-kept"]) == (1, 1)
 
 
-def test_what_is_old_is_kept_before_the_end(log: SocketLog, desk: Desk) -> None:
+def test_what_is_old_is_kept_before_the_end(log: SocketLog, recorder: HeldRecorder) -> None:
     log.handshake_kept(HANDSHAKE)
     log.flush_old(2**62)
-    assert desk.items == [], "there is nothing to keep"
+    assert recorder.items == [], "there is nothing to keep"
 
     log.sent(frame(TEXT, b"moss"))
     log.flush_old(0)
-    assert desk.items == [], "it is not old"
+    assert recorder.items == [], "it is not old"
     log.flush_old(2**62)
 
-    ((item, answer),) = desk.items
+    ((item, answer),) = recorder.items
     assert item.truncated is None
     answer(Kept(capture("http://a.org/")))
 
 
-def said(item: Derived) -> list[object]:
+def said(item: DerivedRecord) -> list[object]:
     """The payloads of a record, and how it ends."""
     lines = [json.loads(line) for line in b"".join(item.body.chunks()).splitlines()]
     return [line.get("payloadData", line.get("reason")) for line in lines]
 
 
-def in_segments(session: Session, desk: Desk, folder: Path) -> SocketLog:
+def in_segments(session: Session, recorder: HeldRecorder, folder: Path) -> SocketLog:
     """A log with a record for each message; three are said."""
     log = SocketLog(
-        "http://a.org/", Context("news"), session, None, ProxySettings(websocket_segment_bytes=10), desk, folder
+        "http://a.org/", Context("news"), session, None, ProxySettings(websocket_segment_bytes=10), recorder, folder
     )
     for word in (b"one", b"two", b"three"):
         log.received(frame(TEXT, word))
@@ -144,31 +147,33 @@ def in_segments(session: Session, desk: Desk, folder: Path) -> SocketLog:
     return log
 
 
-def test_each_record_waits_until_the_one_before_it_is_durable(session: Session, desk: Desk, tmp_path: Path) -> None:
+def test_each_record_waits_until_the_one_before_it_is_durable(
+    session: Session, recorder: HeldRecorder, tmp_path: Path
+) -> None:
     over: list[bool] = []
-    in_segments(session, desk, tmp_path).end(None, lambda: over.append(True))
+    in_segments(session, recorder, tmp_path).end(None, lambda: over.append(True))
     for count, text in enumerate(("one", "two", "three", "disconnect"), 1):
-        assert len(desk.items) == count
-        item, answer = desk.items[-1]
+        assert len(recorder.items) == count
+        item, answer = recorder.items[-1]
         assert (said(item), over) == ([text], [])
         answer(Kept(capture("http://a.org/")))
-    assert (len(desk.items), over) == (4, [True])
+    assert (len(recorder.items), over) == (4, [True])
 
 
-def test_behind_a_lost_record_there_are_no_more(session: Session, desk: Desk, tmp_path: Path) -> None:
-    log = in_segments(session, desk, tmp_path)
+def test_behind_a_lost_record_there_are_no_more(session: Session, recorder: HeldRecorder, tmp_path: Path) -> None:
+    log = in_segments(session, recorder, tmp_path)
     kept: list[bool] = []
     log.settle(kept.append)
-    desk.items[0][1](Kept(capture("http://a.org/")))
-    desk.items[1][1](Lost("no disk"))
+    recorder.items[0][1](Kept(capture("http://a.org/")))
+    recorder.items[1][1](Lost("no disk"))
     log.received(frame(TEXT, b"four"))
     log.end(None, lambda: None)
 
-    assert (len(desk.items), kept, log.has_lost) == (2, [False], True)
+    assert (len(recorder.items), kept, log.has_lost) == (2, [False], True)
     assert session.counts["failed"] == 1
 
 
-def test_what_is_said_behind_both_close_frames_has_an_end_of_its_own(log: SocketLog, desk: Desk) -> None:
+def test_what_is_said_behind_both_close_frames_has_an_end_of_its_own(log: SocketLog, recorder: HeldRecorder) -> None:
     kept: list[bool] = []
     log.handshake_kept(HANDSHAKE)
     log.sent(frame(CLOSE, BYE, mask=b"mask"))
@@ -177,21 +182,21 @@ def test_what_is_said_behind_both_close_frames_has_an_end_of_its_own(log: Socket
     log.received(frame(TEXT, b"late"))
     log.end(None, lambda: None)
 
-    first, answer = desk.items[0]
+    first, answer = recorder.items[0]
     assert said(first) == ["A+g=", "A+g=", "closed"]
     answer(Kept(capture("http://a.org/")))
-    second, answer = desk.items[1]
+    second, answer = recorder.items[1]
     assert said(second) == ["late", "closed"]
     answer(Kept(capture("http://a.org/")))
     assert kept == [True]
 
 
-def test_whoever_breaks_it_off_behind_both_close_frames_cuts_nothing(log: SocketLog, desk: Desk) -> None:
+def test_whoever_breaks_it_off_behind_both_close_frames_cuts_nothing(log: SocketLog, recorder: HeldRecorder) -> None:
     log.handshake_kept(HANDSHAKE)
     log.received(frame(CLOSE, BYE))
     log.sent(frame(CLOSE, BYE, mask=b"mask"))
     log.end("time", lambda: None)
 
-    ((item, answer),) = desk.items
+    ((item, answer),) = recorder.items
     assert (said(item), item.truncated) == (["A+g=", "A+g=", "closed"], None)
     answer(Kept(capture("http://a.org/")))

@@ -1,0 +1,446 @@
+"""Import WARC files of other programs into a collection: find, copy or link, check, index, and deduplicate on request.
+
+A file is imported completely or not at all. The copy is made under a temporary name, synced, checked and read for its
+index lines. Then it gets its name in `archive/` and its sidecar in `indexes/`. A killed import leaves at most a
+temporary file, which the next import removes, or a WARC file without its sidecar, which the next import, `repair` and
+`reindex` complete. The same import can be repeated: files that the collection already has are recognised.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import filecmp
+import hashlib
+import logging
+import os
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from admin.collections.marks import unfinished_deletions, unfinished_renaming
+from admin.collections.usage import DRAFT_SUFFIX, IMPORT_DRAFT
+from admin.units import counted, human_bytes
+from archive.capture import Capture
+from archive.files import free_bytes, make_folder, rename_new, replace_durably, sync_folder
+from archive.program_name import command
+from archive.settings.load import Settings
+from archive.warc import cdxj
+from archive.warc.check import SHARED_MEMBER, check
+from archive.warc.member_reader import WarcError
+from archive.warc.open_file import create_locked
+from archive.warc.rewrap import rewrap
+from archive.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths, closed
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.validation import acceptable
+
+logger = logging.getLogger(__name__)
+
+MAX_SHOWN_FINDINGS: Final = 5
+"""The first findings of a file are shown; all are counted."""
+_COPY_SIZE: Final = 1 << 20
+_ARCS: Final = (".arc", ".arc.gz")
+_WACZ: Final = ".wacz"
+_NAME_LENGTH: Final = 180
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._@+=,~-]+")
+_MEMBER_COUNT_MAX: Final = 100_000
+"""Further files of a WACZ package are ignored."""
+
+
+class ImportProblem(Exception):
+    """The import is not possible. The message names the argument, its value and the remedy."""
+
+
+class ImportOutcome(StrEnum):
+    """Each imported file has one of these outcomes."""
+
+    IMPORTED = "imported"
+    PRESENT = "present"
+    """The collection already has a file with these bytes."""
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportItem:
+    """An item is one file to import: a path, or a member of the WACZ package at that path. `size` is in bytes."""
+
+    path: Path
+    size: int
+    member: str = ""
+    refusal: str = ""
+    """The reason why the file can't be imported; empty for a WARC file."""
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return self.member.rpartition("/")[2] if self.member else self.path.name
+
+    def __str__(self) -> str:
+        return f"{self.path}!{self.member}" if self.member else str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The choices are the options of an import.
+
+    `by_reference` makes symbolic links instead of copies. With `dedup` the imported responses become originals to
+    which later captures may refer. With `strict` a file with any finding is refused.
+    """
+
+    by_reference: bool = False
+    dedup: bool = False
+    strict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFile:
+    """The result of one file has its name in the collection, its captures and its problems."""
+
+    source: str
+    outcome: ImportOutcome
+    name: str = ""
+    captures: int = 0
+    left_out: int = 0
+    """Captures that can't be indexed, for example because their URL is not text."""
+    problems: int = 0
+    first_problems: tuple[str, ...] = ()
+    rewrapped: bool = False
+    """True when the copy was recompressed with one member per record."""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class _Findings:
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    shares_members: bool = False
+
+
+def find(paths: Iterable[Path]) -> list[ImportItem]:
+    """Return the WARC files at these paths: files, all files below folders, and the members of WACZ packages.
+
+    Other web archives, such as ARC files, are in the list with a refusal. Raises ImportProblem for a path that does
+    not exist, and when no file is found.
+    """
+    found: list[ImportItem] = []
+    for path in paths:
+        if path.is_dir():
+            names = sorted(folder / name for folder, _, names in path.walk() for name in names)
+            found += [item for each in names if _has_known_ending(each) for item in _items(each)]
+        elif path.is_file():
+            found += _items(path)
+        else:
+            raise ImportProblem(f"PATH {path} is not a file or folder; name WARC files, or folders with WARC files")
+    if not found:
+        raise ImportProblem(
+            f"PATH {', '.join(map(str, paths))} has no web archives; names must end in {', '.join((*ENDINGS, _WACZ))}"
+        )
+    return found
+
+
+def _has_known_ending(path: Path) -> bool:
+    endings = (*ENDINGS, *_ARCS, _WACZ)
+    return path.name.endswith((*endings, *(ending + OPEN_SUFFIX for ending in ENDINGS))) and path.is_file()
+
+
+def _items(path: Path) -> list[ImportItem]:
+    size = path.stat().st_size
+    if path.name.endswith(_WACZ):
+        return _wacz_items(path)
+    if path.name.endswith(OPEN_SUFFIX):
+        why = f"it is still being written, or its writer was killed; run `{command('repair')}` on its collection first"
+        return [ImportItem(path, size, refusal=why)]
+    if path.name.endswith(_ARCS):
+        return [ImportItem(path, size, refusal="it is an ARC file; convert it with `warcio recompress` first")]
+    return [ImportItem(path, size)]
+
+
+def _wacz_items(path: Path) -> list[ImportItem]:
+    try:
+        with zipfile.ZipFile(path) as package:
+            members = package.infolist()[:_MEMBER_COUNT_MAX]
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        return [ImportItem(path, 0, refusal=f"it is not a WACZ package: {error}")]
+    found = [
+        ImportItem(path, member.file_size, member.filename)
+        for member in members
+        if member.filename.startswith("archive/") and member.filename.endswith(ENDINGS)
+    ]
+    return found or [ImportItem(path, 0, refusal="it has no WARC files in its folder archive/")]
+
+
+class Importer:
+    """The importer adds files to one collection, one after the other."""
+
+    def __init__(self, settings: Settings, collection: str, captures: Captures, choices: Choices) -> None:
+        """Create the collection's folders if needed, and remove the temporary files of killed imports.
+
+        Raises ImportProblem for a collection that is only partly deleted or renamed.
+        """
+        self._settings = settings
+        self._collection = collection
+        self._captures = captures
+        self._choices = choices
+        self._folder = settings.collection(collection)
+        self._archive = settings.archive_dir(collection)
+        self._indexes = settings.index_dir(collection)
+        if collection in unfinished_deletions(settings):
+            again = command(f"collection delete {collection}")
+            raise ImportProblem(f"collection {collection} is only partly deleted; run `{again}` first")
+        if change := unfinished_renaming(self._folder):
+            again = command(f"collection rename {change.old} {change.new}")
+            raise ImportProblem(f"collection {collection} is only partly renamed; run `{again}` first")
+        make_folder(self._archive)
+        make_folder(self._indexes)
+        self._remove_drafts()
+        self._by_size = defaultdict[int, list[Path]](list)
+        for place in closed(self._folder):
+            with suppress(OSError):  # a symbolic link whose file is missing
+                self._by_size[place.warc.stat().st_size].append(place.warc)
+
+    def space_needed(self, wanted: Sequence[ImportItem]) -> int:
+        """Return the largest number of bytes that the copies may take; 0 when files are linked."""
+        return 0 if self._choices.by_reference else sum(each.size for each in wanted if not each.refusal)
+
+    def take(self, wanted: ImportItem, copied: Callable[[int], None] = lambda size: None) -> ImportedFile:
+        """Import one file and return the result; `copied` is called with the number of bytes of each step.
+
+        Raises OSError when the file can't be written to the home; then the incomplete copy is removed.
+        """
+        if wanted.refusal:
+            return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=wanted.refusal)
+        try:
+            if self._choices.by_reference:
+                return self._link(wanted)
+            return self._copy(wanted, copied)
+        except (WarcError, zipfile.BadZipFile, EOFError) as error:
+            reason = error.reason if isinstance(error, WarcError) else str(error)
+            at = f" at offset {error.offset}" if isinstance(error, WarcError) else ""
+            return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=f"the file is damaged{at}: {reason}")
+
+    def _link(self, wanted: ImportItem) -> ImportedFile:
+        if wanted.member:
+            why = "a file inside a WACZ package can't be linked; import it without --by-reference"
+            return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
+        target = wanted.path.resolve()
+        for there in self._by_size[wanted.size]:
+            if there.samefile(target):
+                return self._present(wanted, there)
+        found = _findings(target)
+        if found.shares_members:
+            why = "several records share one gzip member; import it without --by-reference to recompress the copy"
+            return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=why)
+        if refused := self._refused_by_strict(wanted, found):
+            return refused
+        place = WarcPaths(self._folder, self._free_name(wanted.name, lambda: _sha256(target)))
+        with self._sidecar(place, target, found.ids) as (draft, count, left_out):
+            place.warc.symlink_to(target)
+            sync_folder(self._archive)
+            self._put_sidecar(place, draft)
+        self._by_size[wanted.size].append(place.warc)
+        return _imported(wanted, place, count, left_out, found, rewrapped=False)
+
+    def _copy(self, wanted: ImportItem, copied: Callable[[int], None]) -> ImportedFile:
+        if not wanted.member and (there := self._same(wanted.path, wanted.size)):
+            copied(wanted.size)
+            return self._present(wanted, there)
+        with self._draft("copy") as (draft, file):
+            sha256 = hashlib.sha256()
+            with _opened(wanted) as source:
+                while piece := source.read(_COPY_SIZE):
+                    sha256.update(piece)
+                    file.write(piece)
+                    copied(len(piece))
+            _make_durable(file)
+            if wanted.member and (there := self._same(draft, draft.stat().st_size)):
+                return self._present(wanted, there)
+            found = _findings(draft)
+            if found.shares_members:
+                return self._rewrap(wanted, draft)
+            if refused := self._refused_by_strict(wanted, found):
+                return refused
+            name = self._free_name(wanted.name, sha256.hexdigest)
+            return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=False)
+
+    def _rewrap(self, wanted: ImportItem, copy: Path) -> ImportedFile:
+        """Import the records of `copy` with one gzip member each."""
+        with self._draft("rewrapped") as (draft, file):
+            rewrap(copy, file, self._settings.archive.gzip_level)
+            _make_durable(file)
+            if there := self._same(draft, draft.stat().st_size):
+                return self._present(wanted, there)
+            found = _findings(draft)
+            if refused := self._refused_by_strict(wanted, found):
+                return refused
+            stem = wanted.name.removesuffix(".gz").removesuffix(".zst")
+            name = self._free_name(f"{stem}.gz", lambda: _sha256(draft))
+            return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=True)
+
+    def _place(
+        self, wanted: ImportItem, draft: Path, place: WarcPaths, found: _Findings, *, rewrapped: bool
+    ) -> ImportedFile:
+        size = draft.stat().st_size
+        with self._sidecar(place, draft, found.ids) as (lines, count, left_out):
+            rename_new(draft, place.warc)
+            sync_folder(self._archive)
+            self._put_sidecar(place, lines)
+        self._by_size[size].append(place.warc)
+        return _imported(wanted, place, count, left_out, found, rewrapped=rewrapped)
+
+    def _present(self, wanted: ImportItem, there: Path) -> ImportedFile:
+        """Write the sidecar of a file that the collection already has, if it is missing or dedup needs a new one."""
+        place = WarcPaths(self._folder, there.relative_to(self._archive).as_posix())
+        if not place.sidecar.exists() or (self._choices.dedup and _is_unknown_to_dedup(place.sidecar)):
+            found = _findings(there)
+            with self._sidecar(place, there, found.ids) as (lines, _, _):
+                self._captures.prune(self._collection, place.name, ())
+                self._put_sidecar(place, lines)
+        return ImportedFile(str(wanted), ImportOutcome.PRESENT, place.name)
+
+    @contextmanager
+    def _sidecar(self, place: WarcPaths, warc: Path, flawed: set[str]) -> Iterator[tuple[Path, int, int]]:
+        """Write the index lines of a WARC file to a draft; yield the draft, its lines and the captures left out."""
+        counts = [0, 0]
+
+        def lines() -> Iterator[str]:
+            for capture in cdxj.captures_of(warc, self._collection, place.name):
+                if _is_acceptable(capture):
+                    counts[0] += 1
+                    yield cdxj.line(self._for_dedup(capture, flawed))
+                else:
+                    counts[1] += 1
+
+        make_folder(place.sidecar.parent)
+        draft = place.sidecar.with_name(f"{IMPORT_DRAFT}{os.getpid()}-lines{DRAFT_SUFFIX}")
+        try:
+            cdxj.write_sorted(draft, lines())
+            yield draft, counts[0], counts[1]
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def _put_sidecar(self, place: WarcPaths, draft: Path) -> None:
+        replace_durably(draft, place.sidecar)
+
+    def _for_dedup(self, capture: Capture, flawed: set[str]) -> Capture:
+        """Remove a response from all dedup buckets unless it may become an original."""
+        is_original = self._choices.dedup and capture.record_id not in flawed
+        return capture if is_original or capture.kind == "revisit" else replace(capture, buckets=())
+
+    def _refused_by_strict(self, wanted: ImportItem, found: _Findings) -> ImportedFile | None:
+        if not (self._choices.strict and found.count):
+            return None
+        why = f"it has {counted(found.count, 'finding')}, and --strict allows none"
+        return ImportedFile(
+            str(wanted), ImportOutcome.REFUSED, problems=found.count, first_problems=tuple(found.first), reason=why
+        )
+
+    def _same(self, path: Path, size: int) -> Path | None:
+        """Return the file of the collection that has the same bytes; None without one."""
+        return next((there for there in self._by_size[size] if filecmp.cmp(there, path, shallow=False)), None)
+
+    def _free_name(self, name: str, digest: Callable[[], str]) -> str:
+        """Return a safe name that no file of the collection has. If needed, a part of the digest is added."""
+        safe = _UNSAFE.sub("_", name).lstrip(".-_") or "import.warc"
+        ending = next((ending for ending in ENDINGS if safe.endswith(ending)), ".warc")
+        stem = safe.removesuffix(ending)[:_NAME_LENGTH] or "import"
+        tries = (f"{stem}{ending}", *(f"{stem}-{digest()[:length]}{ending}" for length in (8, 64)))
+        for each in tries:
+            place = WarcPaths(self._folder, each)
+            if not any(os.path.lexists(path) for path in (place.warc, place.growing, place.sidecar)):
+                return each
+        raise FileExistsError(f"{self._archive / tries[-1]} exists already with other bytes")
+
+    @contextmanager
+    def _draft(self, what: str) -> Iterator[tuple[Path, BinaryIO]]:
+        """Yield a new, locked file in the collection; the file is removed at the end unless it was renamed."""
+        path = self._archive / f"{IMPORT_DRAFT}{os.getpid()}-{what}{DRAFT_SUFFIX}"
+        path.unlink(missing_ok=True)
+        with open(create_locked(path), "wb") as file:
+            try:
+                yield path, file
+            finally:
+                path.unlink(missing_ok=True)
+
+    def _remove_drafts(self) -> None:
+        for path in (
+            *self._archive.glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}"),
+            *self._indexes.glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}*"),
+        ):
+            with suppress(FileNotFoundError), path.open("r+b") as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    continue
+                path.unlink(missing_ok=True)
+                logger.warning("%s is removed: a killed import left it", path)
+
+
+def check_space(settings: Settings, needed: int) -> None:
+    """Raise ImportProblem when the copies don't fit into the home's file system."""
+    free = free_bytes(settings.home)
+    if needed > free:
+        raise ImportProblem(
+            f"the home {settings.home} has {human_bytes(free)} of free space, but the copies need "
+            f"{human_bytes(needed)}; free some space, or import with --by-reference"
+        )
+
+
+@contextmanager
+def _opened(wanted: ImportItem) -> Iterator[BinaryIO]:
+    if not wanted.member:
+        with wanted.path.open("rb") as file:
+            yield file
+        return
+    with zipfile.ZipFile(wanted.path) as package, package.open(wanted.member) as member:
+        yield member  # type: ignore[misc]  # an IO[bytes], of which only `read` is used
+
+
+def _findings(path: Path) -> _Findings:
+    found = _Findings()
+    for problem in check(path):
+        if problem.message == SHARED_MEMBER:
+            found.shares_members = True
+        found.count += 1
+        if problem.record_id:
+            found.ids.add(problem.record_id)
+        if len(found.first) < MAX_SHOWN_FINDINGS:
+            found.first.append(f"at offset {problem.offset}: {problem.message}")
+    return found
+
+
+def _is_unknown_to_dedup(sidecar: Path) -> bool:
+    with sidecar.open("rb") as lines:
+        return any(b'"buckets":[]' in line for line in lines)
+
+
+def _is_acceptable(capture: Capture) -> bool:
+    try:
+        acceptable(capture)
+    except ValueError as error:
+        logger.warning("a capture was left out of the index: %s", error)
+        return False
+    return True
+
+
+def _imported(
+    wanted: ImportItem, place: WarcPaths, count: int, left_out: int, found: _Findings, *, rewrapped: bool
+) -> ImportedFile:
+    return ImportedFile(
+        str(wanted), ImportOutcome.IMPORTED, place.name, count, left_out, found.count, tuple(found.first), rewrapped
+    )
+
+
+def _make_durable(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

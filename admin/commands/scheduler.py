@@ -1,0 +1,51 @@
+"""The command `scheduler` makes and dispatches the jobs of harvests, apart from the admin site."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from admin.options import InputError, common, load_settings
+
+
+@click.command("scheduler")
+@common
+def scheduler(home: Path | None, settings_file: Path | None) -> None:
+    """Look each minute for harvests that are ready, and make their jobs, until SIGTERM or Ctrl-C.
+
+    The scheduler also submits new jobs to channels, and sends notifications. A second scheduler waits for the first one
+    to end, and says so in its log. A killed one is replaced after generation.lease_seconds.
+
+    \b
+    Exit codes:
+      0  ended by a signal
+      2  refused: the database can't be used, or has another version
+    """
+    settings = load_settings(home, settings_file, {})
+    from admin.fleet.logs import to_stderr
+    from admin.models.database import open_database
+    from admin.models.errors import DatabaseRefused
+    from admin.scheduler.assembly import installed_scheduler, send_messages
+
+    to_stderr(settings.logs.format)
+    try:
+        database = open_database(settings)
+    except DatabaseRefused as error:
+        raise InputError(str(error)) from error
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    works = installed_scheduler(database, settings)
+    sender = threading.Thread(target=send_messages, args=(database, stop), name="notifications")
+    sender.start()
+    click.echo(json.dumps({"ready": True, "scheduler": works.owner}))
+    try:
+        works.run(stop)
+    finally:
+        stop.set()
+        sender.join()
+        database.close()

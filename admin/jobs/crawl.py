@@ -1,0 +1,251 @@
+"""Run a crawl job on this machine until it ends; the command `crawl` calls this module.
+
+The fleet starts and the frontier gets the seeds. Workers visit URLs until the frontier has no more, a limit is
+reached, or a signal comes. Then all processes end in order, and the reports are made from crawl.log.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from admin.fleet import home_folder, logs
+from admin.fleet.fleet import Addresses, Fleet
+from admin.fleet.process import StartError
+from admin.fleet.supervisor import RestartLimitReached
+from admin.jobs.definition import Definition
+from admin.jobs.ending import FrontierFacts, JobEnding, decide_ending, fleet_failed
+from admin.jobs.interrupts import Interrupts
+from admin.jobs.meter import Meter
+from admin.jobs.progress import Display
+from admin.jobs.reports import JobFacts, report_json, write_rejected, write_reports
+from admin.jobs.runs import Run, locked, resume_or_create
+from admin.jobs.states import HostState, JobState
+from admin.jobs.summary import Summary, summarise
+from admin.jobs.tally import JobTally
+from admin.jobs.watch import JobWatch
+from archive.dates import iso_date, now_micros
+from archive.program_name import command
+from archive.settings.load import Settings
+from frontier.job import Job, Seed
+from frontier.lease import JobProgress
+from frontier.queue import Frontier
+from frontier.store import FrontierLost, FrontierUnavailable
+
+LEASE_SECONDS: Final = 30.0
+"""Leases of a crawl on one machine are short, so that a killed crawl resumes soon. Long visits renew their leases."""
+_MARGIN_SECONDS: Final = 60.0
+_WORKER: Final = "worker-"
+"""The names of this command's workers are this prefix and a number (`admin.fleet.fleet`)."""
+_FLEET_FAILURES: Final = (RestartLimitReached, StartError, FrontierLost, FrontierUnavailable)
+
+
+class Crawl:
+    """The crawl makes one attempt at a run, from the start of the fleet to the summary."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        definition: Definition,
+        display: Display,
+        interrupts: Interrupts,
+        *,
+        begun: Callable[[Run], None] = lambda _: None,
+        is_supervised: bool = False,
+        fds: tuple[int, ...] = (),
+    ) -> None:
+        """Start nothing yet. `begun` is called with the run before a process is started. All children inherit `fds`.
+
+        A supervised crawl is the child of a process that keeps its log. It is never resumed, so its frontier is
+        dropped at its end, however it ended.
+        """
+        self._begun = begun
+        self._is_supervised = is_supervised
+        self._settings = single_machine_settings(settings)
+        self._definition = definition
+        self._display = display
+        self._interrupts = interrupts
+        self._fleet = Fleet(self._settings, display.note, lambda: interrupts.asked_to_stop, fds=fds)
+
+    def run(self) -> Summary:
+        """Run the job until it ends, and return its summary, even when the fleet failed.
+
+        Raises PortError, HomeError, StartError, RunError, JobError or FrontierUnavailable when the crawl can't begin,
+        and StartInterrupted when a signal came before. Then the folder of a new run is removed.
+        """
+        definition, home = self._definition, self._settings.home
+        home_folder.prepare(home)
+        if not self._is_supervised:
+            logs.to_file(home / "logs" / "crawl.log", self._settings.logs.format)
+        jobs = self._settings.collection(definition.collection) / "jobs"
+        run = resume_or_create(jobs, definition.collection, definition.job, definition.limits, anew=self._is_supervised)
+        with locked(run):
+            self._begun(run)
+            self._display.note(f"{run.state.name}: starting")
+            return self._attempt(run)
+
+    def _attempt(self, run: Run) -> Summary:
+        meter = Meter(run.state.name, run.crawl_log, JobTally([seed.url for seed in self._definition.seeds]))
+        try:
+            frontier = self._open(run, self._fleet.start())
+            run = run.save(
+                status=JobState.RUNNING,
+                reason="",
+                sittings=run.state.sittings + 1,
+                limits=self._definition.limits,
+                started=run.state.started or iso_date(now_micros()),
+                ended="",
+                missing=(),
+            )
+            profile = self._definition.profile.model_dump(mode="json", exclude_defaults=True)
+            meter.tally.add_seeds(seed.url for seed in frontier.job.seeds)
+            run.save_definition(list(meter.tally.seeds), profile)
+            self._start_workers(run, frontier)
+        except BaseException:
+            self._fleet.stop(lambda: True)
+            run.discard_if_new()
+            raise
+        watch = JobWatch(self._fleet, frontier, meter, self._display, self._interrupts)
+        try:
+            ending, remaining = self._work(watch, frontier, meter, run.folder)
+        finally:
+            self._fleet.stop_workers(self._interrupts.asked_to_hurry)
+            _release_leases(frontier)
+            frontier.close()
+            self._fleet.stop(self._interrupts.asked_to_hurry)
+        if len(meter.tally.seeds) > len(frontier.job.seeds):  # `job add-seed` added some
+            run.save_definition(list(meter.tally.seeds), profile)
+        if self._fleet.failures and not self._interrupts.asked_to_hurry():
+            reason = "; ".join(self._fleet.failures)
+            ending = replace(ending, state=JobState.FAILED, reason=reason, missing=(*ending.missing, reason))
+        return self._end(run, meter, watch.progress, ending, remaining)
+
+    def _open(self, run: Run, addresses: Addresses) -> Frontier:
+        """Return the frontier with the job and its queued seeds."""
+        definition, settings = self._definition, self._settings
+        saved = [Seed(url=url) for url in run.seeds()] if run.resumed else []  # includes those of `job add-seed`
+        seeds = tuple(dict.fromkeys((*definition.seeds, *saved)))
+        job = Job(name=run.state.name, collection=definition.collection, seeds=seeds, profile=definition.profile)
+        frontier = Frontier(addresses.redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
+        was_there = frontier.open_job()
+        frontier.controls.release()  # the disk watch sets a hold again if it must; the pause of an operator stays
+        if why := frontier.reports.progress().paused:
+            self._display.note(
+                f"paused: {why}; run `{command(f'job resume {run.state.name}')}` in another terminal to resume"
+            )
+        _release_leases(frontier)  # those of a killed command; no other process runs this job
+        if run.resumed:
+            name = run.state.name
+            self._display.note(
+                f"resuming {name}" if was_there else f"restarting {name}: the frontier has lost its URLs"
+            )
+        return frontier
+
+    def _start_workers(self, run: Run, frontier: Frontier) -> None:
+        """Start at most one worker process for each core, and share the number of simultaneous visits among them.
+
+        The leases of a dead worker are released before a new one starts.
+        """
+        wanted = self._settings.browsers.workers
+        processes = min(wanted, os.cpu_count() or 1)
+        for index in range(processes):
+            at_once = wanted // processes + (index < wanted % processes)
+            self._fleet.add_worker(
+                index,
+                job=run.state.name,
+                at_once=at_once,
+                log_dir=run.folder,
+                stop_seconds=self._settings.browsers.page_seconds + _MARGIN_SECONDS,
+                before_restart=partial(_release_leases, frontier, f"{_WORKER}{index}-", counts=True),
+            )
+
+    def _work(
+        self, watch: JobWatch, frontier: Frontier, meter: Meter, folder: Path
+    ) -> tuple[JobEnding, dict[str, int]]:
+        """Wait until the work ends; return the ending, and the number of queued URLs by host.
+
+        When the job is over, its frontier is dropped: the next run of the job begins with an empty seen set.
+        """
+        try:
+            watch.wait_until_over()
+            watch.finish_visits()
+            _release_leases(frontier)
+            facts = _facts(frontier)
+            watch.progress = facts.progress
+            write_rejected(folder, frontier.reports.rejected())
+            meter.read_log()
+            limits = frontier.stored_job().profile.limits  # an operator may have changed them
+            ending = decide_ending(facts, limits, meter.tally, interrupted=self._interrupts.asked_to_stop)
+            if _is_over(ending) or self._is_supervised:
+                frontier.forget()
+        except _FLEET_FAILURES as error:
+            meter.read_log()
+            return fleet_failed(str(error), meter.tally), {}
+        return ending, {host.host: host.queued for host in facts.hosts if host.queued}
+
+    def _end(
+        self, run: Run, meter: Meter, progress: JobProgress, ending: JobEnding, remaining: dict[str, int]
+    ) -> Summary:
+        """Write the reports and the run's state; return the summary."""
+        meter.read_log()
+        seconds = run.state.seconds + meter.seconds
+        ended, total = iso_date(now_micros()), meter.tally.all.total
+        status = f"{ending.state} ({ending.reason})" if ending.reason else ending.state.value
+        facts = JobFacts(run.state.name, status, seconds, remaining, run.state.started, ended, ending, progress)
+        write_reports(run.folder, meter.tally, facts)
+        run.save_report(report_json(meter.tally, facts))
+        run = run.save(
+            status=ending.state,
+            reason=ending.reason,
+            seconds=seconds,
+            ended=ended,
+            pages=progress.pages,
+            urls=total.urls,
+            bytes=total.bytes,
+            left=ending.left,
+            failed=progress.failed,
+            missing=ending.missing,
+        )
+        return summarise(run, meter.tally, progress, ending, self._settings)
+
+
+def _facts(frontier: Frontier) -> FrontierFacts:
+    """Return the frontier's counts of the job, and its reports about hosts and seeds."""
+    return FrontierFacts(
+        progress=frontier.reports.progress(),
+        hosts=list(frontier.reports.hosts()),
+        seeds={seed.url: seed for seed in frontier.reports.seeds()},
+        astray=frontier.reports.rejected_seeds(),
+    )
+
+
+def _is_over(ending: JobEnding) -> bool:
+    """Return whether the run can't be resumed, so that its frontier is not needed any more."""
+    if ending.state in (JobState.FINISHED, JobState.GAPS):
+        return True
+    return ending.state is JobState.FAILED and not any(host.state is HostState.LEFT for host in ending.hosts)
+
+
+def _release_leases(frontier: Frontier, workers: str = _WORKER, *, counts: bool = False) -> None:
+    """Release the leases of this command's dead workers. Without Redis they expire by themselves."""
+    with suppress(FrontierUnavailable, FrontierLost):
+        frontier.take_back(workers, counts=counts)
+
+
+def single_machine_settings(settings: Settings) -> Settings:
+    """Return the settings with other defaults for a crawl on one machine: a free port and short leases.
+
+    A second crawl may run on the machine, so a fixed port could be in use. All workers run on this machine, so short
+    leases are renewed in time.
+    """
+    changes: dict[str, object] = {}
+    if "port" not in settings.proxy.model_fields_set:
+        changes["proxy"] = settings.proxy.model_copy(update={"port": 0})
+    if "lease_seconds" not in settings.frontier.model_fields_set:
+        changes["frontier"] = settings.frontier.model_copy(update={"lease_seconds": LEASE_SECONDS})
+    return settings.model_copy(update=changes)

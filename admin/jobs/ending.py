@@ -1,0 +1,298 @@
+"""Decide the final state of a job, of its hosts and of its seeds (pure).
+
+The decision uses the counts and reports of the frontier. Where the redirects of a seed led is known from crawl.log
+only. The summary, `job show`, the reports and the exit code all show the `JobEnding` made here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
+from admin.jobs.status_names import is_failure, status_text
+from admin.jobs.tally import JobTally
+from admin.units import counted
+from archive import crawl_log
+from archive.url import host_of
+from frontier.job import Limits
+from frontier.lease import JobProgress
+from frontier.reports import HostReport, RejectedSeed, SeedReport
+
+_ASIDE: Final = (HostState.LIMIT, HostState.FAILING, HostState.ASIDE)
+_SHOWN: Final = 10
+"""The largest number of hosts, and of seeds, that are named; the others are counted. The reports name all."""
+_LIMIT_OF_HOST: Final = "limit-host-pages"
+_FAILING: Final = "failing"
+_SECONDS: Final = " seconds"
+_SEEDS_OF_CODE: Final = {
+    crawl_log.ROBOTS: SeedState.FORBIDDEN,
+    crawl_log.QUOTA: SeedState.QUOTA,
+    crawl_log.BLOCKED: SeedState.REFUSED,
+    crawl_log.BLOCKED_BY_RULE: SeedState.REFUSED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierFacts:
+    """The facts have the frontier's counts and reports after the last visit."""
+
+    progress: JobProgress
+    hosts: Sequence[HostReport] = ()
+    seeds: Mapping[str, SeedReport] | None = None
+    """The reports about seeds, by URL."""
+    astray: Mapping[str, RejectedSeed] | None = None
+    """The seeds that the scope rejects, or whose redirects it rejects, by URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostEnd:
+    """The end of a host has its final state. `left` counts its URLs that were not visited."""
+
+    host: str
+    state: HostState
+    left: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SeedEnd:
+    """The end of a seed has its final state. `code` is that of the last page of its redirects."""
+
+    url: str
+    state: SeedState
+    code: int = 0
+    why: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the state in words, such as `answered Not Found (404)`."""
+        match self.state:
+            case SeedState.ANSWERED | SeedState.HTTP_ERROR:
+                return f"answered {status_text(self.code)}"
+            case SeedState.REDIRECTED_OUT:
+                return f"redirects to {self.why}"
+            case SeedState.REJECTED:
+                return f"was rejected: {self.why}"
+            case SeedState.ASIDE:
+                return (
+                    f"was not fetched, its host was set aside{f' after {status_text(self.code)}' if self.code else ''}"
+                )
+            case SeedState.WAITING:
+                return "was not fetched yet"
+            case _:
+                return status_text(self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class JobEnding:
+    """The ending has the final state of a run. `reason` is empty when the state alone explains the end."""
+
+    state: JobState
+    reason: str = ""
+    seeds: tuple[SeedEnd, ...] = ()
+    """All seeds, in the order in which they were given."""
+    hosts: tuple[HostEnd, ...] = ()
+    """All hosts that the frontier knows."""
+    left: int = 0
+    """URLs in scope that were not visited, including those of hosts that were set aside."""
+    missing: tuple[str, ...] = ()
+    """One line for each thing that is missing. Empty for a job that finished."""
+
+    @property
+    def exit_code(self) -> int:
+        """Return the exit code of the command `crawl`."""
+        return EXIT_CODES[self.state]
+
+
+def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, interrupted: bool) -> JobEnding:
+    """Return the ending of a job whose workers have ended.
+
+    The first of these cases that applies decides: URLs are queued (`interrupted`, `stopped`, `limit`); no seed
+    answered (`failed`); hosts were set aside at their limit (`limit`); something is missing (`gaps`); `finished`.
+    """
+    progress = facts.progress
+    seeds = tuple(_seed_ends(facts, tally))
+    hosts = tuple(_host_ends(facts.hosts))
+    queued = progress.queued + progress.leased
+    left = queued + sum(host.left for host in hosts if host.state in _ASIDE)
+    missing = (
+        *_left_lines(queued, progress, limits, interrupted=interrupted),
+        *_seed_lines(seeds),
+        *_host_lines(hosts),
+        *_url_lines(progress),
+    )
+    state, reason = _state(queued, progress, limits, seeds, hosts, missing, interrupted=interrupted)
+    return JobEnding(state, reason, seeds, hosts, left, (*missing, *ghost_lines(tally)))
+
+
+def is_time_limit(state: JobState, reason: str) -> bool:
+    """Return whether a job with this state and reason reached its time limit."""
+    return state is JobState.LIMIT and reason.endswith(_SECONDS)
+
+
+def fleet_failed(reason: str, tally: JobTally) -> JobEnding:
+    """Return the ending of a job whose fleet failed, so that the frontier can't be asked."""
+    return JobEnding(JobState.FAILED, reason, missing=tuple(ghost_lines(tally)))
+
+
+def ghost_lines(tally: JobTally) -> Iterator[str]:
+    """Yield one line with the errors of browser visits, by kind.
+
+    A later try may have succeeded, so these errors alone are no gap.
+    """
+    if tally.ghost_errors:
+        kinds = ", ".join(f"{count} × {kind}" for kind, count in tally.ghost_errors.most_common())
+        yield f"failed browser visits: {kinds}"
+
+
+def _state(
+    queued: int,
+    progress: JobProgress,
+    limits: Limits,
+    seeds: Sequence[SeedEnd],
+    hosts: Sequence[HostEnd],
+    missing: Sequence[str],
+    *,
+    interrupted: bool,
+) -> tuple[JobState, str]:
+    if queued:
+        return _why_cut_off(progress, limits, interrupted=interrupted)
+    if not any(seed.state is SeedState.ANSWERED for seed in seeds):
+        return JobState.FAILED, _why_no_seed(seeds)
+    at_limit = [host for host in hosts if host.state is HostState.LIMIT and host.left]
+    if at_limit:
+        return JobState.LIMIT, f"{limits.host_pages} pages of a host, on {counted(len(at_limit), 'host')}"
+    return (JobState.GAPS, "something is missing") if missing else (JobState.FINISHED, "")
+
+
+def _why_cut_off(progress: JobProgress, limits: Limits, *, interrupted: bool) -> tuple[JobState, str]:
+    if interrupted:
+        return JobState.INTERRUPTED, ""
+    if progress.stopped:
+        return JobState.STOPPED, progress.stopped
+    return JobState.LIMIT, _limit(progress, limits)
+
+
+def _limit(progress: JobProgress, limits: Limits) -> str:
+    if limits.pages is not None and progress.pages >= limits.pages:
+        return f"{limits.pages} pages"
+    if limits.urls is not None and progress.done + progress.fetched_along >= limits.urls:
+        return f"{limits.urls} URLs"
+    if limits.bytes is not None and progress.bytes >= limits.bytes:
+        return f"{limits.bytes} bytes"
+    return f"{limits.seconds:.0f}{_SECONDS}" if limits.seconds is not None else "a limit"
+
+
+def _why_no_seed(seeds: Sequence[SeedEnd]) -> str:
+    reasons = dict.fromkeys(status_text(seed.code) if _code_is_enough(seed) else seed.text for seed in seeds)
+    shown = list(reasons)[:_SHOWN]
+    more = f", and {counted(len(reasons) - len(shown), 'more reason')}" if len(reasons) > len(shown) else ""
+    return f"no seed could be captured: {', '.join(shown)}{more}"
+
+
+def _code_is_enough(seed: SeedEnd) -> bool:
+    return seed.state not in (SeedState.REDIRECTED_OUT, SeedState.REJECTED, SeedState.ASIDE)
+
+
+# -- seeds
+
+
+def _seed_ends(facts: FrontierFacts, tally: JobTally) -> Iterator[SeedEnd]:
+    reports, astray = facts.seeds or {}, facts.astray or {}
+    aside = {host.host for host in facts.hosts if host.aside}
+    for url, outcome in tally.seeds.items():
+        report = reports.get(url)
+        code = outcome.final_code if outcome.redirect else (report.code if report and report.code else outcome.code)
+        yield _seed_end(url, code, report, astray.get(url), is_aside=host_of(url) in aside)
+
+
+def _seed_end(
+    url: str, code: int, report: SeedReport | None, astray: RejectedSeed | None, *, is_aside: bool
+) -> SeedEnd:
+    if astray is not None and astray.url == url:
+        return SeedEnd(url, SeedState.REJECTED, code, _rule(astray))
+    if astray is not None and (300 <= code < 400 or not code):
+        return SeedEnd(url, SeedState.REDIRECTED_OUT, code, f"{astray.url}, which is out of scope: {_rule(astray)}")
+    if report is not None and report.state in ("queued", "again"):
+        return SeedEnd(url, SeedState.ASIDE if is_aside else SeedState.WAITING, code)
+    if code in _SEEDS_OF_CODE:
+        return SeedEnd(url, _SEEDS_OF_CODE[code], code)
+    if code == 0:
+        return SeedEnd(url, SeedState.ASIDE if is_aside else SeedState.WAITING)
+    if code < 0:
+        return SeedEnd(url, SeedState.UNREACHABLE, code)
+    return SeedEnd(url, SeedState.HTTP_ERROR if code >= 400 else SeedState.ANSWERED, code)
+
+
+def _rule(astray: RejectedSeed) -> str:
+    return f"{astray.reason} ({astray.rule})" if astray.rule else astray.reason
+
+
+def _seed_lines(seeds: Sequence[SeedEnd]) -> Iterator[str]:
+    missing = [seed for seed in seeds if seed.state not in (SeedState.ANSWERED, SeedState.WAITING)]
+    for seed in missing[:_SHOWN]:
+        yield f"seed {seed.url} {seed.text}" if _is_clause(seed) else f"seed {seed.url}: {seed.text}"
+    if len(missing) > _SHOWN:
+        yield f"{counted(len(missing) - _SHOWN, 'more seed')}; seeds-report.txt names them"
+    waiting = sum(seed.state is SeedState.WAITING for seed in seeds)
+    if waiting:
+        yield f"{counted(waiting, 'seed')} not fetched yet"
+
+
+def _is_clause(seed: SeedEnd) -> bool:
+    return seed.text.startswith(("answered", "redirects", "was"))
+
+
+# -- hosts
+
+
+def _host_ends(hosts: Sequence[HostReport]) -> Iterator[HostEnd]:
+    for host in hosts:
+        match host.aside:
+            case None:
+                yield HostEnd(host.host, HostState.LEFT if host.queued else HostState.VISITED, host.queued)
+            case why if why == _LIMIT_OF_HOST:
+                yield HostEnd(host.host, HostState.LIMIT, host.queued, "limits.host_pages reached")
+            case why if why == _FAILING:
+                yield HostEnd(host.host, HostState.FAILING, host.queued, "too many failures in a row")
+            case why:
+                yield HostEnd(host.host, HostState.ASIDE, host.queued, why)
+
+
+def _host_lines(hosts: Sequence[HostEnd]) -> Iterator[str]:
+    aside = sorted((host for host in hosts if host.state in _ASIDE), key=lambda host: -host.left)
+    for host in aside[:_SHOWN]:
+        yield f"host {host.host} was set aside ({host.why}): {counted(host.left, 'URL')} left"
+    if rest := aside[_SHOWN:]:
+        left = sum(host.left for host in rest)
+        yield f"{counted(len(rest), 'more host')} set aside: {counted(left, 'URL')} left; hosts-report.txt names them"
+
+
+# -- URLs
+
+
+def _left_lines(queued: int, progress: JobProgress, limits: Limits, *, interrupted: bool) -> Iterator[str]:
+    if queued:
+        state, reason = _why_cut_off(progress, limits, interrupted=interrupted)
+        why = {JobState.INTERRUPTED: "the job was interrupted", JobState.STOPPED: f"the job was stopped ({reason})"}
+        yield f"{counted(queued, 'URL')} not visited: {why.get(state, f'the limit of {reason} was reached')}"
+
+
+def _url_lines(progress: JobProgress) -> Iterator[str]:
+    if progress.failed:
+        known = {code: count for code, count in progress.errors.items() if _is_final_failure(code)}
+        kinds = ", ".join(f"{count} × {status_text(code)}" for code, count in Counter(known).most_common())
+        yield f"{counted(progress.failed, 'URL')} failed after all tries{f': {kinds}' if kinds else ''}"
+    for code in (crawl_log.QUOTA, crawl_log.BLOCKED):
+        if count := progress.codes.get(code, 0):
+            yield f"{counted(count, 'URL')} not fetched: {status_text(code)}"
+    if count := progress.rejected.get("too-many-links", 0):
+        yield f"{counted(count, 'link')} not followed: their pages have more links than max_links allows"
+
+
+def _is_final_failure(code: int) -> bool:
+    """Return whether a URL that ended with this code failed: no answer came, or a status that asks for a retry."""
+    return (is_failure(code) and code != crawl_log.BLOCKED) or code in (408, 429, 502, 503, 504)

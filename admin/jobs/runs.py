@@ -1,0 +1,197 @@
+"""A run of a job has a folder: `<home>/collections/NAME/jobs/<job>-<timestamp14>/`.
+
+`profile.json` and `seeds.txt` have the definition; `ghostfleet crawl` accepts both files as options. `run.json` has
+the state of the run. The next command for the same job resumes a run that has not ended. A run that has ended is not
+changed any more, and the next run of the job gets a folder of its own.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from admin.jobs.states import JobState
+from archive.dates import now_micros, timestamp14
+from archive.files import replacement
+
+STATE_FILE: Final = "run.json"
+PROFILE_FILE: Final = "profile.json"
+SEEDS_FILE: Final = "seeds.txt"
+REPORT_FILE: Final = "report.json"
+_LOCK_FILE: Final = ".lock"
+_FOLDER: Final = re.compile(r"(?P<job>.+)-(?P<timestamp>\d{14})")
+
+
+class RunError(Exception):
+    """The folder of a run can't be used. The message names the folder, the reason and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """The content of run.json. `seconds` is the duration of all attempts, `limits` are the profile's limits."""
+
+    job: str
+    collection: str
+    name: str
+    """The name of the run in the frontier and of its folder: `<job>-<timestamp14>`."""
+    status: JobState = JobState.RUNNING
+    reason: str = ""
+    seconds: float = 0.0
+    sittings: int = 0
+    """The number of attempts: the first start, and each time that the run was resumed. run.json uses this name."""
+    limits: Mapping[str, float] | None = None
+    started: str = ""
+    """When the first attempt began (ISO, UTC)."""
+    ended: str = ""
+    """When the last attempt ended; empty while one is in progress, and after it was killed."""
+    pages: int = 0
+    """Documents that were visited."""
+    urls: int = 0
+    """Archived URLs: pages and the URLs that they embed."""
+    bytes: int = 0
+    left: int = 0
+    """URLs in scope that were not visited."""
+    failed: int = 0
+    """URLs that failed after all tries."""
+    missing: tuple[str, ...] = ()
+    """One line for each thing that is missing, as in the summary."""
+
+    def can_resume(self, limits: Mapping[str, float]) -> bool:
+        """Return whether the run can be resumed: it was cut off, or ended by limits that have been raised since."""
+        if self.status is JobState.LIMIT:
+            return _are_higher(self.limits or {}, limits)
+        return self.status not in (JobState.FINISHED, JobState.GAPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: its folder and its state. `resumed` is true when an earlier attempt exists."""
+
+    folder: Path
+    state: RunState
+    resumed: bool
+
+    @property
+    def crawl_log(self) -> Path:
+        """The log from which the reports are made."""
+        return self.folder / "crawl.log"
+
+    def save(self, **changes: Any) -> Run:
+        """Write these changes of the state to disk; return the changed run."""
+        changed = replace(self, state=replace(self.state, **changes))
+        _write_json(self.folder / STATE_FILE, asdict(changed.state))
+        return changed
+
+    def discard_if_new(self) -> None:
+        """Delete the folder of a run that never began."""
+        if not self.resumed:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def save_definition(self, seeds: Sequence[str], profile: Mapping[str, Any]) -> None:
+        """Write the seeds and the profile. `--seeds-file` and `--profile` can read both files."""
+        (self.folder / SEEDS_FILE).write_text("".join(f"{seed}\n" for seed in seeds), "utf-8")
+        _write_json(self.folder / PROFILE_FILE, profile, is_private="headers" in profile)
+
+    def save_report(self, report: Mapping[str, Any]) -> None:
+        """Write the final states and totals that `job show --json` prints."""
+        _write_json(self.folder / REPORT_FILE, report)
+
+    def report(self) -> dict[str, Any]:
+        """Return the report that `save_report` wrote; empty for a run that never ended."""
+        try:
+            found = json.loads((self.folder / REPORT_FILE).read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def seeds(self) -> list[str]:
+        """Return the seeds of the last attempt."""
+        path = self.folder / SEEDS_FILE
+        return path.read_text("utf-8").split() if path.exists() else []
+
+
+def resume_or_create(jobs: Path, collection: str, job: str, limits: Mapping[str, float], *, anew: bool = False) -> Run:
+    """Return the job's latest run when it can be resumed, else, or with `anew`, a new run. Raises RunError."""
+    runs = [] if anew else list(find_runs(jobs))
+    latest = next((run for run in reversed(runs) if run.state.job == job), None)
+    if latest is not None and latest.state.can_resume(limits):
+        return replace(latest, resumed=True)
+    name = f"{job}-{timestamp14(now_micros())}"
+    folder = jobs / name
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError as error:
+        raise RunError(f"{folder} was created a moment ago by another command; run the command again") from error
+    except OSError as error:
+        raise RunError(f"{folder} can't be created: {error.strerror}; check its permissions or --home") from error
+    return Run(folder, RunState(job, collection, name), resumed=False)
+
+
+def find_runs(jobs: Path) -> Iterator[Run]:
+    """Yield every run in a collection's jobs folder, oldest first. Raises RunError for a run that can't be read."""
+    folders = [folder for folder in jobs.iterdir() if _FOLDER.fullmatch(folder.name)] if jobs.is_dir() else []
+    for folder in sorted(folders, key=lambda folder: folder.name[-14:]):
+        if (folder / STATE_FILE).exists():
+            yield Run(folder, _read_state(folder / STATE_FILE), resumed=False)
+
+
+def find_job_names(jobs: Path) -> list[str]:
+    """Return the names of all runs in a collection's jobs folder, even when their state can't be read."""
+    folders = jobs.iterdir() if jobs.is_dir() else ()
+    return sorted(folder.name for folder in folders if _FOLDER.fullmatch(folder.name))
+
+
+@contextmanager
+def locked(run: Run) -> Iterator[None]:
+    """Hold the lock of a run. Raises RunError when another command holds it."""
+    with (run.folder / _LOCK_FILE).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RunError(
+                f"job {run.state.job} is already running; wait for its end, or give another --job"
+            ) from error
+        yield
+
+
+def is_locked(run: Run) -> bool:
+    """Return whether a command executes this run now. A run whose state is `running` without a lock was killed."""
+    try:
+        with (run.folder / _LOCK_FILE).open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def _are_higher(before: Mapping[str, float], now: Mapping[str, float]) -> bool:
+    """Return whether limits were raised or removed, and none was lowered or added."""
+    return dict(before) != dict(now) and all(name in before and now[name] >= before[name] for name in now)
+
+
+def _read_state(path: Path) -> RunState:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        status, missing = JobState(found.pop("status", JobState.RUNNING)), tuple(found.pop("missing", ()))
+        return RunState(**found, status=status, missing=missing)
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise RunError(f"{path} is damaged ({error}); move its folder away, then the job begins a new run") from error
+
+
+def _write_json(path: Path, value: Mapping[str, Any], *, is_private: bool = False) -> None:
+    """Replace the file atomically and durably, because a job with a damaged run.json can't be resumed.
+
+    A private file may hold secrets, so only its owner can read it.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    with replacement(path, mode=0o600 if is_private else 0o666) as file:
+        file.write(f"{text}\n".encode())

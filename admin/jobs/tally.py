@@ -1,0 +1,204 @@
+"""The tally counts the lines of a job's crawl.log for the live view, the reports and the summary.
+
+Its memory grows with the number of hosts, media types and seeds, but not with the number of lines. The log is read
+once, while it grows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from admin.jobs.status_names import DISREGARDED, is_failure
+from archive import crawl_log, url
+
+NOT_MODIFIED: Final = 304
+_GHOST_ERROR: Final = "ghost:"
+_CONTENT_SIZE: Final = "content-size:"
+"""Annotations of failed browser visits have this prefix."""
+_MAX_KIND_LENGTH: Final = 40
+_MAX_KINDS: Final = 50
+
+
+@dataclass(slots=True)
+class Count:
+    """The count has a number of URLs, and the bytes of their responses."""
+
+    urls: int = 0
+    bytes: int = 0
+
+    def add(self, size: int) -> None:
+        """Add one URL."""
+        self.urls += 1
+        self.bytes += size
+
+
+@dataclass(slots=True)
+class HostCount:
+    """The counts of one host include all its URLs, and its new, duplicate and unmodified ones."""
+
+    total: Count = field(default_factory=Count)
+    novel: Count = field(default_factory=Count)
+    duplicate: Count = field(default_factory=Count)
+    not_modified: Count = field(default_factory=Count)
+    robots: int = 0
+
+
+@dataclass(slots=True)
+class SourceCount:
+    """The counts include all URLs that one seed led to."""
+
+    total: Count = field(default_factory=Count)
+    failed: int = 0
+    """Tries without a response."""
+
+
+@dataclass(slots=True)
+class SeedOutcome:
+    """The outcome has the last status code of a seed, and the end of its redirects."""
+
+    code: int = 0
+    redirect: str = ""
+    """The last URL of the seed's redirects; empty when the seed does not redirect."""
+    final_code: int = 0
+    """The last status code of that URL."""
+
+    @property
+    def was_crawled(self) -> bool:
+        """Return whether the seed's server answered."""
+        return self.code > 0
+
+
+class JobTally:
+    """The tally counts the lines of one job's crawl.log."""
+
+    def __init__(self, seeds: Sequence[str]) -> None:
+        self.seeds = {seed: SeedOutcome() for seed in seeds}
+        self.hosts: defaultdict[str, HostCount] = defaultdict(HostCount)
+        self.mimes: defaultdict[str, Count] = defaultdict(Count)
+        self.codes: Counter[int] = Counter()
+        self.sources: defaultdict[str, SourceCount] = defaultdict(SourceCount)
+        """The counts by seed."""
+        self.files: Counter[str] = Counter()
+        """The number of archived URLs by WARC file."""
+        self.ghost_errors: Counter[str] = Counter()
+        """The number of failed browser visits by kind: `ghost:hang` counts as `hang`."""
+        self.all = HostCount()
+        """The counts of all hosts together."""
+        self._seed_of_redirect = {seed: seed for seed in seeds}
+
+    def add_seeds(self, seeds: Iterable[str]) -> None:
+        """Add these seeds. Lines that were counted before have no effect on them."""
+        for seed in seeds:
+            self.seeds.setdefault(seed, SeedOutcome())
+            self._seed_of_redirect.setdefault(seed, seed)
+
+    def add(self, line: crawl_log.LogLine) -> None:
+        """Count one line. Of a line that only adds annotations to another one, count only the annotations."""
+        self._count_ghost_errors(line)
+        if line.extra.get(crawl_log.ANNOTATES):
+            return
+        self.codes[line.code] += 1
+        self._record_seed(line)
+        if line.source:
+            self.sources[line.source].failed += is_failure(line.code)
+        host = self.hosts[url.host_of(line.url)]
+        if line.code == crawl_log.ROBOTS:
+            host.robots += 1
+        if line.code <= 0:
+            return
+        size = size_of(line)
+        if line.source:
+            self.sources[line.source].total.add(size)
+        if name := line.extra.get("warcFilename"):
+            self.files[str(name)] += 1
+        self.mimes[line.mime or "no-type"].add(size)
+        for count in (host, self.all):
+            count.total.add(size)
+            _kind(count, line).add(size)
+
+    @property
+    def processed(self) -> int:
+        """Return the number of counted lines: one for each URL that was tried or decided."""
+        return self.codes.total()
+
+    @property
+    def failures(self) -> dict[int, int]:
+        """The codes of failures and their counts, most frequent first."""
+        return {code: count for code, count in self.codes.most_common() if is_failure(code)}
+
+    @property
+    def disregards(self) -> int:
+        """Return the number of URLs that a rule or limit excluded."""
+        return sum(self.codes[code] for code in DISREGARDED)
+
+    def _record_seed(self, line: crawl_log.LogLine) -> None:
+        if line.url in self.seeds:
+            self.seeds[line.url].code = line.code
+        elif line.hop_path.endswith("R") and line.via in self._seed_of_redirect:
+            seed = self._seed_of_redirect[line.via]
+            self._seed_of_redirect[line.url] = seed
+            self.seeds[seed].redirect = line.url
+            self.seeds[seed].final_code = line.code
+
+    def _count_ghost_errors(self, line: crawl_log.LogLine) -> None:
+        for annotation in line.annotations:
+            kind = annotation.removeprefix(_GHOST_ERROR)[:_MAX_KIND_LENGTH]
+            is_counted = kind in self.ghost_errors or len(self.ghost_errors) < _MAX_KINDS
+            if annotation.startswith(_GHOST_ERROR) and is_counted:
+                self.ghost_errors[kind] += 1
+
+
+class LogFollower:
+    """The follower reads a growing crawl.log: each call yields the complete lines since the last call."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+        self.damaged = 0
+        """The number of lines that can't be parsed."""
+
+    def lines(self) -> Iterator[crawl_log.LogLine]:
+        """Yield new lines in order. An incomplete last line is left for the next call."""
+        try:
+            file = self._path.open("rb")
+        except FileNotFoundError:
+            return
+        with file:
+            file.seek(self._offset)
+            for raw in file:
+                if not raw.endswith(b"\n"):
+                    return
+                self._offset += len(raw)
+                try:
+                    yield crawl_log.parse(raw.decode("utf-8", "replace"))
+                except ValueError:
+                    self.damaged += 1
+
+
+def is_novel(line: crawl_log.LogLine) -> bool:
+    """Return whether the collection did not have the payload of this line before."""
+    return crawl_log.REVISIT not in line.annotations and line.code != NOT_MODIFIED
+
+
+def _kind(count: HostCount, line: crawl_log.LogLine) -> Count:
+    if crawl_log.REVISIT in line.annotations:
+        return count.duplicate
+    return count.not_modified if line.code == NOT_MODIFIED else count.novel
+
+
+def size_of(line: crawl_log.LogLine) -> int:
+    """Return the bytes of head and body, as Heritrix's reports count them, or of the body when only that is known.
+
+    Heritrix names the size of a duplicate, which it does not write, in an annotation.
+    """
+    if "contentSize" in line.extra:
+        return int(line.extra["contentSize"])
+    for annotation in line.annotations:
+        size = annotation.removeprefix(_CONTENT_SIZE)
+        if annotation != size and size.isdecimal():
+            return int(size)
+    return line.size or 0

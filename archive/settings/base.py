@@ -1,0 +1,28 @@
+"""Every section of the settings is built from these parts."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    """A section is a group of settings. It is frozen, and strict about names."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+def listed(value: object) -> object:
+    """Return the parts of a text with commas, as the environment and flags give a list; anything else as it is."""
+    return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def checked_networks(networks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the networks themselves. Raises ValueError for the first text that is not a network."""
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            raise ValueError(f"{error}; write a network as 10.20.0.0/16, or one address as 10.20.0.11") from None
+    return networks

@@ -1,0 +1,60 @@
+"""The section `[browsers]` controls the visits of browsers and of plain crawlers."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from archive.settings.base import Section, listed
+
+
+class BrowserSettings(Section):
+    """These settings control the visits of browsers and of plain crawlers."""
+
+    executable: str = Field("", description="Chromium or Chrome to use. By default an installed one is found.")
+    workers: int = Field(2, ge=1, le=256, description="Visits at a time.")
+    page_seconds: float = Field(90, gt=0, description="Longest visit of one page.")
+    load_seconds: float = Field(45, gt=0, description="Longest wait for a page's load event.")
+    settle_seconds: float = Field(
+        0.5, ge=0, description="A page counts as settled when it has requested nothing for this time."
+    )
+    settle_max_seconds: float = Field(15, gt=0, description="Longest wait until a page has settled.")
+    scroll_seconds: float = Field(20, ge=0, description="Longest time for scrolling one page.")
+    width: int = Field(1280, ge=100, description="Width of the window in CSS pixels.")
+    height: int = Field(1024, ge=100, description="Height of the window in CSS pixels.")
+    lang: str = Field("en", description="Accept-Language of browsers.")
+    sandbox: bool = Field(
+        True, description="Use Chromium's sandbox. Chromium has none when it runs as root; a warning says so."
+    )
+    close_seconds: float = Field(30, gt=0, description="Longest wait until a page's last captures are durable.")
+    full_page_height: int = Field(
+        10_000, ge=100, description="Height in CSS pixels at which full-page screenshots are cut off."
+    )
+    user_agent: str = Field(
+        "", description="User-Agent of browsers. By default it is the browser's own, without 'Headless'."
+    )
+    contexts_per_browser: int = Field(50, ge=1, description="Visits after which a browser is replaced by a new one.")
+    max_page_bytes: int = Field(
+        16_777_216, ge=1024, description="Size in bytes of the largest document that is searched for links."
+    )
+    embed_seconds: float = Field(
+        20,
+        gt=0,
+        description="Longest wait of a plain crawler for the first byte of a page's image, style sheet or script, and"
+        " for the end of one that does not announce its length.",
+    )
+    page_memory_bytes: int = Field(
+        1_500_000_000, ge=0, description="Memory of a page's process at which the visit is ended. 0 sets no limit."
+    )
+    retry_pages: int = Field(1, ge=0, description="Tries after the first one, for pages with a trouble of retry_for.")
+    retry_for: tuple[Literal["hang", "timeout", "never-settled", "out-of-memory", "crash"], ...] = Field(
+        ("hang", "out-of-memory", "crash"),
+        description="Troubles after which a browser visits a page again, comma separated: hang, timeout, never-settled,"
+        " out-of-memory, crash.",
+    )
+
+    @field_validator("retry_for", mode="before")
+    @classmethod
+    def _listed(cls, value: object) -> object:
+        return listed(value)

@@ -1,0 +1,17 @@
+"""The section `[database]` names the database of the capture index."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from archive.settings.base import Section
+
+
+class DatabaseSettings(Section):
+    """These settings control the database of the capture index and of the admin."""
+
+    url: str = Field(
+        "",
+        description="SQLAlchemy URL of the database, such as `postgresql://…` (needs `ghostfleet[postgresql]`). By"
+        " default an SQLite file in the home is used.",
+    )

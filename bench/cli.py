@@ -1,0 +1,221 @@
+"""`ghostfleet bench` has one command for each bench."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import click
+from rich.console import Console
+
+from admin.models.errors import DatabaseRefused, UseCaseError
+from bench import harvests as harvesting
+from bench import hostile_neighbours, soak
+from bench.corpus import FILES
+from bench.faults.cli import faults
+from bench.hostile import KINDS as HOSTILE_KINDS
+from bench.peers import KINDS, PeerUnavailable
+from bench.peers.peer import cache_folder
+from bench.report import ReportRow, as_json, comparison, rows, table
+from bench.rounds import Bench, BenchPlan, RoundResult
+
+SCHEMES: Final = ("http", "connect", "absolute")
+OURS: Final = "ghostfleet"
+TABLE_WIDTH: Final = 100
+MILLION: Final = 1_000_000
+
+
+@click.group()
+def bench() -> None:
+    """Measure this installation and other proxies on this machine."""
+
+
+def _listed(_: click.Context, parameter: click.Parameter, value: str) -> list[str]:
+    known = {"schemes": SCHEMES, "kinds": (*HOSTILE_KINDS, hostile_neighbours.ALL)}.get(
+        parameter.name or "", tuple(KINDS)
+    )
+    names = [name.strip() for name in value.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(f"{name!r} is unknown; choose from {', '.join(known)}")
+    return names
+
+
+@bench.command()
+@click.option(
+    "--requests", default=FILES, show_default=True, type=click.IntRange(1), help="Number of requests in a round."
+)
+@click.option(
+    "--seconds", default=600.0, show_default=True, type=click.FloatRange(1), help="Longest round, in seconds."
+)
+@click.option(
+    "--rounds",
+    default=3,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of rounds; each round measures every peer.",
+)
+@click.option(
+    "--connections", default=32, show_default=True, type=click.IntRange(1), help="Number of client connections."
+)
+@click.option(
+    "--processes", default=1, show_default=True, type=click.IntRange(1), help="Number of processes of our proxy."
+)
+@click.option("--schemes", default=",".join(SCHEMES), show_default=True, callback=_listed, help="Schemes to measure.")
+@click.option("--peers", default="ghostfleet,warcprox", show_default=True, callback=_listed, help="Proxies to measure.")
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to which the results are written as JSON."
+)
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def proxy(
+    requests: int,
+    seconds: float,
+    rounds: int,
+    connections: int,
+    processes: int,
+    schemes: Sequence[str],
+    peers: Sequence[str],
+    output: Path | None,
+    as_data: bool,
+) -> None:
+    """Measure the speed, CPU and memory of recording proxies, and whether each response is in a WARC file.
+
+    The load requests 4,000 distinct files of 23 KB on average, two thirds of them text, once each on keep-alive
+    connections. Compression, deduplication and durability are on. A peer is installed from PyPI into an environment
+    of its own before its first measurement.
+    """
+    plan = BenchPlan([KINDS[name]() for name in peers], schemes, rounds, requests, seconds, connections, processes)
+    found = _measure(plan)
+    data = as_json(plan, found)
+    file = output or cache_folder("results") / f"proxy-{datetime.now(UTC):%Y%m%d%H%M%S}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(data, "utf-8")
+    if as_data:
+        click.echo(data)
+    else:
+        title = f"{requests:,} files of 23 KB, {connections} connections, {rounds} rounds, {processes} processes"
+        Console(width=max(Console().width, TABLE_WIDTH)).print(table(found, title))
+        for line in comparison(found, OURS):
+            click.echo(line)
+        click.echo(f"results: {file}")
+    if any(row.missing or row.damaged for row in found if row.peer == OURS):
+        raise click.ClickException(
+            f"our proxy acknowledged responses that are in no WARC file; their URLs are in {file}"
+        )
+
+
+bench.add_command(faults)
+
+
+@bench.command("soak")
+@click.option("--seconds", default=600.0, show_default=True, type=click.FloatRange(1), help="Seconds of load.")
+@click.option("--every", default=60.0, show_default=True, type=click.FloatRange(0.1), help="Seconds between samples.")
+@click.option(
+    "--scheme", default="connect", show_default=True, type=click.Choice(SCHEMES), help="Scheme of the requests."
+)
+@click.option(
+    "--connections", default=32, show_default=True, type=click.IntRange(1), help="Number of client connections."
+)
+def soak_command(seconds: float, every: float, scheme: str, connections: int) -> None:
+    """Load our proxy for a long time and report whether its memory and file descriptors grow."""
+    found = soak.soak(seconds, every, scheme, connections, lambda sample: click.echo(str(sample)))
+    click.echo(
+        f"{found.acknowledged:,} requests were answered, {found.errors:,} failed. Growth in the second half: "
+        f"{found.mb_per_hour:+.1f} MB and {found.descriptors_per_hour:+.1f} descriptors per hour."
+    )
+    if not found.is_flat or found.errors:
+        raise click.ClickException(
+            "memory or file descriptors grow" if not found.is_flat else f"{found.errors:,} requests failed"
+        )
+    click.echo("Memory and file descriptors do not grow.")
+
+
+@bench.command()
+@click.option(
+    "--requests", default=1000, show_default=True, type=click.IntRange(1), help="Number of requests in a round."
+)
+@click.option(
+    "--connections", default=4, show_default=True, type=click.IntRange(1), help="Number of client connections."
+)
+@click.option(
+    "--seconds", default=120.0, show_default=True, type=click.FloatRange(1), help="Longest round, in seconds."
+)
+@click.option(
+    "--kinds",
+    default=",".join((*HOSTILE_KINDS, hostile_neighbours.ALL)),
+    show_default=True,
+    callback=_listed,
+    help="Kinds of hostile origins.",
+)
+@click.option(
+    "--rate",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Bytes per second that a hostile origin sends; 0 is no limit.",
+)
+def neighbours(requests: int, connections: int, seconds: float, kinds: Sequence[str], rate: int) -> None:
+    """Measure how long clients of an honest origin wait while hostile origins use the same recording process.
+
+    A hostile origin sends messages that consist almost entirely of framing, on two connections, at the given rate or
+    as fast as the proxy reads them.
+    """
+    found: list[hostile_neighbours.WaitTimes] = []
+    load = hostile_neighbours.HonestLoad(requests, connections, seconds, rate)
+    for one in hostile_neighbours.measure(kinds, load):
+        click.echo(f"{one.beside}: p99 {one.p99_ms:.1f} ms", err=True)
+        found.append(one)
+    Console(width=max(Console().width, TABLE_WIDTH)).print(hostile_neighbours.table(found))
+    if any(one.errors for one in found):
+        raise click.ClickException("requests to the honest origin failed; the column err has their number")
+
+
+@bench.command()
+@click.option(
+    "--configurations", default=100_000, show_default=True, type=click.IntRange(1), help="Domains of the snapshot."
+)
+@click.option("--million", is_flag=True, help="The same as --configurations 1000000.")
+@click.option("--database-url", metavar="URL", help="An empty PostgreSQL database.  [SQLite in a temporary folder]")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def harvests(configurations: int, million: bool, database_url: str | None, as_data: bool) -> None:
+    """Measure how long it takes to generate the jobs of a snapshot harvest, and in how much memory.
+
+    The snapshot is generated twice; both times it must give the same jobs.
+    """
+    wanted = MILLION if million else configurations
+    with TemporaryDirectory(prefix="ghostfleet-bench-") as folder:
+        url = database_url or f"sqlite:///{folder}/admin.db"
+        try:
+            harvesting.fill(url, wanted, lambda text: click.echo(text, err=True))
+            found = [harvesting.measured(url, name) for name in ("first", "second")]
+        except (DatabaseRefused, UseCaseError) as error:
+            raise click.ClickException(str(error)) from error
+    if as_data:
+        click.echo(json.dumps([dataclasses.asdict(one) for one in found], indent=2))
+    else:
+        for one in found:
+            click.echo(
+                f"{one.configurations:,} configurations in {one.jobs:,} jobs: {one.seconds:.1f} s,"
+                f" {one.per_second:,.0f} a second; memory {one.early_peak_mb:.0f} MB in the first fifth,"
+                f" {one.peak_mb:.0f} MB at most; hash {one.content_hash[:16]}"
+            )
+    if found[0].content_hash != found[1].content_hash:
+        raise click.ClickException("the same configurations gave different jobs")
+
+
+def _measure(plan: BenchPlan) -> list[ReportRow]:
+    running = Bench(plan)
+    measured: list[RoundResult] = []
+    try:
+        for one in running.run(lambda text: click.echo(text, err=True)):
+            measured.append(one)
+    except PeerUnavailable as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        running.close()
+    return rows(measured)

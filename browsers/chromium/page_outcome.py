@@ -1,0 +1,121 @@
+"""This module finds the result of a ghost's visit: the site's status, the site's failure, or our own. Pure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from archive import crawl_log
+from browsers import proxy_outcome
+from browsers.chromium.page import PageSnapshot
+from browsers.chromium.page_records import PageVisit, fetched_urls
+from browsers.links.collector import LinkCollector
+from browsers.links.documents import media_type
+from browsers.proxy_client import SessionCounts
+from browsers.visit import FleetUnavailable, GhostTrouble, Visit
+
+OURS: Final = {
+    "ERR_PROXY_CONNECTION_FAILED": "proxy-unreachable",
+    "ERR_CERT_AUTHORITY_INVALID": "proxy-not-trusted",
+    "ERR_PROXY_AUTH_REQUESTED": "session-lost",
+}
+"""Chromium's errors that concern the proxy and not the site."""
+SITES: Final = {
+    "ERR_TIMED_OUT": (crawl_log.TIMEOUT, "timeout"),
+    "ERR_CONNECTION_TIMED_OUT": (crawl_log.TIMEOUT, "timeout"),
+    "ERR_EMPTY_RESPONSE": (crawl_log.LOST, "lost"),
+    "ERR_CONNECTION_CLOSED": (crawl_log.LOST, "lost"),
+    "ERR_CONNECTION_RESET": (crawl_log.LOST, "lost"),
+    "ERR_INCOMPLETE_CHUNKED_ENCODING": (crawl_log.LOST, "short"),
+    "ERR_CONTENT_LENGTH_MISMATCH": (crawl_log.LOST, "short"),
+    "ERR_TUNNEL_CONNECTION_FAILED": (crawl_log.CONNECT, "refused"),
+    "ERR_UNSAFE_PORT": (crawl_log.BAD_URL, "unfetchable"),
+    "ERR_INVALID_HTTP_RESPONSE": (crawl_log.BAD_URL, "unreadable"),
+    "ERR_INVALID_RESPONSE": (crawl_log.BAD_URL, "unreadable"),
+    "ERR_RESPONSE_HEADERS_TOO_BIG": (crawl_log.BAD_URL, "unreadable"),
+    "ERR_CONTENT_DECODING_FAILED": (crawl_log.BAD_URL, "unreadable"),
+}
+"""Chromium's errors with the codes that Heritrix has for them."""
+
+
+def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts | None, duration_ms: int) -> Visit:
+    """Return the result of the visit. `report` is the proxy's; None when captures are not written yet.
+
+    Raises FleetUnavailable when the page is missing or incomplete by our fault.
+    """
+    if report is not None and report.not_kept:
+        raise FleetUnavailable(proxy_outcome.NOT_KEPT, may_be_the_page=True)
+    snapshot = page_visit.snapshot
+    own = (*snapshot.notes, *(() if report is not None else ("captures-in-flight",)))
+    notes = (*dict.fromkeys(own), *troubles(snapshot))
+    size = report.bytes if report is not None else 0
+    failure = _failure(page_visit, report)
+    if failure is not None:
+        code, reason = failure
+        return Visit(code, duration_ms, size, annotations=notes, error=reason)
+    status, headers = _answer(page_visit)
+    fetched = fetched_urls(page_visit.order.url, page_visit.asked)
+    return Visit(
+        code=status,
+        duration_ms=duration_ms,
+        bytes=size,
+        content_type=media_type(headers.get("content-type", "")),
+        links=found.links,
+        annotations=(*notes, *found.annotations, *(("not-rendered",) if snapshot.failure else ())),
+        retry_after=proxy_outcome.retry_after(headers),
+        fetched=tuple(sorted(fetched)),
+    )
+
+
+def troubles(snapshot: PageSnapshot) -> tuple[GhostTrouble, ...]:
+    """Return the problems of the page, the gravest first."""
+    found = {
+        GhostTrouble.OUT_OF_MEMORY: snapshot.out_of_memory,
+        GhostTrouble.CRASH: snapshot.crashed and not snapshot.out_of_memory,
+        GhostTrouble.HANG: snapshot.hangs,
+        GhostTrouble.TIMEOUT: not snapshot.hangs
+        and ("page-timeout" in snapshot.notes or "load-timeout" in snapshot.notes),
+        GhostTrouble.NEVER_SETTLED: "never-settled" in snapshot.notes,
+    }
+    return tuple(trouble for trouble, is_there in found.items() if is_there)
+
+
+def _failure(page_visit: PageVisit, report: SessionCounts | None) -> tuple[int, str] | None:
+    """Return (code, word) when the site did not answer the URL. Raises FleetUnavailable for a failure on our side."""
+    snapshot = page_visit.snapshot
+    if snapshot.main is not None:
+        return proxy_outcome.proxy_error(snapshot.main.status, snapshot.main.headers) or _broken_off(
+            page_visit, snapshot.main.url
+        )
+    if snapshot.failure in OURS:
+        raise FleetUnavailable(OURS[snapshot.failure])
+    if _redirect(page_visit) is not None:
+        return None
+    told = proxy_outcome.worst_error(report.errors) if report is not None else None
+    return told or _by_name(snapshot)
+
+
+def _broken_off(page_visit: PageVisit, url: str) -> tuple[int, str] | None:
+    """Return (code, word) when the document ended early. A download, which the browser itself stops, did not."""
+    asked = page_visit.asked.get(url)
+    name = asked.error.removeprefix("net::") if asked is not None and asked.error else ""
+    return SITES.get(name)
+
+
+def _by_name(snapshot: PageSnapshot) -> tuple[int, str]:
+    if not snapshot.failure:
+        return crawl_log.TIMEOUT, "timeout"
+    return SITES.get(snapshot.failure, (crawl_log.RUNTIME, snapshot.failure.lower()))
+
+
+def _answer(page_visit: PageVisit) -> tuple[int, dict[str, str]]:
+    """Return status and headers of the final document, or of the last redirect."""
+    main = page_visit.snapshot.main
+    if main is not None:
+        return main.status, dict(main.headers)
+    return _redirect(page_visit) or 0, {}
+
+
+def _redirect(page_visit: PageVisit) -> int | None:
+    """Return the status of a redirect whose target was not reached. The URL itself was answered and is archived."""
+    asked = page_visit.asked.get(page_visit.order.url)
+    return asked.status if asked is not None and asked.status in range(300, 400) else None

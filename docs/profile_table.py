@@ -1,0 +1,108 @@
+"""This script writes docs/reference/profiles.md from the models: `.venv/bin/python docs/profile_table.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from frontier.job import Limits, PolitenessOverrides, Profile
+
+TARGET: Final = Path(__file__).resolve().parent / "reference" / "profiles.md"
+EXAMPLES: Final = TARGET.with_suffix("")
+ORDER: Final = ("domain-harvest", "one-site-with-ghosts", "front-page", "big-site", "feeds-and-pdfs")
+
+HEAD: Final = """\
+# Profiles
+
+A profile says how a job harvests. `ghostfleet crawl --profile FILE` reads it as YAML when its name ends in `.yaml` or
+`.yml`, as JSON when it ends in `.json`, and otherwise as TOML. Every key may be left out. The options of the command
+line win over the profile; `--include`, `--exclude` and `--header` are added to it. An unknown key is an error that
+suggests the nearest one. `ghostfleet profile check FILE` says whether a profile can be used, and prints it with every
+key in force. Each run keeps its profile as `profile.json` in its folder.
+
+YAML is read by version 1.2: `yes` and `on` are texts, `true` and `null` are not. A file may have 1 MB, 20,000 lines
+and 5,000 keys. Anchors, aliases, tags, directives and keys that are given twice are refused.
+
+## Which links are in scope
+
+The first case that applies decides:
+
+| # | the link | decision |
+|---|---|---|
+| 1 | matches a pattern of `exclude`, or exceeds a bound on the URL | rejected |
+| 2 | is a seed | taken |
+| 3 | is more than `hops` links away from the seed | rejected |
+| 4 | is within `scope`, or matches a pattern of `include` | taken |
+| 5 | is embedded, guessed, or a redirect's target | taken within `embed_hops`, `speculative_hops`, `redirect_hops` |
+| 6 | any other | rejected |
+
+An unfinished job can continue with other limits, politeness, headers and visitor, but not with another scope.
+
+## Headers and secrets
+
+**Headers are sent to every site of the crawl**, also to those that serve the embedded pictures and scripts of a page.
+Request records have what was sent. The values of `Authorization` and `Cookie` in `headers` are never recorded. Name
+other secrets, such as `X-Api-Key`, in `redact_headers`. The folder's `profile.json` has all values, so that the run
+can be repeated, and then only its owner can read it. Other users of a machine can see the options of a running
+command, but not the values of a profile.
+"""
+
+GROUPS: Final = (
+    ("Keys", Profile, ""),
+    (
+        "[limits]",
+        Limits,
+        "The end of a job before its frontier is empty. A limit of an unfinished job can be raised.\n",
+    ),
+    ("[politeness]", PolitenessOverrides, "A key that is left out follows the setting `frontier.` of the same name.\n"),
+)
+TABLES: Final = ("limits", "politeness")
+"""Keys of the profile that have a section of their own."""
+
+
+def document() -> str:
+    """Return the whole of docs/reference/profiles.md."""
+    parts = [HEAD]
+    for title, model, words in GROUPS:
+        parts.append(f"\n## {title}\n\n{words}{'\n' if words else ''}")
+        parts.append("| key | default | values | meaning |\n|---|---|---|---|\n")
+        schema = model.model_json_schema()
+        for name, info in model.model_fields.items():
+            if name not in TABLES:
+                values, meaning = _values(schema, schema["properties"][name]), (info.description or "")
+                parts.append(f"| `{name}` | {_default(info.default)} | {values} | {meaning.replace('|', '\\|')} |\n")
+    parts.append("\n## Examples\n")
+    for name in ORDER:
+        text = (EXAMPLES / f"{name}.toml").read_text("utf-8")
+        parts.append(f"\n[`{name}.toml`](profiles/{name}.toml)\n\n```toml\n{text}```\n")
+    return "".join(parts)
+
+
+def _default(value: Any) -> str:
+    if value is None or value in ("", (), {}):
+        return "none"
+    return f"`{value}`" if isinstance(value, str) else f"`{json.dumps(value)}`"
+
+
+def _values(schema: dict[str, Any], field: dict[str, Any]) -> str:
+    """Return the values that a key may have, in words."""
+    if "$ref" in field:
+        field = schema["$defs"][field["$ref"].rpartition("/")[2]]
+    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+    return ", ".join(_kind(kind) for kind in kinds)
+
+
+def _kind(kind: dict[str, Any]) -> str:
+    if "enum" in kind:
+        return ", ".join(f"`{value}`" for value in kind["enum"])
+    if kind["type"] in ("integer", "number"):
+        bounds = [f"from {kind['minimum']:g}"] if "minimum" in kind else []
+        bounds += [f"above {kind['exclusiveMinimum']:g}"] if "exclusiveMinimum" in kind else []
+        bounds += [f"to {kind['maximum']:g}"] if "maximum" in kind else []
+        return " ".join(["whole number" if kind["type"] == "integer" else "number", *bounds])
+    return {"string": "text", "array": "list of texts", "object": "table of texts"}[kind["type"]]
+
+
+if __name__ == "__main__":
+    TARGET.write_text(document(), "utf-8")

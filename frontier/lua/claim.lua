@@ -1,0 +1,239 @@
+-- Lease the next URL that may be visited. ARGV: worker, token, lease ms, largest number of visits per host, max retries.
+-- Returns {'lease', id, record, tries, failures of the host, lost workers}, {'pause', ms, reason}, {'finished'} or
+-- {'stopped', reason}, each followed by the length of the list 'scope'.
+
+local worker, token, lease_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
+local per_host, max_retries = tonumber(ARGV[4]), tonumber(ARGV[5])
+local BUSY_MS = 250 -- time until a host with too many visits is checked again
+local BATCH = 100 -- largest number of hosts, leases or retries in one call
+local LOWER_SHARE = 5 -- every fifth claim of a host takes a URL of the next lower priority
+local JOB = string.sub(ROOT, #SHARD + 1)
+local GAP_MS = 60000 -- a longer time without a claim does not count as working time
+local CLOCK_MS = 1000 -- precision of the time of the last claim
+
+local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
+local state = call('HMGET', key('state'), 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits))
+local opened, stopped, paused, opening, scope_length, clock, held = unpack(state, 1, 7)
+paused = paused or held
+local pages, bytes, seconds = tonumber(state[8]), tonumber(state[9]), tonumber(state[10])
+local host_pages, urls = tonumber(state[11]), tonumber(state[12])
+clock = tonumber(clock or 0)
+if not opened then return 'gone' end
+scope_length = tonumber(scope_length or 0)
+
+-- The first answer to this claim was lost. Return the same answer again.
+local given = call('HGET', key('lease'), 'c:' .. worker)
+given = given and string.match(given, '^' .. token .. '\n(.*)$')
+if given and call('HGET', key('lease'), given) == token .. '\n' .. worker then
+  local record, tries, host, _, lost = read_url(given)
+  local _, _, failures = host_state(host)
+  return { 'lease', given, record, tries, failures, lost, scope_length }
+end
+
+if NOW < clock - CLOCK_MS then
+  -- The clock was set back. All hosts are checked now, and their delays begin again. Resting URLs are queued. Leases
+  -- keep their remaining time.
+  for _, name in ipairs({ 'ready', 'retry' }) do
+    call('ZUNIONSTORE', key(name), 1, key(name), 'WEIGHTS', 0)
+  end
+  local leases = call('ZRANGE', key('leases'), 0, -1, 'WITHSCORES')
+  for at = 1, #leases, 2 do call('ZADD', key('leases'), tonumber(leases[at + 1]) - (clock - NOW), leases[at]) end
+  call('HSET', key('state'), 'clock', NOW)
+elseif NOW > clock + CLOCK_MS then
+  call('HSET', key('state'), 'clock', NOW)
+end
+
+sweep(NOW, BATCH, max_retries)
+
+for _, id in ipairs(call('ZRANGEBYSCORE', key('retry'), '-inf', NOW, 'LIMIT', 0, BATCH)) do
+  call('ZREM', key('retry'), id)
+  count('queued', -1)
+  local record, _, host, score = read_url(id)
+  if record then enqueue(id, host, score) else fail_damaged(id) end
+end
+
+local function worked_seconds()
+  local times = call('HMGET', key('state'), 'active', 'last')
+  local active, since = tonumber(times[1] or 0), NOW - tonumber(times[2] or NOW)
+  if since > 0 and since < GAP_MS and not paused then active = active + since end
+  call('HSET', key('state'), 'active', active, 'last', NOW)
+  return active / 1000
+end
+
+local pages_over, embeds_only = false, false -- the limit of pages is reached; the current visits may reach it
+
+-- Return the reason why the job has stopped, or nil and the reason why it pauses.
+local function reasons()
+  if stopped then return stopped end
+  local done, documents = 0, 0
+  if pages or bytes or urls then
+    local counted = call('HMGET', key('count'), 'done', 'along', 'pages', 'bytes')
+    done, documents = tonumber(counted[1] or 0) + tonumber(counted[2] or 0), tonumber(counted[3] or 0)
+    if urls and done >= urls then return 'limit-urls' end
+    if bytes and tonumber(counted[4] or 0) >= bytes then return 'limit-bytes' end
+  end
+  if seconds and worked_seconds() >= seconds then return 'limit-seconds' end
+  if opening or paused then return nil, opening and 'opening' or 'paused' end
+  if pages or urls then
+    local visits = call('ZCARD', key('leases'))
+    if urls and done + visits >= urls then return nil, 'busy' end
+    pages_over = pages ~= nil and documents >= pages
+    embeds_only = pages ~= nil and documents + visits >= pages
+  end
+end
+
+local first_embed, park_host, drop_documents
+if pages or host_pages then
+  -- Return the first embed in the queue of a host, without removing it. URLs that lost a worker come last.
+  function first_embed(host)
+    for _, behind in ipairs({ 0, BEHIND }) do
+      for priority = 0, 2 do
+        local start = behind + priority * BAND
+        local from, to = string.format('%.0f', start), string.format('(%.0f', start + EMBEDS)
+        local found = call('ZRANGEBYSCORE', key('q:' .. host), from, to, 'LIMIT', 0, 1)
+        if found[1] then return found[1] end
+      end
+    end
+  end
+
+  -- Park a host that has only documents in its queue until the limit of pages is raised.
+  function park_host(host)
+    call('ZREM', key('ready'), host)
+    if call('EXISTS', key('q:' .. host)) == 1 then call('SADD', key('beyond'), host) end
+  end
+
+  -- The limit of pages is reached, so that documents are not visited any more. Resting documents go back to their
+  -- queues, and hosts without embeds are parked.
+  function drop_documents()
+    for _, id in ipairs(call('ZRANGE', key('retry'), 0, BATCH - 1)) do
+      local record, _, host, score = read_url(id)
+      if not record or tonumber(score) % BAND >= EMBEDS then
+        call('ZREM', key('retry'), id)
+        count('queued', -1)
+        if record then enqueue(id, host, score) else fail_damaged(id) end
+      end
+    end
+    for _, host in ipairs(call('ZRANGE', key('ready'), 0, BATCH - 1)) do
+      if not first_embed(host) then park_host(host) end
+    end
+  end
+end
+
+-- Remove and return the first URL of the queue. Every fifth time, take the first URL of a lower priority.
+local function pop_url(host)
+  local queue = key('q:' .. host)
+  local first = call('ZPOPMIN', queue)
+  local id, score = first[1], tonumber(first[2])
+  if id and score < STANDARD and call('HINCRBY', HOSTS .. host, 'k', 1) % LOWER_SHARE == 0 then
+    local below = string.format('%.0f', (math.floor(score / BAND) + 1) * BAND)
+    local lower = call('ZRANGEBYSCORE', queue, below, '+inf', 'LIMIT', 0, 1)
+    if lower[1] then
+      call('ZADD', queue, first[2], id)
+      call('ZREM', queue, lower[1])
+      return lower[1]
+    end
+  end
+  return id
+end
+
+-- Lease a URL that was removed from its queue.
+local function lease(host, id, visits, failures, leased)
+  count('queued', -1)
+  local record, tries, _, _, lost = read_url(id)
+  if not record then return fail_damaged(id) end
+  call('ZADD', key('leases'), NOW + lease_ms, id)
+  call('HSET', key('lease'), id, token .. '\n' .. worker, 'c:' .. worker, token .. '\n' .. id)
+  call('HSET', HOSTS .. host, 'n', visits + 1, 's', NOW, 'l', NOW + lease_ms, 'j', JOB)
+  -- The state of a host is kept for at least a day after its last lease.
+  if leased < NOW - DAY_MS then call('PEXPIREAT', HOSTS .. host, NOW + lease_ms + 2 * DAY_MS) end
+  if call('EXISTS', key('q:' .. host)) == 0 then
+    call('ZREM', key('ready'), host)
+  else
+    -- A host with too many visits is checked again when a visit ends, at the latest when this lease ends.
+    call('ZADD', key('ready'), visits + 1 < per_host and NOW or NOW + lease_ms, host)
+  end
+  return { 'lease', id, record, tries, failures, lost, scope_length }
+end
+
+-- Return a lease of a URL of this host. Else return nil and the time of the next check, or nil when the queue is empty.
+local function lease_from(host)
+  local due, visits, failures, leased = host_state(host)
+  if due > NOW then return nil, due end
+  if visits >= per_host then
+    if leased > NOW then return nil, NOW + BUSY_MS end
+    -- The last lease of the host has expired, so that its worker is gone. The whole job of this worker may be gone, too.
+    -- Then no other claim would take back its leases.
+    local own, holder = ROOT, SHARD .. (call('HGET', HOSTS .. host, 'j') or '')
+    if holder ~= own then
+      ROOT, COUNT = holder, holder .. ':count'
+      if known() then sweep(NOW, BATCH, max_retries) end
+      ROOT, COUNT = own, own .. ':count'
+    end
+    call('HSET', HOSTS .. host, 'n', 0)
+    return nil, NOW
+  end
+  local documents_wait, host_over = embeds_only, false
+  if host_pages then
+    local host_documents = tonumber(call('HGET', key('pages'), host) or 0)
+    host_over = host_documents >= host_pages
+    documents_wait = documents_wait or host_documents + visits >= host_pages
+  end
+  local id
+  if documents_wait then
+    id = first_embed(host)
+    if id then
+      call('ZREM', key('q:' .. host), id)
+    elseif visits == 0 and host_over then
+      set_aside(host, 'limit-host-pages')
+      return nil
+    elseif pages_over then
+      park_host(host)
+      return nil
+    else
+      return nil, NOW + BUSY_MS
+    end
+  else
+    id = pop_url(host)
+  end
+  if id then return lease(host, id, visits, failures, leased), NOW end
+  call('ZREM', key('ready'), host)
+end
+
+local over, wait = reasons()
+if over then return { 'stopped', over, scope_length } end
+if wait then return { 'pause', BUSY_MS, wait, scope_length } end
+
+-- The current visits may reach the limit of pages. So only embeds are leased now.
+if embeds_only and not pages_over then
+  for _, host in ipairs(call('ZRANGEBYSCORE', key('ready'), '-inf', NOW, 'LIMIT', 0, BATCH)) do
+    if first_embed(host) then
+      local answer, later = lease_from(host)
+      if answer then return answer end
+      if later then call('ZADD', key('ready'), later, host) end
+    end
+  end
+  return { 'pause', BUSY_MS, 'busy', scope_length }
+end
+
+for _ = 1, BATCH do
+  local first = call('ZRANGE', key('ready'), 0, 0, 'WITHSCORES')
+  if not first[1] or tonumber(first[2]) > NOW then break end
+  local answer, later = lease_from(first[1])
+  if answer then return answer end
+  if later then call('ZADD', key('ready'), later, first[1]) end
+end
+
+if pages_over then drop_documents() end
+
+local next_due
+for _, name in ipairs({ 'ready', 'retry', 'leases' }) do
+  local first = call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
+  if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
+end
+if not next_due then
+  if call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
+  call('HSET', key('state'), 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
+  return { 'finished', scope_length }
+end
+local why = call('ZCARD', key('leases')) > 0 and 'busy' or 'politeness'
+return { 'pause', math.max(next_due - NOW, 1), why, scope_length }

@@ -1,0 +1,148 @@
+-- This file stands in front of each script when the script is loaded. KEYS[1] is the root key of the job. All other keys
+-- of the job and of its hosts are made from it and lie in the same slot. store.py has the table of keys.
+-- A redis.call costs about as much as all the Lua around it. So the scripts read several fields of a hash in one call.
+
+local ROOT = KEYS[1]
+local SHARD = string.match(ROOT, '^gf:{[^}]*}:')
+local HOSTS = SHARD .. '@'
+local JOBS = SHARD .. '=jobs'
+local BAND = 256 * 2 ^ 40 -- scores of one priority: 256 depths of 2^40 sequence numbers
+local STANDARD = 2 * BAND -- lowest score of the standard priority
+local EMBEDS = 2 ^ 40 -- scores at the start of each priority, which belong to embeds
+local DAY_MS = 86400000
+local BEHIND = 8 * BAND -- added to the score of a URL whose worker was lost, so that it comes after the other URLs of its host
+local MAX_LOST = 2 -- a URL that lost so many workers is ended without a visit (MAX_LOST of frontier.lease)
+
+local call = redis.call
+local time = call('TIME')
+local NOW = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function key(name) return ROOT .. ':' .. name end
+
+local function known() return call('EXISTS', ROOT) == 1 end
+
+local COUNT = ROOT .. ':count'
+
+local function count(name, by) call('HINCRBY', COUNT, name, by) end
+
+local function is_aside(host) return call('HEXISTS', key('aside'), host) == 1 end
+
+-- Return the record of a URL (host, score and JSON, each on a line), its tries, its host, its score, and the number of
+-- workers that were lost with it. Return nothing when the record is lost or damaged.
+local function read_url(id)
+  local found = call('HMGET', key('u'), id, 't:' .. id, 'l:' .. id)
+  if not found[1] then return nil end
+  local host, score = string.match(found[1], '^([^\n]+)\n(%d+)\n')
+  if host then return found[1], tonumber(found[2] or 0), host, score, tonumber(found[3] or 0) end
+end
+
+-- Return the time from which a host may be visited (after its delay and its block), its current visits, its failures, and
+-- the end of its last lease. A time of the last note after now shows that the clock was set back. Then the delay and the
+-- lease begin again now.
+local function host_state(host)
+  local found = call('HMGET', HOSTS .. host, 'd', 'b', 'n', 'f', 's', 'l')
+  local due, leased = tonumber(found[1] or 0), tonumber(found[6] or 0)
+  local since = tonumber(found[5] or 0)
+  if since > NOW then
+    due, leased = NOW + math.max(due - since, 0), NOW + math.max(leased - since, 0)
+    call('HSET', HOSTS .. host, 'd', due, 's', NOW, 'l', leased)
+  end
+  if found[2] then due = math.max(due, tonumber(found[2])) end
+  return due, tonumber(found[3] or 0), tonumber(found[4] or 0), leased
+end
+
+-- Put a URL into the queue of its host. With an urgent URL, the host is checked as soon as it is due. With any other URL,
+-- the host is checked after the hosts that are due already.
+local function enqueue(id, host, score)
+  call('ZADD', key('q:' .. host), score, id)
+  if is_aside(host) then return count('excluded', 1) end
+  count('queued', 1)
+  if tonumber(score) < STANDARD then
+    call('ZADD', key('ready'), (host_state(host)), host)
+  else
+    call('ZADD', key('ready'), 'NX', math.max((host_state(host)), NOW), host)
+  end
+end
+
+-- Check a host again when it is due, if its queue is not empty.
+local function schedule_host(host, due) call('ZADD', key('ready'), 'XX', math.max(due, NOW), host) end
+
+-- Set a host aside: none of its URLs is handed out, and they count as excluded until the command 'wake'.
+local function set_aside(host, why)
+  if is_aside(host) then return 0 end
+  local waiting = call('ZCARD', key('q:' .. host))
+  call('HSET', key('aside'), host, why)
+  call('ZREM', key('ready'), host)
+  count('queued', 0 - waiting) -- not -0, which is no integer to Redis
+  count('excluded', waiting)
+  return 1
+end
+
+-- Store limits: names and values from this place of ARGV on. Hosts beyond the limit of pages become ready again.
+local function take_limits(from)
+  for at = from, #ARGV, 2 do
+    if ARGV[at + 1] == '' then
+      call('HDEL', key('state'), ARGV[at])
+    else
+      call('HSET', key('state'), ARGV[at], ARGV[at + 1])
+    end
+  end
+  for _, host in ipairs(call('SMEMBERS', key('beyond'))) do
+    if not is_aside(host) then call('ZADD', key('ready'), 'NX', NOW, host) end
+  end
+  call('DEL', key('beyond'))
+end
+
+-- End a URL: count it, and store its ending unless it is done.
+local function conclude(id, record, ending, code)
+  count(ending, 1)
+  count('c:' .. code, 1)
+  if ending ~= 'done' then call('HSET', key('ended'), id, ending .. '\n' .. code .. '\n' .. record) end
+  call('HDEL', key('u'), id, 't:' .. id, 'l:' .. id)
+end
+
+-- Fail a URL whose record is lost or damaged, so that the other URLs of its host are visited.
+local function fail_damaged(id)
+  conclude(id, call('HGET', key('u'), id) or '', 'failed', '-5')
+  count('damaged', 1)
+end
+
+-- End the lease of a URL. Return the time from which its host may be visited.
+local function release(id, host)
+  call('ZREM', key('leases'), id)
+  call('HDEL', key('lease'), id)
+  local due, visits = host_state(host)
+  call('HSET', HOSTS .. host, 'n', math.max(visits - 1, 0))
+  return due
+end
+
+-- Put a URL back whose lease ended before its visit did. With `counts`, the worker was lost. This was a try, and the URL
+-- goes behind the others of its host, since the URL may have ended the worker. After MAX_LOST lost workers, the next
+-- worker ends the URL without a visit and writes a line to crawl.log.
+local function take_back(id, max_retries, counts)
+  local record, tries, host, score = read_url(id)
+  if not record then
+    call('ZREM', key('leases'), id)
+    call('HDEL', key('lease'), id)
+    return fail_damaged(id)
+  end
+  local due = release(id, host)
+  if counts and tries >= max_retries + MAX_LOST then
+    conclude(id, record, 'failed', '-5')
+  elseif counts then
+    call('HSET', key('u'), 't:' .. id, tries + 1)
+    call('HINCRBY', key('u'), 'l:' .. id, 1)
+    enqueue(id, host, string.format('%.0f', tonumber(score) + BEHIND))
+  else
+    enqueue(id, host, score)
+  end
+  schedule_host(host, due)
+end
+
+-- Take back at most `most` leases that expired before `before`. Return their number.
+local function sweep(before, most, max_retries)
+  local late = call('ZRANGEBYSCORE', key('leases'), '-inf', before, 'LIMIT', 0, most)
+  for _, id in ipairs(late) do take_back(id, max_retries, true) end
+  if #late > 0 then count('swept', #late) end
+  return #late
+end

@@ -1,0 +1,53 @@
+-- Return the progress of the job: counters (name, value, …), leases, hosts with queued URLs, waiting hosts, ms until the
+-- next visit (-1 for never), reason of the pause, reason of the stop, some waiting hosts (host, ms until it is due,
+-- current visits, job that holds it, failures in a row, code of the last failure, ms of its block, …), some resting URLs
+-- (record, ms, tries, …), ms since the pause, number of added seeds. ARGV: number of waiting hosts and resting URLs.
+
+if not known() then return 'gone' end
+local most = tonumber(ARGV[1])
+local next_due
+for _, name in ipairs({ 'ready', 'retry' }) do
+  local first = call('ZRANGE', key(name), 0, 0, 'WITHSCORES')
+  if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
+end
+local state = call('HMGET', key('state'), 'paused', 'stopped', 'held', 'paused_at', 'held_at')
+local since = tonumber(state[1] and state[4] or state[3] and state[5] or NOW)
+local after = '(' .. string.format('%.0f', NOW)
+
+local waiting = {}
+for _, host in ipairs(call('ZRANGEBYSCORE', key('ready'), after, '+inf', 'LIMIT', 0, most)) do
+  local found = call('HMGET', HOSTS .. host, 'd', 'n', 'j', 'f', 'e', 'b')
+  local visits = tonumber(found[2] or 0)
+  waiting[#waiting + 1] = host
+  waiting[#waiting + 1] = math.max(tonumber(found[1] or 0) - NOW, 0)
+  waiting[#waiting + 1] = visits
+  waiting[#waiting + 1] = visits > 0 and found[3] or ''
+  waiting[#waiting + 1] = tonumber(found[4] or 0)
+  waiting[#waiting + 1] = tonumber(found[5] or 0)
+  waiting[#waiting + 1] = math.max(tonumber(found[6] or 0) - NOW, 0)
+end
+
+local resting = {}
+local rests = call('ZRANGEBYSCORE', key('retry'), after, '+inf', 'WITHSCORES', 'LIMIT', 0, most)
+for at = 1, #rests, 2 do
+  local record, tries = read_url(rests[at])
+  if record then
+    resting[#resting + 1] = record
+    resting[#resting + 1] = tonumber(rests[at + 1]) - NOW
+    resting[#resting + 1] = tries
+  end
+end
+
+return {
+  call('HGETALL', key('count')),
+  call('ZCARD', key('leases')),
+  call('ZCARD', key('ready')),
+  call('ZCOUNT', key('ready'), after, '+inf'),
+  next_due and math.max(next_due - NOW, 0) or -1,
+  state[1] or state[3] or '',
+  state[2] or '',
+  waiting,
+  resting,
+  NOW - since,
+  call('LLEN', key('added')),
+}

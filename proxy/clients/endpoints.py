@@ -1,0 +1,90 @@
+"""The proxy answers requests to itself on its own port: /status, /metrics, /ca.pem, /leaf.spki."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+
+from archive.listener_access import HostNames
+from proxy.delivery.delivery import Client
+from proxy.fetch.contracts import NeverUpgraded
+from proxy.protocol import heads
+from proxy.protocol.http1 import RequestHead
+from proxy.refusal import Refused
+from proxy.sessions.gate import Gate
+
+_PAGES: Final = "/status, /metrics, /ca.pem, /leaf.spki"
+METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Answered(NeverUpgraded):
+    """A request that was answered as it was read; nothing of it is left to do."""
+
+    id = ""
+    request_is_whole = True
+    wants_no_more = False
+
+    def request_data(self, data: bytes) -> int:
+        """Take and ignore the bytes: requests to the proxy itself have no body that counts."""
+        return len(data)
+
+    def client_writable(self) -> None:
+        """Do nothing; the answer was small."""
+
+    def client_left(self) -> None:
+        """Do nothing; nothing was in progress."""
+
+
+class Endpoints:
+    """Answers GET and HEAD on the proxy's own paths."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        status: Callable[[], dict[str, Any]],
+        registry: CollectorRegistry,
+        ca_pem: bytes,
+        leaf_spki: bytes,
+        names: HostNames,
+    ) -> None:
+        self._gate = gate
+        self._status = status
+        self._registry = registry
+        self._ca_pem = ca_pem
+        self._leaf_spki = leaf_spki
+        self._names = names
+
+    def begin(self, head: RequestHead, client: Client) -> Answered:
+        """Answer at once. Raises Refused for anything but what is here."""
+        hosts = [value.decode("latin-1") for name, value, _ in head.fields if name == b"host"]
+        if refusal := self._names.refusal(hosts):
+            raise Refused(421, refusal, "host")
+        if head.method not in ("GET", "HEAD"):
+            raise Refused(405, f"{head.method} is not for the proxy itself", "method")
+        path = head.target.partition("?")[0]
+        if path == "/status":
+            kind, body = "application/json", json.dumps(self._status()).encode() + b"\n"
+        elif path == "/metrics":
+            kind, body = METRICS_TYPE, generate_latest(self._registry)
+        elif path == "/ca.pem":
+            kind, body = "application/x-pem-file", self._ca_pem
+        elif path == "/leaf.spki":
+            kind, body = "text/plain; charset=utf-8", self._leaf_spki
+        elif path == "/":
+            kind, body = "text/plain; charset=utf-8", _WELCOME
+        else:
+            raise Refused(404, f"{path} is not here; this is a proxy, see {_PAGES}", "not-here")
+        answer, stays = heads.own_answer(kind, body, with_body=head.method == "GET"), not self._gate.is_draining
+        client.send(answer if stays else heads.closing(answer))
+        client.finish(keep_alive=head.keep_alive and stays)
+        return Answered()
+
+
+_WELCOME: Final = b"""ghostfleet recording proxy
+
+Use this address as HTTP proxy. Trust the certificate at /ca.pem to record https.
+/status and /metrics tell how it is doing.
+"""

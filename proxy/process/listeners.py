@@ -1,0 +1,221 @@
+"""One recording process has these listening sockets: the main port, a port for credentials, a port for each session."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, Final, cast
+
+from archive.listener_access import Clients
+from archive.local_endpoints import Listeners, endpoint_of
+from proxy.clients.connection import ClientConnection, ConnectionHost
+from proxy.process.handover_messages import HandedOver, SessionState
+from proxy.refusal import Refused
+from proxy.sessions.session import Session
+from proxy.sessions.spec import SessionSpec
+
+log = logging.getLogger(__name__)
+
+_BACKLOG: Final = 1024
+_HERE: Final = "127.0.0.1"
+
+
+class SessionPorts:
+    """Sessions of this process listen on every n-th port of the range `first-last`, for n processes. Pure."""
+
+    def __init__(self, span: str, index: int, processes: int) -> None:
+        """`span` is the range; when it is empty, the operating system chooses ports.
+
+        Raises ValueError when the range has no port for this process.
+        """
+        self._own: tuple[int, ...] = ()
+        self._next = 0
+        if span:
+            first, _, last = span.partition("-")
+            self._own = tuple(range(int(first) + index, min(int(last), 65535) + 1, processes))
+            if not self._own:
+                raise ValueError(
+                    f"setting proxy.session_ports = {span} has no port for process {index} of {processes}; add ports"
+                )
+
+    def candidates(self) -> Iterator[int]:
+        """Yield the ports to try, each once, the least recently used first; 0 is any port."""
+        if not self._own:
+            yield 0
+            return
+        start = self._next
+        for step in range(len(self._own)):
+            position = (start + step) % len(self._own)
+            self._next = position + 1
+            yield self._own[position]
+
+
+class ProcessListeners:
+    """Opens and closes ports; each connection that comes in becomes a `ClientConnection`."""
+
+    def __init__(self, owner: ConnectionHost, ports: SessionPorts, listeners: Listeners, clients: Clients) -> None:
+        """`clients` are the clients that the main port lets in."""
+        self._owner = owner
+        self._ports = ports
+        self._listeners = listeners
+        self._clients = clients
+        self._main: asyncio.Server | None = None
+        self._direct: asyncio.Server | None = None
+        self._by_session: dict[str, asyncio.Server] = {}
+        self._is_closed = False
+
+    async def open(self, listener: socket.socket) -> None:
+        """Serve the main port, and a port of this process alone for sessions that are chosen by credentials."""
+        loop, screened = self._owner.loop, partial(ScreenedConnection, self._owner, self._clients)
+        make = partial(ClientConnection, self._owner) if self._clients.is_everybody else screened
+        self._listeners.add(listener)
+        self._main = await loop.create_server(make, sock=listener, backlog=_BACKLOG)
+        if self._direct is None:
+            direct = partial(ClientConnection, self._owner, self._owner.gate.by_credentials)
+            self._direct = await loop.create_server(direct, _HERE, 0)
+            self._listeners.add(_socket(self._direct))
+
+    def close(self) -> None:
+        """Accept no more connections; open connections stay."""
+        self._is_closed = True
+        for server in (self._main, self._direct, *self._by_session.values()):
+            if server is not None:
+                server.close()
+
+    async def import_state(self, items: Sequence[HandedOver]) -> None:
+        """Serve the ports that another process served before, for the same sessions. Call this before `open`."""
+        for item in items:
+            session = None
+            if item.session is not None:
+                try:
+                    session = self._restored(item.session)
+                except Refused as error:  # the settings may have changed
+                    log.error("session %s is closed: %s", item.session.id, error)
+                    continue
+            if item.listener is not None:
+                self._listeners.add(item.listener)
+                make = partial(ClientConnection, self._owner, session or self._owner.gate.by_credentials)
+                server = await self._owner.loop.create_server(make, sock=item.listener, backlog=_BACKLOG)
+                if session is None:
+                    self._direct = server
+                else:
+                    self._by_session[session.id] = server
+
+    def export_state(self) -> list[HandedOver]:
+        """Return all sessions and their sockets, for the next process. Call `close` afterwards."""
+        assert self._direct is not None
+        items = [HandedOver(None, _same(self._direct))]
+        for session in self._owner.gate.sessions.values():
+            server = self._by_session.get(session.id)
+            if server is None and session.request_json.get("listen"):
+                continue  # the session is being made just now; its client is sent to the next process
+            state = SessionState(session.id, session.token, session.request_json, session.report())
+            items.append(HandedOver(state, _same(server) if server is not None else None))
+        return items
+
+    async def open_session(self, request_json: dict[str, Any]) -> tuple[Session, str, int]:
+        """Return a new session as a control request asks for it, and the host and port that serve it.
+
+        With `listen` the session has a port of its own. Otherwise it shares the port for sessions that are chosen by
+        credentials. Raises Refused.
+        """
+        listen = request_json.get("listen") is True
+        session = self._owner.gate.adopt(self._session(request_json))
+        if listen:
+            try:
+                self._by_session[session.id] = await self._listen_for(session)
+            except Refused:
+                await self.close_session(session)
+                raise
+        server = self._by_session[session.id] if listen else self._direct
+        assert server is not None
+        host, port = server.sockets[0].getsockname()[:2]
+        return session, host, port
+
+    async def close_session(self, session: Session) -> None:
+        """Close the session's port and the connections that came in by that port, and forget the session."""
+        server = self._by_session.pop(session.id, None)
+        if server is not None:
+            self._listeners.remove(endpoint_of(_socket(server)))
+            server.close()
+        for connection in list(self._owner.connections.values()):
+            if connection.listener is session:
+                connection.close()
+        self._owner.gate.close(session)
+        if session.scripts is not None:
+            session.scripts.close()
+
+    async def _listen_for(self, session: Session) -> asyncio.Server:
+        taken: OSError | None = None
+        make = partial(ClientConnection, self._owner, session)
+        for port in self._ports.candidates():
+            try:
+                server = await self._owner.loop.create_server(make, _HERE, port)
+            except OSError as error:
+                taken = error
+                continue
+            if not self._is_closed:
+                self._listeners.add(_socket(server))
+                return server
+            server.close()
+            raise Refused(503, "this process is being replaced; ask again", "replaced")
+        raise Refused(503, f"no port is free for the session (setting proxy.session_ports): {taken}", "ports")
+
+    def _restored(self, state: SessionState) -> Session:
+        session = self.adopt(state.request_json, state.id, state.token)
+        session.past = state.report
+        return session
+
+    def adopt(self, request_json: dict[str, Any], session_id: str, token: str) -> Session:
+        """Return the session of another process, without a port of its own in this one. Raises Refused."""
+        session = self._session(request_json)
+        session.id, session.token = session_id, token
+        return self._owner.gate.adopt(session)
+
+    def _session(self, request_json: dict[str, Any]) -> Session:
+        spec = SessionSpec.from_json(request_json)
+        return Session(spec, request_json=request_json, scripts=self._owner.scripts.load(spec.scripts))
+
+
+class ScreenedConnection(ClientConnection):
+    """A connection to the main port is closed at once unless its client is in a network that may connect."""
+
+    def __init__(self, owner: ConnectionHost, clients: Clients) -> None:
+        super().__init__(owner)
+        self._clients = clients
+        self._is_let_in = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the connection of a client that is let in, as the base class does."""
+        peer, own = (transport.get_extra_info(name) or ("",) for name in ("peername", "sockname"))
+        self._is_let_in = self._clients.admits(str(peer[0]), str(own[0]))
+        if self._is_let_in:
+            super().connection_made(transport)
+            return
+        self.owner.gate.counts["refused"] += 1
+        log.info("a connection from %s is refused: the address is in no network of proxy.allow_clients", peer[0])
+        cast(asyncio.Transport, transport).abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Process the bytes of a client that is let in, as the base class does."""
+        if self._is_let_in:
+            super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End the connection of a client that is let in, as the base class does."""
+        if self._is_let_in:
+            super().connection_lost(exc)
+
+
+def _socket(server: asyncio.Server) -> socket.socket:
+    """Return the socket that a server listens on. Use it for its address only."""
+    return server.sockets[0]
+
+
+def _same(server: asyncio.Server) -> socket.socket:
+    """Return a copy of the socket that a server listens on; the copy stays open when the server is closed."""
+    return socket.socket(fileno=os.dup(server.sockets[0].fileno()))

@@ -1,0 +1,155 @@
+"""A session is one client's traffic, with its specification and its counts."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, Self
+
+from proxy.recording.keep import Kept, Lost
+from proxy.refusal import Refused
+from proxy.sessions.policy import Policy
+from proxy.sessions.spec import SessionSpec
+
+COUNTS: Final = (
+    *("urls", "novel", "revisits", "unkept", "failed", "bytes"),
+    *("websockets", "messages", "patched", "relayed"),
+)
+"""What is counted of a session. `unkept` is by the client's wish; `messages` are those of its WebSockets; `patched`
+came from the archive in patch mode; `relayed` were not kept in live mode."""
+
+
+class SessionScripts(Protocol):
+    """The loaded scripts of a session, as far as the session uses them."""
+
+    def close(self) -> None:
+        """End the scripts."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReport:
+    """A report says what one process, or several one after the other, have counted of a session."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """By the names in COUNTS."""
+    errors: Mapping[str, int] = field(default_factory=dict)
+    in_flight: int = 0
+    """Exchanges that are still in progress."""
+    page_record: str | None = None
+    """Record id of the capture of the session's `page_url`."""
+    user_agent: str | None = None
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """Return the report that another process sent (`handover_json`)."""
+        return cls(
+            {name: value[name] for name in COUNTS if name in value},
+            value.get("errors", {}),
+            value.get("in_flight", 0),
+            value.get("page_record"),
+            value.get("user_agent"),
+        )
+
+    def control_json(self) -> dict[str, Any]:
+        """Return the report as the control port sends it."""
+        rest = {"in_flight": self.in_flight, "errors": dict(self.errors), "user_agent": self.user_agent}
+        return {**self.counts, **rest}
+
+    def handover_json(self) -> dict[str, Any]:
+        """Return the report as one process sends it to another."""
+        return {**self.control_json(), "page_record": self.page_record}
+
+
+NO_REPORT: Final = SessionReport()
+
+
+@dataclass(slots=True, eq=False)
+class Session:
+    """A session is the traffic of one client, with its specification and its counts so far."""
+
+    spec: SessionSpec
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    in_flight: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    """By the names in COUNTS."""
+    errors: Counter[str] = field(default_factory=Counter)
+    when_idle: list[Callable[[], None]] = field(default_factory=list)
+    page_record: str | None = None
+    """Record id of the capture of `page_url`; derived records are concurrent to it."""
+    past: SessionReport = NO_REPORT
+    """The counts of the processes that served this session before."""
+    request_json: dict[str, Any] = field(default_factory=dict)
+    """The JSON object of the control request that made the session, with all changes since."""
+    cached_policy: tuple[SessionSpec, bool, Policy] | None = None
+    """The policy for all URLs of this spec, and whether it archives (see `policy_builder`)."""
+    scripts: SessionScripts | None = None
+    """The loaded scripts of the session; None without scripts."""
+
+    @property
+    def keeps(self) -> bool:
+        """Return whether the session's exchanges are kept in WARC files."""
+        return self.spec.mode in ("record", "patch")
+
+    def check_keeps(self) -> None:
+        """Raise Refused (403) for a record that is handed in to a session which keeps none."""
+        if not self.keeps:
+            raise Refused(403, f"a session with mode {self.spec.mode} keeps no records; record and patch do", "control")
+
+    def began(self) -> None:
+        """Note that an exchange has begun."""
+        self.in_flight += 1
+
+    def ended(self) -> None:
+        """Note that an exchange is over and kept, or lost."""
+        self.in_flight -= 1
+        if self.in_flight == 0:
+            waiting, self.when_idle = self.when_idle, []
+            for done in waiting:
+                done()
+
+    def note(self, outcome: Kept | Lost, url: str, size: int) -> None:
+        """Count an exchange with a response of that many bytes, and its outcome."""
+        self.counts["urls"] += 1
+        self.counts["bytes"] += size
+        if isinstance(outcome, Lost):
+            self.counts["failed"] += 1
+            self.errors["not-kept"] += 1
+            return
+        self.counts["revisits" if outcome.is_revisit else "novel" if outcome.capture else "unkept"] += 1
+        if url == self.spec.page_url and outcome.capture is not None:
+            self.page_record = outcome.capture.record_id
+
+    def note_relayed(self, size: int) -> None:
+        """Count an exchange with a response of that many bytes, which was not to be kept."""
+        self.counts.update(urls=1, relayed=1, bytes=size)
+
+    def note_failure(self, code: int) -> None:
+        """Count an exchange without a response, for the reason with that Heritrix code."""
+        self.counts["urls"] += 1
+        self.counts["failed"] += 1
+        self.errors[str(code)] += 1
+
+    def report(self) -> SessionReport:
+        """Return the counts of this process and of those before it, added up."""
+        return SessionReport(
+            counts={name: self.counts[name] + self.past.counts.get(name, 0) for name in COUNTS},
+            errors=self.errors + Counter(self.past.errors),
+            in_flight=self.in_flight + self.past.in_flight,
+            page_record=self.page_record or self.past.page_record,
+            user_agent=self.spec.user_agent,
+        )
+
+    async def until_idle(self, seconds: float) -> bool:
+        """Wait until this process has no exchange of the session in progress. Return False when that takes too long."""
+        if self.in_flight:
+            idle = asyncio.Event()
+            self.when_idle.append(idle.set)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(idle.wait(), seconds)
+        return not self.in_flight

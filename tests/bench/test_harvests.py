@@ -1,0 +1,28 @@
+"""The bench of harvests, with few domains."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from bench.cli import bench
+
+
+def test_two_generated_runs_of_a_snapshot_are_equal() -> None:
+    result = CliRunner().invoke(bench, ["harvests", "--configurations", "300", "--json"])
+    assert result.exit_code == 0, result.output
+    first, second = json.loads(result.stdout)
+    assert first["configurations"] == second["configurations"] == 300
+    assert first["jobs"] == second["jobs"] > 1
+    assert first["content_hash"] == second["content_hash"]
+
+
+def test_a_database_that_has_domains_is_left_alone(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'admin.db'}"
+    arguments = ["harvests", "--configurations", "10", "--database-url", url]
+    assert CliRunner().invoke(bench, arguments).exit_code == 0
+    again = CliRunner().invoke(bench, arguments)
+    assert again.exit_code == 1
+    assert "the database has domains already; give the bench an empty one" in again.output

@@ -1,0 +1,56 @@
+"""A process that uses too much memory is ended; its end is told once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from browsers.chromium.memory import MemoryWatch
+
+SLEEPER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+
+
+def test_a_process_over_the_bound_is_killed_and_others_are_not() -> None:
+    """T28: nothing bounded what a page allocates."""
+    with (
+        subprocess.Popen(SLEEPER, stdin=subprocess.PIPE) as greedy,
+        subprocess.Popen(SLEEPER, stdin=subprocess.PIPE) as modest,
+    ):
+        watch = MemoryWatch(os.getpid(), 10**12)
+
+        watch.check({greedy.pid: 10**12 + 1, modest.pid: 1})
+
+        assert greedy.wait(30) == -9
+        assert modest.poll() is None
+        assert [watch.claim_end(), watch.claim_end()] == [True, False]
+        modest.kill()
+
+
+def test_the_process_itself_may_use_twice_as_much() -> None:
+    with subprocess.Popen(SLEEPER, stdin=subprocess.PIPE) as browser:
+        watch = MemoryWatch(browser.pid, 1000)
+
+        watch.check({browser.pid: 2000})
+        assert browser.poll() is None
+
+        watch.check({browser.pid: 2001})
+        assert browser.wait(30) == -9
+
+
+def test_the_end_of_a_small_process_tells_nothing() -> None:
+    watch = MemoryWatch(os.getpid(), 10**12)
+
+    watch.check({1_000_000_001: 4})
+    watch.check({})
+
+    assert not watch.claim_end()
+
+
+def test_a_large_process_that_ends_by_itself_ended_for_its_memory() -> None:
+    watch = MemoryWatch(os.getpid(), 10**12)
+
+    watch.check({1_000_000_001: 10**12 - 1})
+    watch.check({})
+
+    assert watch.claim_end()

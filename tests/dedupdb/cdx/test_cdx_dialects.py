@@ -1,0 +1,252 @@
+"""The CDX server takes the parameters of pywb's and Wayback's, and their clients find in it all that it has."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from captured import capture
+from flask.testing import FlaskClient
+from waitress.server import create_server
+
+from archive.capture import Capture, Original
+from bench.peers.peer import install, wait_for_port
+from bench.process import free_port, stop
+from dedupdb.captures import query as queries
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.query import BLOCK, Page
+from dedupdb.cdx.server import create_app
+
+FIRST = capture("http://example.org/", "20250101000000", offset=0, digest="A" * 32, mime="text/html")
+KEPT = [
+    FIRST,
+    capture("http://example.org/", "20250102000000", offset=10, digest="B" * 32, status=404),
+    capture(
+        "http://example.org/", "20250103000000", offset=20, digest="A" * 32, kind="revisit", status=301, sha256=None,
+        refers_to=Original(FIRST.record_id, FIRST.url, FIRST.date),
+    ),
+    capture("http://example.org/", "20260101000000", offset=30, digest="A" * 32),
+    capture("http://example.org/a", "20260101000000", offset=40, digest="C" * 32),
+]  # fmt: skip
+
+
+@pytest.fixture
+def captures(tmp_path: Path) -> Iterator[Captures]:
+    with Captures(f"sqlite:///{tmp_path / 'index.db'}") as index:
+        index.add(KEPT)
+        yield index
+
+
+@pytest.fixture
+def client(captures: Captures) -> FlaskClient:
+    return create_app(captures).test_client()
+
+
+def answer(client: FlaskClient, question: str, status: int = 200) -> str:
+    said = client.get(f"/news/cdx?{question}")
+    assert said.status_code == status, said.text
+    return said.text
+
+
+def offsets(client: FlaskClient, question: str) -> list[int]:
+    return [int(line.split()[0]) for line in answer(client, f"{question}&output=text&fl=offset").splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("collapse=timestamp:4", [0, 30]),
+        ("collapse=timestamp:6&collapse=statuscode", [0, 10, 20, 30]),
+        ("collapse=digest", [0, 10, 20]),
+        ("collapse=digest&sort=reverse", [20, 10, 0]),
+        ("collapse=timestamp:4&limit=-1", [30]),
+        ("collapse=timestamp:4&limit=1", [0]),
+        ("collapse=digest&filter=!status:404", [0]),
+        ("collapseTime=4", [0, 10, 20, 30]),
+        ("reverse=true", [30, 20, 10, 0]),
+        ("fastLatest=true&limit=-2", [20, 30]),
+        ("page=0", [0, 10, 20, 30]),
+        ("page=0&pageSize=5&limit=2", [0, 10]),
+    ],
+)
+def test_a_parameter_of_theirs_is_answered(client: FlaskClient, question: str, found: list[int]) -> None:
+    """T21: each of them was refused."""
+    assert offsets(client, f"url=http://example.org/&{question}") == found
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("page=1", "parameter page: 1 is behind the last page"),
+        ("page=-1", "parameter page: '-1' is not a whole number from 0 to"),
+        ("page=0&sort=reverse", "parameter page: can't be used with sort=reverse"),
+        ("page=0&limit=-1", "parameter page: can't be used with a negative limit"),
+        ("pageSize=0", "parameter pageSize: '0' is not a whole number from 1 to 100"),
+        ("pageSize=1000", "parameter pageSize: '1000' is not a whole number from 1 to 100"),
+        ("collapse=colour", "parameter collapse: "),
+        ("collapse=timestamp:0", "parameter collapse: '0' is not a number of characters"),
+        ("collapse=digest&sort=closest&closest=2025", "parameter collapse: can't be used with sort=closest"),
+        ("showDupeCount=maybe", "parameter showDupeCount: 'maybe' is neither true nor false"),
+        ("showDupeCount=true&limit=-2", "parameter showDupeCount: counts in the order of time"),
+        ("showPagedIndex=true", "parameter showPagedIndex: is not supported"),
+        ("resumeKey=x", "parameter resumeKey: is not supported"),
+        ("&".join(["collapse=digest"] * 11), "parameter collapse: is given 11 times, more than 10"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_by_its_name(client: FlaskClient, question: str, said: str) -> None:
+    assert answer(client, f"url=http://example.org/&{question}", 400).startswith(said)
+
+
+def test_the_number_of_pages_is_told_as_pywb_does(client: FlaskClient) -> None:
+    assert json.loads(answer(client, "url=example.org/*&showNumPages=true")) == {"blocks": 1, "pageSize": 1, "pages": 1}
+    assert json.loads(answer(client, "url=example.org/x&showNumPages=true"))["pages"] == 0
+
+
+def test_nothing_found_is_told_to_clients_that_read_json_as_pywb_does(client: FlaskClient) -> None:
+    assert json.loads(answer(client, "url=example.org/x&output=json", 404)) == {
+        "message": "No Captures found for: example.org/x"
+    }
+    assert answer(client, "url=example.org/x&output=text") == ""
+
+
+def test_revisits_are_resolved(client: FlaskClient) -> None:
+    fields = "fl=offset,mime,status,orig.length,orig.offset,orig.filename"
+    lines = answer(client, f"url=http://example.org/&resolveRevisits=true&output=text&{fields}").splitlines()
+    assert lines[2] == f"20 text/html 200 321 0 {FIRST.filename}"
+    assert lines[0] == "0 text/html 200 - - -"
+    cdx = answer(client, "url=http://example.org/&resolveRevisits=true&output=cdx").splitlines()
+    assert [len(line.split()) for line in cdx] == [14] * 4
+    for output in ("json", "cdxj"):
+        line = answer(client, f"url=http://example.org/&resolveRevisits=true&output={output}").splitlines()[2]
+        said = json.loads(line[line.index("{") :])
+        assert (said["orig.offset"], said["mime"], said["status"]) == ("0", "text/html", "200")
+
+
+def test_duplicates_and_skips_are_counted(client: FlaskClient) -> None:
+    fields = "output=text&fl=offset,dupecount"
+    assert answer(client, f"url=example.org/*&showDupeCount=true&{fields}").splitlines() == [
+        *("0 0", "10 0", "20 1", "30 2", "40 0")
+    ]
+    fields = "output=text&fl=offset,skipcount,endtimestamp"
+    question = "url=http://example.org/&collapse=timestamp:4&showSkipCount=true&lastSkipTimestamp=true"
+    assert answer(client, f"{question}&{fields}").splitlines() == ["0 2 20250103000000", "30 0 -"]
+    question = "url=http://example.org/&filter=!status:404&showSkipCount=true&output=text&fl=offset,skipcount"
+    assert answer(client, question).splitlines() == ["0 1", "20 0", "30 0"]
+
+
+def many(count: int) -> list[Capture]:
+    return [capture(f"http://www.example.org/{number:05}", offset=1000 + number) for number in range(count)]
+
+
+def test_pages_together_are_the_whole_in_any_order(client: FlaskClient, captures: Captures, tmp_path: Path) -> None:
+    """Over several ranges of keys, as matchType=domain has them."""
+    captures.add([*many(2 * BLOCK), capture("http://example.org:81/", offset=9)])
+    whole = offsets(client, "url=*.example.org")
+    pages = json.loads(answer(client, "url=*.example.org&showNumPages=true"))["pages"]
+    assert pages == 3
+    for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
+        with Captures(f"sqlite:///{tmp_path / 'index.db'}") as index:  # it remembers no page
+            fresh = create_app(index).test_client()
+            found = {page: offsets(fresh, f"url=*.example.org&page={page}") for page in order}
+        assert [offset for page in range(3) for offset in found[page]] == whole
+    assert answer(client, "url=*.example.org&page=3", 400).startswith("parameter page: 3 is behind the last page")
+
+
+def test_a_page_after_the_other_costs_no_more_than_the_first(
+    captures: Captures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a page ends is remembered, so nothing before it is counted again."""
+    from dedupdb.captures.paging import IndexScan
+
+    captures.add(many(100))
+    asked: list[int] = []
+    mark = IndexScan.mark
+    monkeypatch.setattr(IndexScan, "mark", lambda self, engine, after, number: asked.append(number) or mark(
+        self, engine, after, number
+    ))  # fmt: skip
+    query = queries.parse("news", {"url": "www.example.org/*"})
+    found = []
+    for number in range(10):
+        paged = queries.Query(query.collection, query.ranges, page=Page(number, 10))
+        found += [each.offset for each in captures.search(paged)]
+    assert found == [1000 + number for number in range(100)]
+    assert asked == []
+    assert len(list(captures.search(queries.Query(query.collection, query.ranges, page=Page(3, 30))))) == 10
+    assert asked == [], "the end of the ninth page of 10 is that of the third of 30"
+
+
+class Served:
+    """Our CDX server on a port of this machine."""
+
+    def __init__(self, captures: Captures) -> None:
+        self._server = create_server(create_app(captures), host="127.0.0.1", port=0)
+        self._thread = threading.Thread(target=self._server.run)
+
+    def __enter__(self) -> str:
+        self._thread.start()
+        return f"http://127.0.0.1:{self._server.effective_port}/news/cdx"
+
+    def __exit__(self, *_: object) -> None:
+        self._server.close()
+        self._thread.join(30)
+
+
+TOOLKIT = """
+import json, sys, cdx_toolkit
+client = cdx_toolkit.CDXFetcher(source=sys.argv[1])
+for url in sys.argv[2:]:
+    for found in (client.iter(url), client.get(url, limit=5000)):
+        print(json.dumps([(each["timestamp"], each["url"], each["offset"]) for each in found]))
+"""
+
+
+@pytest.mark.timeout(600)  # the client may have to be installed first
+def test_cdx_toolkit_finds_what_the_index_has(client: FlaskClient, captures: Captures) -> None:
+    """T21: its `iter`, which always asks for pages, found nothing, and did not say so."""
+    python = install("cdx_toolkit", "cdx_toolkit==0.9.39") / "python"
+    captures.add(many(BLOCK + 7))
+    urls = ("http://example.org/", "*.example.org", "http://example.org/nothing")
+    with Served(captures) as address:
+        done = subprocess.run(
+            [str(python), "-c", TOOLKIT, address, *urls], capture_output=True, text=True, check=False, timeout=100
+        )
+    assert done.returncode == 0, done.stderr
+    said = iter(done.stdout.splitlines())
+    for url in urls:
+        lines = answer(client, f"url={quote(url)}&output=text&fl=timestamp,url,offset").splitlines()
+        assert [json.loads(next(said)) for _ in range(2)] == [[line.split() for line in lines]] * 2
+
+
+@pytest.mark.timeout(600)  # the client may have to be installed first
+def test_pywb_finds_what_the_index_has_when_it_asks_us(client: FlaskClient, captures: Captures, tmp_path: Path) -> None:
+    tools, port, log = install("pywb", "pywb==2.10.0"), free_port(), tmp_path / "pywb.log"
+    fields = "timestamp,url,digest,offset,filename"
+    with Served(captures) as address, log.open("wb") as output:
+        (tmp_path / "config.yaml").write_text(f"collections:\n  ours:\n    index: cdx+{address}\n", "utf-8")
+        process = subprocess.Popen(
+            [str(tools / "wayback"), "--bind", "127.0.0.1", "--port", str(port)],
+            cwd=tmp_path, stdout=output, stderr=output,
+        )  # fmt: skip
+        try:
+            wait_for_port("127.0.0.1", port, process, log)
+            for question in ("url=http://example.org/", "url=example.org/*"):
+                done = subprocess.run(
+                    ["curl", "-sS", f"http://127.0.0.1:{port}/ours/cdx?{question}&output=json&fields={fields}"],
+                    capture_output=True, text=True, check=True,
+                )  # fmt: skip
+                ours = answer(client, f"{question}&output=json&fl={fields}")
+                # It asks for one URL's captures by their distance from a date that it leaves empty: newest first.
+                theirs = [json.loads(line) for line in done.stdout.splitlines()]
+                known = [json.loads(line) for line in ours.splitlines()]
+                assert sorted(theirs, key=_place) == sorted(known, key=_place)
+        finally:
+            stop(process)
+
+
+def _place(said: dict[str, str]) -> str:
+    return said["offset"]

@@ -1,0 +1,95 @@
+"""A collection's folder or files are removed, and no later revisit refers to what was in them (T1)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from odd_responses import page
+from origin import RawOrigin, Send, response
+from proxying import RunningProxy, credentials
+from waiting import until
+
+ADDRESS = "127.0.1.83"
+PATHS = [f"/{number}" for number in range(8)]
+
+
+@pytest.fixture
+def origin() -> Iterator[RawOrigin]:
+    """Four different pages, each at two paths."""
+    with RawOrigin(ADDRESS) as running:
+        running.otherwise(lambda asked: (Send(response(page(b"page %d" % (int(asked.split(b" ")[1][1:]) % 4)))),))
+        yield running
+
+
+def fetch(proxy: RunningProxy, origin: RawOrigin) -> None:
+    for path in PATHS:
+        assert proxy.get(origin.url(path)).status == 200
+
+
+def remove_folder(proxy: RunningProxy) -> None:
+    shutil.rmtree(proxy.folder().parent)
+
+
+def remove_files(proxy: RunningProxy) -> None:
+    for path in proxy.folder().iterdir():
+        path.unlink()
+
+
+@pytest.mark.parametrize("remove", [remove_folder, remove_files])
+@pytest.mark.parametrize("while_it_runs", [False, True], ids=["between runs", "while it runs"])
+def test_a_crawl_after_files_were_removed_keeps_everything_again(
+    tmp_path: Path, origin: RawOrigin, remove: Callable[[RunningProxy], None], while_it_runs: bool
+) -> None:
+    proxy = RunningProxy(tmp_path / "home", {"admin.cdx_port": 0})
+    with proxy:
+        fetch(proxy, origin)
+        if while_it_runs:
+            remove(proxy)
+            fetch(proxy, origin)
+    if not while_it_runs:
+        remove(proxy)
+        with proxy:
+            fetch(proxy, origin)
+
+    records = proxy.records()
+    kept = {record.url: record for record in records.records if record.kind in ("response", "revisit")}
+    assert set(kept) == set(map(origin.url, PATHS))
+    originals = {record.id for record in kept.values() if record.kind == "response"}
+    assert len(originals) == 4
+    assert {record.field("WARC-Refers-To") for record in kept.values() if record.kind == "revisit"} <= originals
+    with proxy:
+        replay = credentials(proxy.control("POST", "/sessions", {"collection": "default", "mode": "replay"}))
+        until(
+            lambda: all(proxy.get(origin.url(path), replay).status == 200 for path in PATHS),
+            what="everything to be in the index",
+        )
+        bodies = [proxy.get(origin.url(path), replay).body for path in PATHS]
+    assert bodies == [page(b"page %d" % (number % 4)) for number in range(8)]
+
+
+def test_a_conditional_request_asks_about_no_capture_whose_file_was_removed(tmp_path: Path) -> None:
+    head = b'HTTP/1.1 200 OK\r\nETag: "one"\r\nContent-Length: 40\r\n\r\n'
+    with RawOrigin(ADDRESS) as origin:
+        origin.otherwise(lambda _: (Send(head + b"x" * 40),))
+        with RunningProxy(tmp_path / "home", {"dedup.conditional": True}) as proxy:
+            assert proxy.get(origin.url("/page")).status == 200
+        with proxy:
+            assert proxy.get(origin.url("/page")).status == 200
+            assert b"If-None-Match" in origin.asked("/page")[-1].received
+        remove_files(proxy)
+        with proxy:
+            assert proxy.get(origin.url("/page")).status == 200
+            assert b"If-None-Match" not in origin.asked("/page")[-1].received
+        assert [record.kind for record in proxy.records().of(origin.url("/page"))] == ["response", "request"]
+
+
+def test_replay_does_not_promise_what_was_removed(tmp_path: Path, origin: RawOrigin) -> None:
+    with RunningProxy(tmp_path / "home") as proxy:
+        fetch(proxy, origin)
+    remove_files(proxy)
+    with proxy:
+        replay = credentials(proxy.control("POST", "/sessions", {"collection": "default", "mode": "replay"}))
+        assert proxy.get(origin.url("/1"), replay).status == 404

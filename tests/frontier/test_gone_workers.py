@@ -1,0 +1,127 @@
+"""T5: what workers held that are gone, be it only they, their command, or the whole job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from frontier_bench import PATIENT, Bench
+
+from frontier.job import PolitenessOverrides, Profile
+from frontier.lease import Lease, Pause, Wait, WaitKind
+from frontier.politeness import LeaseEnding, VisitOutcome
+from frontier.queue import Frontier
+from frontier.scope import Candidate
+
+type Claim = Callable[..., Lease]
+type Links = Callable[..., list[Candidate]]
+
+
+def test_the_leases_of_workers_that_are_gone_are_taken_back_at_once(bench: Bench, links: Links, leased: Claim) -> None:
+    frontier = bench.frontier()
+    frontier.add(links("http://a.example/", "http://b.example/"))
+    gone, other, late = leased(frontier, "worker-0-0"), leased(frontier, "worker-0-1"), leased(frontier, "else-0")
+    assert frontier.take_back("worker-0-", counts=False) == 2
+    assert frontier.finish(gone, VisitOutcome(200)) is LeaseEnding.STALE
+    assert frontier.finish(late, VisitOutcome(200)) is LeaseEnding.DONE, "another worker's lease is its own"
+    again = {leased(frontier, "w").url: 1 for _ in range(2)}
+    assert set(again) == {gone.url, other.url}
+
+
+def test_a_command_s_end_is_no_try_of_its_urls_but_a_worker_s_death_is(bench: Bench, leased: Claim) -> None:
+    frontier = bench.frontier()
+    leased(frontier, "worker-0-0")
+    frontier.take_back("worker-", counts=False)
+    assert leased(frontier, "worker-0-0").attempt == 1
+    frontier.take_back("worker-", counts=True)
+    assert leased(frontier, "worker-0-0").attempt == 2
+
+
+def test_a_host_is_free_for_other_jobs_as_soon_as_a_lease_is_taken_back(bench: Bench, leased: Claim) -> None:
+    one, two = bench.frontier(name="one"), bench.frontier("http://example.org/two", name="two")
+    leased(one, "worker-0-0")
+    assert isinstance(two.claim("w"), Pause)
+    one.take_back("worker-", counts=False)
+    bench.make_due(job="two")
+    bench.client.zadd(bench.key("ready", "two"), {"example.org": 0})
+    assert leased(two).url == "http://example.org/two"
+
+
+def _let_the_lease_run_out(bench: Bench, lease: Lease, job: str) -> None:
+    bench.expire(lease, job)
+    bench.client.hset(f"gf:{{main}}:@{lease.host}", mapping={"s": 1, "l": 2})
+
+
+def test_a_job_whose_workers_all_died_does_not_block_a_host_for_other_jobs(bench: Bench, leased: Claim) -> None:
+    """Nobody claims in the dead job any more, so that nobody would sweep there."""
+    dead, alive = bench.frontier(name="dead"), bench.frontier("http://example.org/alive", name="alive")
+    _let_the_lease_run_out(bench, leased(dead), "dead")
+    assert leased(alive).url == "http://example.org/alive"
+    progress = dead.reports.progress()
+    assert (progress.queued, progress.leased, progress.swept) == (1, 0, 1)
+
+
+def test_a_job_that_was_dropped_while_it_held_a_host_does_not_block_it(bench: Bench, leased: Claim) -> None:
+    gone, alive = bench.frontier(name="gone"), bench.frontier("http://example.org/alive", name="alive")
+    lease = leased(gone)
+    bench.client.delete(*bench.client.keys("gf:{main}:gone*"))
+    _let_the_lease_run_out(bench, lease, "gone")
+    assert leased(alive).url == "http://example.org/alive"
+
+
+def test_a_renewed_lease_goes_on_to_hold_its_host(bench: Bench, leased: Claim) -> None:
+    one, two = bench.frontier(name="one"), bench.frontier("http://example.org/two", name="two")
+    lease = leased(one)
+    _let_the_lease_run_out(bench, lease, "one")
+    assert one.renew(lease)
+    assert isinstance(two.claim("w"), Pause)
+    assert one.finish(lease, VisitOutcome(200)) is LeaseEnding.DONE
+
+
+def test_progress_names_the_job_that_holds_a_host(bench: Bench, leased: Claim) -> None:
+    one, two = bench.frontier(name="one"), bench.frontier("http://example.org/two", name="two")
+    leased(one)
+    two.claim("w")
+    assert two.reports.progress().waits == (Wait("example.org", WaitKind.HELD, job="one"),)
+
+
+def test_progress_tells_how_long_a_host_rests_and_after_what(bench: Bench, leased: Claim) -> None:
+    from archive.settings import FrontierSettings
+
+    frontier = bench.frontier("http://nosuch.example/", settings=FrontierSettings())
+    frontier.finish(leased(frontier), VisitOutcome(-6))
+    (wait,) = frontier.reports.progress().waits
+    assert (wait.what, wait.kind, wait.code) == ("nosuch.example", WaitKind.RETRY, -6)
+    assert 0 < wait.seconds <= 5
+    frontier.controls.block_host("nosuch.example", 600)
+    assert frontier.reports.progress().waits[0].kind is WaitKind.BLOCKED
+
+
+def test_progress_tells_of_urls_that_rest_alone_and_of_hosts_that_are_visited(
+    bench: Bench, links: Links, leased: Claim
+) -> None:
+    from archive.settings import FrontierSettings
+
+    frontier: Frontier = bench.frontier(settings=FrontierSettings(min_delay_seconds=0, delay_factor=0))
+    frontier.finish(leased(frontier), VisitOutcome(-4))
+    assert [(wait.what, wait.kind) for wait in frontier.reports.progress().waits] == [
+        ("http://example.org/", WaitKind.RETRY)
+    ]
+    frontier.add(links("http://example.org/a", "http://example.org/b"))
+    leased(frontier)
+    frontier.claim("w2")
+    waits = {(wait.what, wait.kind) for wait in frontier.reports.progress().waits}
+    assert ("example.org", WaitKind.VISITED) in waits
+
+
+def test_several_visits_of_a_host_are_counted_rightly_after_one_was_taken_back(
+    bench: Bench, links: Links, leased: Claim
+) -> None:
+    profile = Profile(scope="any", politeness=PolitenessOverrides(per_host=2))
+    frontier = bench.frontier(profile=profile, settings=PATIENT)
+    frontier.add(links(*(f"http://example.org/{number}" for number in range(4))))
+    leased(frontier, "worker-0-0")
+    leased(frontier, "worker-1-0")
+    frontier.take_back("worker-0-", counts=True)
+    assert bench.host("example.org")["n"] == 1
+    leased(frontier, "worker-0-0")
+    assert isinstance(frontier.claim("w"), Pause)

@@ -1,0 +1,89 @@
+"""docs/reference/profiles.md says what the models do, its examples can be used, and each key has an effect (T20)."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from docs.profile_table import EXAMPLES, ORDER, TARGET, document
+from frontier.job import Job, Limits, PolitenessOverrides, Profile
+from frontier.politeness import Politeness
+from frontier.profile import load_profile
+from frontier.scope import Accepted, Candidate, Scope
+
+TOP = Path(__file__).resolve().parents[2]
+NAMES = [(model, name) for model in (Profile, Limits, PolitenessOverrides) for name in model.model_fields]
+
+
+def _attributes_read() -> set[str]:
+    """Every name that code of ours reads as an attribute."""
+    found = set()
+    for folder in ("frontier", "browsers", "admin"):
+        for path in (TOP / folder).rglob("*.py"):
+            nodes = ast.walk(ast.parse(path.read_text("utf-8")))
+            found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    return found
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert TARGET.read_text("utf-8") == document(), "run .venv/bin/python docs/profile_table.py"
+
+
+@pytest.mark.parametrize(("model", "name"), NAMES)
+def test_every_key_says_what_it_means_and_has_a_row(model: type[Profile], name: str) -> None:
+    if name not in ("limits", "politeness"):
+        assert model.model_fields[name].description
+        assert f"| `{name}` |" in document()
+
+
+def test_every_key_is_read_somewhere() -> None:
+    """`behaviours` was accepted and read by nothing."""
+    read = _attributes_read()
+    scripts = "".join(path.read_text("utf-8") for path in (TOP / "frontier" / "lua").glob("*.lua"))
+    limits = {name for name in Limits.model_fields if re.search(rf"'{name}'", scripts)}
+    politeness = {name.replace("_seconds", "_ms") for name in PolitenessOverrides.model_fields} & set(
+        Politeness.__slots__
+    )
+
+    assert set(Profile.model_fields) - read == set()
+    assert limits == set(Limits.model_fields)
+    assert len(politeness) == len(PolitenessOverrides.model_fields)
+
+
+def test_every_example_is_on_the_page() -> None:
+    assert sorted(path.stem for path in EXAMPLES.glob("*.toml")) == sorted(ORDER)
+
+
+@pytest.mark.parametrize("name", ORDER)
+def test_an_example_can_be_used(name: str) -> None:
+    profile = load_profile(EXAMPLES / f"{name}.toml")
+
+    assert profile != Profile()
+    assert Job.of("job", "collection", ["https://www.example.org/"], profile)
+
+
+LINKS = [
+    ("domain-harvest", "https://www.example.org/", "https://shop.example.org/a", True),
+    ("domain-harvest", "https://www.example.org/", "https://example.net/", False),
+    ("domain-harvest", "https://www.example.org/", "https://www.example.org/calendar/day/2031-05", False),
+    ("one-site-with-ghosts", "https://www.example.org/", "https://www.example.org/about", True),
+    ("one-site-with-ghosts", "https://www.example.org/", "https://www.example.org/cart/add", False),
+    ("front-page", "https://news.example.org/", "https://news.example.org/politics", False),
+    ("big-site", "https://www.example.org/articles/", "https://www.example.org/articles/1", True),
+    ("big-site", "https://www.example.org/articles/", "https://images.example.org/1.jpg", True),
+    ("big-site", "https://www.example.org/articles/", "https://www.example.org/jobs/", False),
+    ("big-site", "https://www.example.org/articles/", "https://www.example.org/articles/1?utm_source=a", False),
+    ("feeds-and-pdfs", "https://www.example.org/reports.rss", "https://www.example.org/reports/2031", True),
+    ("feeds-and-pdfs", "https://www.example.org/reports.rss", "https://cdn.example.net/2031.pdf", True),
+    ("feeds-and-pdfs", "https://www.example.org/reports.rss", "https://www.example.org/", False),
+]
+
+
+@pytest.mark.parametrize(("name", "seed", "link", "is_taken"), LINKS)
+def test_an_example_takes_what_its_first_line_says(name: str, seed: str, link: str, *, is_taken: bool) -> None:
+    scope = Scope(Job.of("job", "collection", [seed], load_profile(EXAMPLES / f"{name}.toml")))
+
+    assert isinstance(scope.decide(Candidate(link, "L", via=seed, depth=1)), Accepted) is is_taken
