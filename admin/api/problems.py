@@ -1,0 +1,83 @@
+"""Errors of use cases become problem documents (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from flask import Response
+from pydantic import ValidationError
+
+from admin.models.errors import (
+    DatabaseRefused,
+    EditConflict,
+    Forbidden,
+    IllegalState,
+    InvalidInput,
+    NotFound,
+    Problem,
+    UseCaseError,
+)
+
+PROBLEM_TYPE: Final = "application/problem+json"
+_KINDS: Final[tuple[tuple[type[Exception], int, str, str], ...]] = (
+    (InvalidInput, 422, "invalid-input", "The input can't be used"),
+    (NotFound, 404, "not-found", "There is no such thing"),
+    (EditConflict, 409, "edit-conflict", "Somebody else changed it"),
+    (Forbidden, 403, "forbidden", "The role does not have the right"),
+    (IllegalState, 409, "illegal-state", "This can't be done in the present state"),
+    (UseCaseError, 409, "refused", "The change was refused"),
+    (DatabaseRefused, 503, "database-away", "The database can't be used"),
+)
+
+
+def problem(
+    status: int,
+    kind: str,
+    title: str,
+    detail: str,
+    problems: Sequence[Problem] = (),
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return a problem document. `kind` is the last part of its type, a name that programs may rely on."""
+    body: dict[str, object] = {
+        "type": f"urn:ghostfleet:problem:{kind}",
+        "title": title,
+        "status": status,
+        "detail": detail,
+    }
+    if problems:
+        body["problems"] = [
+            {"field": each.field, "message": each.message} | ({"line": each.line} if each.line else {})
+            for each in problems
+        ]
+    response = Response(json.dumps(body, ensure_ascii=False), status, content_type=PROBLEM_TYPE)
+    response.headers.extend(headers or {})
+    return response
+
+
+def problem_of(error: Exception) -> Response:
+    """Return the problem document of an error that a use case raised."""
+    for kind, status, name, title in _KINDS:
+        if isinstance(error, kind):
+            found = error.problems if isinstance(error, InvalidInput) else ()
+            return problem(status, name, title, str(error), found)
+    raise error
+
+
+def problems_of(error: ValidationError) -> InvalidInput:
+    """Return pydantic's complaints as an InvalidInput: a problem for each field."""
+    return InvalidInput(
+        *(
+            Problem(".".join(map(str, each["loc"])), _message(each["msg"], each["input"]))
+            for each in error.errors(include_url=False, include_context=False)
+        )
+    )
+
+
+def _message(text: str, given: object) -> str:
+    if isinstance(given, dict | list):
+        return text
+    shown = given if isinstance(given, str) else json.dumps(given, default=str)
+    return f"{shown[:100]!r}: {text}"

@@ -1,0 +1,119 @@
+"""The use cases of the dispatch as one harvester calls them: each in a transaction of its own."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from admin.harvests.dispatch import queue, reports
+from admin.harvests.dispatch.harvesters import Registration, announce, register
+from admin.harvests.dispatch.queue import ClaimedJob
+from admin.harvests.dispatch.reports import JobResult, PendingCommand
+from admin.models.database import Database
+from admin.models.errors import DatabaseRefused, UseCaseError
+from admin.models.job_tables import HarvesterState
+from admin.models.people_tables import Role
+from admin.models.transaction import Actor, Door
+
+log = logging.getLogger(__name__)
+
+TOO_LATE: Final = "not carried out: the crawl has ended"
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchLink:
+    """The link calls the dispatch for one harvester."""
+
+    database: Database
+    name: str
+    channel: str
+
+    @property
+    def actor(self) -> Actor:
+        """The harvester as the audit names it."""
+        return Actor(self.name, Role.OPERATOR, Door.HARVESTER, address=socket.gethostname())
+
+    def register(self, free_bytes: int) -> None:
+        """Register for the channel. Raises NotFound for an unknown one, InvalidInput for a name that can't be used."""
+        with self.database.transaction(self.actor) as transaction:
+            registration = Registration(self.name, self.channel, socket.gethostname(), os.getpid(), free_bytes)
+            register(transaction, registration)
+
+    def announce(self, state: HarvesterState, free_bytes: int, *, why: str = "", job_id: int | None = None) -> None:
+        """Say what this harvester does now."""
+        with self.database.transaction(self.actor) as transaction:
+            announce(transaction, self.name, state, why=why, job_id=job_id, free_bytes=free_bytes)
+
+    def claim(self) -> ClaimedJob | None:
+        """Take the oldest job that waits for this channel; None when there is none."""
+        with self.database.transaction(self.actor) as transaction:
+            return queue.claim_job(transaction, self.name)
+
+    def unfinished(self) -> list[ClaimedJob]:
+        """Return the jobs that this harvester has taken and has not reported the end of."""
+        with self.database.transaction(self.actor) as transaction:
+            return queue.unfinished_jobs(transaction, self.name)
+
+    def progress(
+        self,
+        job: ClaimedJob,
+        state: str,
+        progress: Mapping[str, Any],
+        hosts: Sequence[Mapping[str, Any]] = (),
+        *,
+        run_name: str = "",
+        sample: bool = True,
+    ) -> list[PendingCommand]:
+        """Report on a running job. Return the commands that wait for it."""
+        with self.database.transaction(self.actor) as transaction:
+            return reports.report_progress(
+                transaction, job.id, job.token, state, progress, hosts, run_name=run_name, sample=sample
+            )
+
+    def command_done(self, job: ClaimedJob, command_id: int, outcome: str) -> None:
+        """Say what came of a command."""
+        with self.database.transaction(self.actor) as transaction:
+            reports.report_command(transaction, job.id, job.token, command_id, outcome)
+
+    def end(self, job: ClaimedJob, result: JobResult) -> bool:
+        """Report the end of a job. Return whether the report counted."""
+        with self.database.transaction(self.actor) as transaction:
+            return reports.report_end(transaction, job.id, job.token, result)
+
+    @contextmanager
+    def kept_alive(self, job: ClaimedJob, state: str, seconds: float) -> Iterator[None]:
+        """Let the database know every so many seconds that somebody works on the job, while the block runs.
+
+        A database that is away is no reason to stop: the end is reported when it is back.
+        """
+        stop = threading.Event()
+
+        def beat() -> None:
+            while True:
+                try:
+                    self._touch(job, state)
+                except (DatabaseRefused, UseCaseError) as error:
+                    log.warning("job %d: %s", job.id, error)
+                if stop.wait(seconds):
+                    return
+
+        thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _touch(self, job: ClaimedJob, state: str) -> None:
+        """Say that somebody works on the job; commands come too late now."""
+        with self.database.transaction(self.actor) as transaction:
+            commands = reports.report_progress(transaction, job.id, job.token, state, {}, sample=False)
+            for command in commands:
+                reports.report_command(transaction, job.id, job.token, command.id, TOO_LATE)

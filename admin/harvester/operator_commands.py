@@ -1,0 +1,89 @@
+"""The commands that operators give to a running job are carried out on its frontier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from admin.harvests.dispatch.reports import PendingCommand
+from admin.harvests.dispatch.steering import Verb
+from frontier.job import JobError, Seed
+from frontier.queue import Frontier
+from frontier.scope import Accepted, Rejected
+from frontier.store import FrontierLost, FrontierUnavailable
+
+BLOCKED: Final = "blocked by an operator"
+_NAMED: Final = 20
+NOT_RUNNING: Final = "not carried out: the crawl is starting or ending"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """A command was carried out, or why it was not; some commands ask the crawl to end."""
+
+    text: str
+    stops: str = ""
+    """Why the crawl is to end; empty when it is not."""
+    at_once: bool = False
+    """Whether visits that go on are cut off."""
+
+
+def carry_out(command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
+    """Carry out one command. `frontier` is None while the crawl is starting or ending."""
+    try:
+        verb = Verb(command.verb)
+    except ValueError:
+        return CommandOutcome(f"not carried out: this harvester does not know the command {command.verb[:60]!r}")
+    if verb is Verb.STOP_NOW:
+        return CommandOutcome("the crawl ends now", "stopped by an operator, at once", at_once=True)
+    if verb is Verb.STOP_AFTER_PAGE:
+        return CommandOutcome("the crawl ends after the visits that go on", "stopped by an operator")
+    if frontier is None:
+        return CommandOutcome(NOT_RUNNING)
+    try:
+        return CommandOutcome(_done(verb, dict(command.arguments), frontier))
+    except (JobError, FrontierUnavailable) as error:
+        return CommandOutcome(f"not carried out: {error}")
+    except FrontierLost:
+        return CommandOutcome(NOT_RUNNING)
+
+
+def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
+    match verb:
+        case Verb.PAUSE:
+            frontier.controls.pause("paused by an operator")
+            return "paused; visits that go on are finished"
+        case Verb.RESUME:
+            return "goes on" if frontier.controls.go_on() else "was not paused"
+        case Verb.ADD_URLS:
+            return _added(frontier, [Seed.parse(url) for url in arguments["urls"]])
+        case Verb.SET_LIMITS:
+            limits = frontier.set_limits(arguments["limits"]).model_dump(exclude_none=True)
+            said = ", ".join(f"{name} {value:g}" for name, value in limits.items())
+            return f"limits in force: {said or 'none'}"
+        case Verb.BLOCK_HOST:
+            is_new = frontier.controls.set_host_aside(arguments["host"], BLOCKED)
+            return f"nothing more of {arguments['host']} is visited" if is_new else "was set aside before"
+        case Verb.UNBLOCK_HOST:
+            is_new = frontier.controls.wake_host(arguments["host"])
+            return f"{arguments['host']} is visited again" if is_new else "was not set aside"
+        case Verb.ADD_REJECT:
+            frontier.add_reject(arguments["expression"])
+            return "URLs in which the expression is found are left out from now on"
+        case _:
+            return f"not carried out: {verb} is no command for a frontier"
+
+
+def _added(frontier: Frontier, seeds: list[Seed]) -> str:
+    decisions = frontier.add_seeds(seeds)
+    if not decisions:
+        return NOT_RUNNING
+    added = sum(isinstance(decision, Accepted) for decision in decisions)
+    refused = [
+        f"{seed.url}: {decision.reason}"
+        for seed, decision in zip(seeds, decisions, strict=True)
+        if isinstance(decision, Rejected)
+    ]
+    more = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
+    why = f"; not added: {', '.join(refused[:_NAMED])}{more}" if refused else ""
+    return f"{added} of {len(seeds)} URLs added{why}"

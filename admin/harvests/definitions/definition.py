@@ -1,0 +1,195 @@
+"""A harvest definition is made, changed, shown and deleted."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import select
+
+from admin.harvests.definitions.checks import (
+    channel_of,
+    find_harvest,
+    name_is_free,
+    previous_of,
+    schedule_of,
+    value_problems,
+)
+from admin.harvests.definitions.chosen import choose, found_configurations
+from admin.harvests.definitions.data import HarvestChange, HarvestCreation, HarvestView
+from admin.harvests.definitions.planning import anchor_of, planned_date
+from admin.harvests.domains.checking import differences, refuse
+from admin.harvests.domains.crawler_traps import checked_traps, harvest_traps, set_harvest_traps
+from admin.harvests.domains.extended_fields import delete_values, set_values, values_of
+from admin.harvests.domains.lookup import count_up_to_limit
+from admin.models.errors import IllegalState, Problem
+from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind
+from admin.models.job_tables import HarvestJob
+from admin.models.transaction import Right, Transaction
+
+_PLAIN: Final = (
+    "name", "comments", "audience", "collection", "first_run", "max_bytes", "max_objects", "max_seconds", "facts",
+)  # fmt: skip
+"""Columns that are written as they are given."""
+_ENTITY: Final = "harvest"
+
+
+def create_harvest(transaction: Transaction, given: HarvestCreation) -> HarvestView:
+    """Make a harvest definition, which waits to be activated. Raises InvalidInput with everything that is wrong."""
+    transaction.require(Right.CURATE)
+    traps = checked_traps(given.traps)
+    values = {name: getattr(given, name) for name in _PLAIN}
+    schedule, of_schedule = schedule_of(transaction, given.schedule, given.kind)
+    channel, of_channel = channel_of(transaction, given.channel, given.kind)
+    previous, of_previous = previous_of(transaction, given.previous, given.kind, None)
+    configurations, of_configurations = found_configurations(transaction, given.configurations)
+    if given.kind == HarvestKind.SNAPSHOT and given.configurations:
+        of_configurations = [
+            Problem("configurations", "a snapshot harvest takes all domains; leave the configurations out")
+        ]
+    refuse(
+        [
+            *value_problems(values, given.kind),
+            *name_is_free(transaction, given.name, None),
+            *of_schedule,
+            *of_channel,
+            *of_previous,
+            *of_configurations,
+        ]
+    )
+    row = Harvest(
+        **values,
+        kind=given.kind,
+        is_active=False,
+        why_inactive="",
+        schedule=schedule,
+        channel=channel,
+        previous=previous,
+        created=transaction.now,
+        created_by=transaction.actor.name,
+    )
+    transaction.session.add(row)
+    if given.kind == HarvestKind.SELECTIVE and schedule is not None:
+        row.first_run = anchor_of(schedule, given.first_run, transaction.now)
+    transaction.session.flush()
+    row.next_run = planned_date(transaction, row)
+    set_harvest_traps(transaction, row, traps)
+    set_values(transaction, _ENTITY, row.id, given.extended)
+    choose(transaction, row, configurations)
+    audited = given.model_dump(mode="json", exclude={"configurations"}, exclude_defaults=True)
+    audited["configurations"] = len(configurations)
+    transaction.audit("harvest.create", _ENTITY, row.id, row.name, new=audited)
+    transaction.session.flush()
+    return view(transaction, row)
+
+
+def show_harvest(transaction: Transaction, name: str) -> HarvestView:
+    """Return a harvest definition. Raises NotFound."""
+    transaction.require(Right.READ)
+    return view(transaction, find_harvest(transaction, name))
+
+
+def change_harvest(transaction: Transaction, name: str, given: HarvestChange) -> HarvestView:
+    """Change a harvest definition. Jobs that were made stay as they are. Raises InvalidInput."""
+    transaction.require(Right.CURATE)
+    traps = checked_traps(given.traps) if given.traps is not None else None
+    row = find_harvest(transaction, name, lock=True)
+    transaction.check_edition(_ENTITY, row.name, row, given.edition)
+    old = _audited(transaction, row)
+    set_fields = given.model_fields_set
+    kind = HarvestKind(row.kind)
+    values: dict[str, Any] = {
+        key: getattr(given, key) if key in set_fields and (getattr(given, key) is not None or key == "first_run")
+        else getattr(row, key)
+        for key in _PLAIN
+    }  # fmt: skip
+    problems = [*value_problems(values, kind), *name_is_free(transaction, values["name"], row.id)]
+    if "schedule" in set_fields:
+        row.schedule, found = schedule_of(transaction, given.schedule, kind)
+        problems += found
+    if "channel" in set_fields:
+        row.channel, found = channel_of(transaction, given.channel, kind)
+        problems += found
+    if "previous" in set_fields:
+        row.previous, found = previous_of(transaction, given.previous, kind, row.id)
+        problems += found
+    refuse(problems)
+    for key, value in values.items():
+        setattr(row, key, value)
+    if {"schedule", "first_run"} & set_fields:
+        if row.schedule is not None:
+            row.first_run = anchor_of(row.schedule, row.first_run, transaction.now)
+        row.next_run = planned_date(transaction, row)
+    transaction.session.flush()
+    changed_traps = set_harvest_traps(transaction, row, traps) if traps is not None else None
+    if given.extended is not None:
+        set_values(transaction, _ENTITY, row.id, given.extended)
+    new = _audited(transaction, row)
+    if changed_traps is not None:
+        old, new = {**old, **changed_traps[0]}, {**new, **changed_traps[1]}
+    if changed := differences(old, new):
+        transaction.audit("harvest.change", _ENTITY, row.id, row.name, old=changed[0], new=changed[1])
+    transaction.session.flush()
+    return view(transaction, row)
+
+
+def delete_harvest(transaction: Transaction, name: str, *, edition: int | None = None) -> None:
+    """Delete a harvest definition that has never run. Raises IllegalState for one that has."""
+    transaction.require(Right.CURATE)
+    session = transaction.session
+    row = find_harvest(transaction, name, lock=True)
+    transaction.check_edition(_ENTITY, row.name, row, edition)
+    if row.runs_made or session.scalar(select(HarvestJob.id).where(HarvestJob.harvest_id == row.id).limit(1)):
+        raise IllegalState(f"harvest {row.name!r} has run, and its jobs need it; deactivate it instead")
+    following = session.scalar(select(Harvest.name).where(Harvest.previous_id == row.id).limit(1))
+    if following is not None:
+        raise IllegalState(f"harvest {following!r} continues {row.name!r}; change or delete it first")
+    transaction.audit("harvest.delete", _ENTITY, row.id, row.name, old=_audited(transaction, row))
+    delete_values(transaction, _ENTITY, row.id)
+    session.execute(HARVEST_CONFIGURATIONS.delete().where(HARVEST_CONFIGURATIONS.c.harvest_id == row.id))
+    session.expire(row, ["configurations"])
+    session.delete(row)
+    session.flush()
+
+
+def view(transaction: Transaction, row: Harvest) -> HarvestView:
+    """Return everything that the definition says."""
+    chosen = select(HARVEST_CONFIGURATIONS.c.configuration_id).where(HARVEST_CONFIGURATIONS.c.harvest_id == row.id)
+    is_snapshot = row.kind == HarvestKind.SNAPSHOT
+    return HarvestView(
+        id=row.id,
+        name=row.name,
+        kind=HarvestKind(row.kind),
+        is_active=row.is_active,
+        why_inactive=row.why_inactive,
+        schedule=row.schedule.name if row.schedule else None,
+        next_run=row.next_run,
+        runs_made=row.runs_made,
+        run_now=row.run_now,
+        edition=row.edition,
+        comments=row.comments,
+        audience=row.audience,
+        collection=row.collection,
+        channel=row.channel.name if row.channel else None,
+        first_run=row.first_run,
+        max_bytes=row.max_bytes,
+        max_objects=row.max_objects,
+        max_seconds=row.max_seconds,
+        previous=row.previous.name if row.previous else None,
+        configurations=None if is_snapshot else count_up_to_limit(transaction, chosen),
+        traps=harvest_traps(transaction, row.id),
+        facts=row.facts,
+        extended=values_of(transaction, _ENTITY, row.id),
+        created=row.created,
+        created_by=row.created_by,
+    )
+
+
+def _audited(transaction: Transaction, row: Harvest) -> dict[str, Any]:
+    values = {key: getattr(row, key) for key in (*_PLAIN, "next_run")}
+    return {
+        **values,
+        "schedule": row.schedule.name if row.schedule else None,
+        "channel": row.channel.name if row.channel else None,
+        "previous": row.previous.name if row.previous else None,
+        "extended": values_of(transaction, _ENTITY, row.id),
+    }

@@ -1,0 +1,115 @@
+"""Harvest definitions are listed by name, and their runs newest first."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from sqlalchemy import func, select
+
+from admin.harvests.definitions.checks import find_harvest
+from admin.harvests.definitions.data import HarvestItem, RunView
+from admin.harvests.domains.lookup import count_up_to_limit, page_size
+from admin.models.errors import InvalidInput, NotFound, Problem
+from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule
+from admin.models.job_tables import HarvestJob
+from admin.models.operation import Page
+from admin.models.transaction import Right, Transaction
+
+LONGEST_SEARCH: Final = 200
+
+
+def list_harvests(
+    transaction: Transaction,
+    *,
+    search: str = "",
+    kind: HarvestKind | None = None,
+    is_active: bool | None = None,
+    after: str = "",
+    limit: int = 100,
+) -> Page[HarvestItem]:
+    """List harvest definitions by name. `search` finds a part of the name, whatever its case."""
+    transaction.require(Right.READ)
+    if not (search + after).isprintable() or len(search) > LONGEST_SEARCH:
+        raise InvalidInput(Problem("search", f"write at most {LONGEST_SEARCH} printable characters"))
+    query = select(Harvest, Schedule.name).outerjoin(Schedule, Schedule.id == Harvest.schedule_id)
+    if search:
+        query = query.where(func.lower(Harvest.name).contains(search.lower(), autoescape=True))
+    if kind is not None:
+        query = query.where(Harvest.kind == kind)
+    if is_active is not None:
+        query = query.where(Harvest.is_active.is_(is_active))
+    total = count_up_to_limit(transaction, query.with_only_columns(Harvest.id))
+    size = page_size(limit)
+    page = query.where(Harvest.name > after) if after else query
+    found = transaction.session.execute(page.order_by(Harvest.name).limit(size + 1)).all()
+    items = [
+        HarvestItem(
+            id=row.id,
+            name=row.name,
+            kind=HarvestKind(row.kind),
+            is_active=row.is_active,
+            why_inactive=row.why_inactive,
+            schedule=schedule,
+            next_run=row.next_run,
+            runs_made=row.runs_made,
+            run_now=row.run_now,
+            edition=row.edition,
+        )
+        for row, schedule in found[:size]
+    ]
+    return Page(items=items, next=items[-1].name if len(found) > size else None, total=total)
+
+
+def list_runs(transaction: Transaction, name: str, *, after: str = "", limit: int = 100) -> Page[RunView]:
+    """List the runs of a harvest, newest first, with the states of their jobs."""
+    transaction.require(Right.READ)
+    row = find_harvest(transaction, name)
+    if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
+        raise InvalidInput(Problem("after", f"{after[:100]!r} is no run; use the `next` of a page"))
+    size = page_size(limit)
+    query = select(HarvestRun).where(HarvestRun.harvest_id == row.id).order_by(HarvestRun.number.desc())
+    if after:
+        query = query.where(HarvestRun.number < int(after))
+    found = transaction.session.scalars(query.limit(size + 1)).all()
+    items = _views(transaction, row.id, found[:size])
+    return Page(items=items, next=str(items[-1].number) if len(found) > size else None)
+
+
+def show_run(transaction: Transaction, name: str, number: int) -> RunView:
+    """Return one run of a harvest. Raises NotFound."""
+    transaction.require(Right.READ)
+    row = find_harvest(transaction, name)
+    query = select(HarvestRun).where(HarvestRun.harvest_id == row.id, HarvestRun.number == number)
+    found = transaction.session.scalars(query).one_or_none() if 0 <= number < 2**63 else None
+    if found is None:
+        raise NotFound(f"run of harvest {row.name}", number)
+    return _views(transaction, row.id, [found])[0]
+
+
+def _views(transaction: Transaction, harvest_id: int, runs: Sequence[HarvestRun]) -> list[RunView]:
+    if not runs:
+        return []
+    numbers = [run.number for run in runs]
+    counted = transaction.session.execute(
+        select(HarvestJob.run_number, HarvestJob.status, func.count())
+        .where(HarvestJob.harvest_id == harvest_id, HarvestJob.run_number.between(min(numbers), max(numbers)))
+        .group_by(HarvestJob.run_number, HarvestJob.status)
+    )
+    statuses: defaultdict[int, dict[str, int]] = defaultdict(dict)
+    for number, status, count in counted:
+        statuses[number][str(status)] = count
+    return [
+        RunView(
+            number=run.number,
+            started=run.started,
+            jobs=run.jobs,
+            configurations=run.configurations,
+            left_out=run.left_out,
+            dates_skipped=run.dates_skipped,
+            is_extra=run.is_extra,
+            statuses=statuses[run.number],
+        )
+        for run in runs
+    ]

@@ -1,0 +1,125 @@
+"""Harvesters register for a channel, and say what they do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import select, update
+
+from admin.models.errors import InvalidInput, NotFound, Problem
+from admin.models.harvest_tables import Channel
+from admin.models.job_tables import Harvester, HarvesterState
+from admin.models.operation import OutputModel
+from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,199}")
+
+
+class HarvesterView(OutputModel):
+    """A harvester as pages and programs see it."""
+
+    name: str
+    channel: str
+    machine: str
+    pid: int
+    state: HarvesterState
+    why: str
+    job_id: int | None
+    free_bytes: int
+    registered: Micros
+    heard: Micros
+    is_silent: bool
+    """Whether the harvester has said nothing for longer than a harvester that works may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A harvester says these things of itself when it starts."""
+
+    name: str
+    channel: str
+    machine: str
+    pid: int
+    free_bytes: int = 0
+
+
+def register(transaction: Transaction, given: Registration) -> None:
+    """Register a harvester, or the same one again after a restart. Raises NotFound for an unknown channel."""
+    transaction.require(Right.OPERATE)
+    if not _NAME.fullmatch(given.name):
+        raise InvalidInput(
+            Problem("name", f"{given.name[:100]!r} must be 1 to 200 letters, digits or characters of ._@:-")
+        )
+    channel = transaction.session.scalar(select(Channel).where(Channel.name == given.channel))
+    if channel is None:
+        raise NotFound("channel", given.channel)
+    row = transaction.session.get(Harvester, given.name)
+    if row is None:
+        row = Harvester(name=given.name, why="", job_id=None, registered=transaction.now)
+        transaction.session.add(row)
+    row.channel_id, row.machine, row.pid = channel.id, given.machine, given.pid
+    row.state, row.why, row.free_bytes = HarvesterState.STOPPED, "starting", given.free_bytes
+    row.registered = row.heard = transaction.now
+    transaction.session.flush()
+    transaction.audit("harvester.register", "harvester", row.name, row.name, new={"channel": channel.name})
+
+
+def announce(
+    transaction: Transaction,
+    name: str,
+    state: HarvesterState,
+    *,
+    why: str = "",
+    job_id: int | None = None,
+    free_bytes: int = 0,
+) -> None:
+    """Note what a harvester does now. Raises NotFound for one that never registered."""
+    values = {
+        "state": state,
+        "why": why[:1000],
+        "job_id": job_id,
+        "free_bytes": free_bytes,
+        "heard": transaction.now,
+    }
+    found = transaction.session.execute(update(Harvester).where(Harvester.name == name).values(values))
+    if not found.rowcount:  # type: ignore[attr-defined]
+        raise NotFound("harvester", name)
+
+
+def list_harvesters(transaction: Transaction, *, silent_after: Micros = 300_000_000) -> list[HarvesterView]:
+    """Return all harvesters by channel and name."""
+    rows = transaction.session.execute(
+        select(Harvester, Channel.name)
+        .join(Channel, Channel.id == Harvester.channel_id)
+        .order_by(Channel.name, Harvester.name)
+    )
+    return [view_of(row, channel, transaction.now, silent_after) for row, channel in rows]
+
+
+def view_of(row: Harvester, channel: str, now: Micros, silent_after: Micros) -> HarvesterView:
+    """Return the row as others see it."""
+    return HarvesterView(
+        name=row.name,
+        channel=channel,
+        machine=row.machine,
+        pid=row.pid,
+        state=row.state,
+        why=row.why,
+        job_id=row.job_id,
+        free_bytes=row.free_bytes,
+        registered=row.registered,
+        heard=row.heard,
+        is_silent=row.state is not HarvesterState.STOPPED and now - row.heard > silent_after,
+    )
+
+
+def forget_harvester(transaction: Transaction, name: str) -> None:
+    """Remove a harvester that will not come back. Raises NotFound."""
+    row = transaction.session.get(Harvester, name)
+    if row is None:
+        raise NotFound("harvester", name)
+    transaction.session.delete(row)
+    transaction.audit("harvester.forget", "harvester", name, name)

@@ -1,0 +1,182 @@
+"""People and programs can do these things with jobs and harvesters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from admin.harvests.dispatch import channels, harvesters, listing, steering
+from admin.harvests.dispatch.channels import ChannelInput, ChannelView
+from admin.harvests.dispatch.harvesters import HarvesterView
+from admin.harvests.dispatch.listing import JobDomain, JobLine, JobView, SampleView
+from admin.harvests.dispatch.steering import JobCommandInput, JobCommandView
+from admin.models.operation import InputModel, Operation, OutputModel
+from admin.models.transaction import Right, Transaction
+
+
+class NewJob(OutputModel):
+    """The model holds the number of a job that was made."""
+
+    id: int
+
+
+class Reason(InputModel):
+    """The model holds the reason for a change; the audit keeps the text."""
+
+    reason: str = ""
+
+
+def _resubmit(transaction: Transaction, job_id: int) -> NewJob:
+    return NewJob(id=steering.resubmit(transaction, job_id))
+
+
+def _reject(transaction: Transaction, job_id: int, given: Reason) -> None:
+    steering.reject(transaction, job_id, given.reason)
+
+
+def _cancel(transaction: Transaction, job_id: int, given: Reason) -> None:
+    steering.fail_job(transaction, job_id, given.reason)
+
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    Operation("job.list", "GET", "/jobs", Right.READ, listing.list_jobs, "List jobs.", output=JobLine, is_list=True),
+    Operation("job.show", "GET", "/jobs/{job_id}", Right.READ, listing.show_job, "Show a job.", output=JobView),
+    Operation(
+        "job.seeds",
+        "GET",
+        "/jobs/{job_id}/seeds",
+        Right.READ,
+        listing.job_seeds,
+        "Download a job's seeds.",
+        media_type="text/plain; charset=utf-8",
+    ),
+    Operation(
+        "job.domains",
+        "GET",
+        "/jobs/{job_id}/domains",
+        Right.READ,
+        listing.job_domains,
+        "List a job's domains with their results.",
+        output=JobDomain,
+        is_list=True,
+    ),
+    Operation(
+        "job.samples",
+        "GET",
+        "/jobs/{job_id}/samples",
+        Right.READ,
+        listing.job_samples,
+        "List samples of a job's progress.",
+        output=SampleView,
+    ),
+    Operation(
+        "job.command",
+        "POST",
+        "/jobs/{job_id}/commands",
+        Right.OPERATE,
+        steering.give_command,
+        "Give a command to a running job.",
+        input=JobCommandInput,
+        output=JobCommandView,
+        status=202,
+    ),
+    Operation(
+        "job.commands",
+        "GET",
+        "/jobs/{job_id}/commands",
+        Right.READ,
+        steering.list_commands,
+        "List the commands that a job was given.",
+        output=JobCommandView,
+    ),
+    Operation(
+        "job.resubmit",
+        "POST",
+        "/jobs/{job_id}/resubmit",
+        Right.OPERATE,
+        _resubmit,
+        "Make a new job with the content of a failed or submitted one.",
+        output=NewJob,
+        status=201,
+    ),
+    Operation(
+        "job.reject",
+        "POST",
+        "/jobs/{job_id}/reject",
+        Right.OPERATE,
+        _reject,
+        "Mark a failed job as rejected.",
+        input=Reason,
+    ),
+    Operation(
+        "job.undo_reject",
+        "POST",
+        "/jobs/{job_id}/undo-reject",
+        Right.OPERATE,
+        steering.undo_reject,
+        "Take the rejection of a job back.",
+    ),
+    Operation(
+        "job.cancel",
+        "POST",
+        "/jobs/{job_id}/cancel",
+        Right.OPERATE,
+        _cancel,
+        "Cancel a job that no harvester has taken.",
+        input=Reason,
+    ),
+    Operation(
+        "harvester.list",
+        "GET",
+        "/harvesters",
+        Right.READ,
+        harvesters.list_harvesters,
+        "List harvesters and what they do.",
+        output=HarvesterView,
+    ),
+    Operation(
+        "harvester.forget",
+        "DELETE",
+        "/harvesters/{name}",
+        Right.ADMINISTER,
+        harvesters.forget_harvester,
+        "Remove a harvester that will not come back.",
+    ),
+    Operation(
+        "channel.list",
+        "GET",
+        "/channels",
+        Right.READ,
+        channels.list_channels,
+        "List channels.",
+        output=ChannelView,
+    ),
+    Operation(
+        "channel.create",
+        "POST",
+        "/channels",
+        Right.ADMINISTER,
+        channels.create_channel,
+        "Make a channel.",
+        input=ChannelInput,
+        output=ChannelView,
+        status=201,
+    ),
+    Operation(
+        "channel.change",
+        "PUT",
+        "/channels/{name}",
+        Right.ADMINISTER,
+        channels.change_channel,
+        "Change a channel.",
+        input=ChannelInput,
+        output=ChannelView,
+    ),
+    Operation(
+        "channel.delete",
+        "DELETE",
+        "/channels/{name}",
+        Right.ADMINISTER,
+        channels.delete_channel,
+        "Delete a channel that nothing uses.",
+    ),
+)

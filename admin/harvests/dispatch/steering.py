@@ -1,0 +1,214 @@
+"""Operators give commands to running jobs, and resubmit or reject failed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+import regex
+from pydantic import Field
+from sqlalchemy import func, select
+
+from admin.harvests.dispatch import queue
+from admin.harvests.dispatch.job_status import check_transition
+from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
+from admin.models.job_tables import HarvestJob, JobCommand, JobStatus
+from admin.models.operation import InputModel, OutputModel
+from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
+from archive.url import UrlError, canonical
+
+_MOST_WAITING: Final = 100
+_MOST_URLS: Final = 1000
+
+
+class Verb(StrEnum):
+    """An operator may give one of these commands to a running job."""
+
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP_AFTER_PAGE = "stop-after-page"
+    STOP_NOW = "stop-now"
+    ADD_URLS = "add-urls"
+    SET_LIMITS = "set-limits"
+    BLOCK_HOST = "block-host"
+    UNBLOCK_HOST = "unblock-host"
+    ADD_REJECT = "add-reject"
+
+
+class JobCommandInput(InputModel):
+    """A command to a running job, with the arguments that its verb needs."""
+
+    verb: Verb
+    urls: tuple[str, ...] = ()
+    """For add-urls."""
+    host: str = ""
+    """For block-host and unblock-host."""
+    expression: str = ""
+    """For add-reject: a regular expression; URLs in which it is found are not fetched any more."""
+    limits: dict[str, float | None] = Field(default_factory=dict)
+    """For set-limits: keys of the profile's limits, such as {"urls": 50000}; null removes a limit."""
+    reason: str = ""
+
+
+class JobCommandView(OutputModel):
+    """A command that was given to a job, and what came of it."""
+
+    id: int
+    job_id: int
+    verb: str
+    arguments: dict[str, Any]
+    created: Micros
+    created_by: str
+    done: Micros | None
+    outcome: str
+
+
+_LIMITS: Final = frozenset(("pages", "urls", "bytes", "seconds", "host_pages"))
+
+
+def give_command(transaction: Transaction, job_id: int, given: JobCommandInput) -> JobCommandView:
+    """Give a command to a running job. Raises NotFound, IllegalState for a job that does not run, InvalidInput."""
+    transaction.require(Right.OPERATE)
+    job = transaction.session.get(HarvestJob, job_id)
+    if job is None:
+        raise NotFound("job", job_id)
+    if job.status is not JobStatus.STARTED:
+        raise IllegalState(f"job {job_id} is {job.status}; only a STARTED job takes commands")
+    waiting = transaction.session.scalar(
+        select(func.count()).where(JobCommand.job_id == job_id, JobCommand.done.is_(None))
+    )
+    if (waiting or 0) >= _MOST_WAITING:
+        raise IllegalState(f"{waiting} commands wait for job {job_id} already; its harvester does not answer")
+    arguments = _arguments(given)
+    row = JobCommand(
+        job_id=job_id,
+        created=transaction.now,
+        created_by=transaction.actor.name,
+        verb=given.verb,
+        arguments=arguments,
+        outcome="",
+    )
+    transaction.session.add(row)
+    transaction.session.flush()
+    transaction.audit(f"job.{given.verb}", "job", job_id, f"job {job_id}", new={**arguments, "reason": given.reason})
+    return JobCommandView.model_validate(row)
+
+
+def list_commands(transaction: Transaction, job_id: int) -> list[JobCommandView]:
+    """Return the commands that a job was given, newest first."""
+    rows = transaction.session.scalars(
+        select(JobCommand).where(JobCommand.job_id == job_id).order_by(JobCommand.id.desc()).limit(200)
+    )
+    return [JobCommandView.model_validate(row) for row in rows]
+
+
+def resubmit(transaction: Transaction, job_id: int) -> int:
+    """Make a new job with the content of a failed or submitted one. Return the new job's number."""
+    transaction.require(Right.OPERATE)
+    return queue.resubmit(transaction, job_id)
+
+
+def reject(transaction: Transaction, job_id: int, reason: str = "") -> None:
+    """Mark a failed job as rejected: nobody needs to look at the job any more."""
+    transaction.require(Right.OPERATE)
+    _change(transaction, job_id, JobStatus.FAILED_REJECTED, "job.reject", reason)
+
+
+def undo_reject(transaction: Transaction, job_id: int) -> None:
+    """Take a rejection back: the job is failed again."""
+    transaction.require(Right.OPERATE)
+    _change(transaction, job_id, JobStatus.FAILED, "job.undo_reject", "")
+
+
+def fail_job(transaction: Transaction, job_id: int, reason: str) -> None:
+    """Let a job fail that no harvester works on, such as one of a channel that nobody serves any more."""
+    transaction.require(Right.OPERATE)
+    job = transaction.session.get(HarvestJob, job_id)
+    if job is None:
+        raise NotFound("job", job_id)
+    if job.status not in (JobStatus.NEW, JobStatus.SUBMITTED):
+        raise IllegalState(f"job {job_id} is {job.status}; only a NEW or SUBMITTED job can be cancelled")
+    job.harvest_error = f"cancelled by {transaction.actor.name}{f': {reason}' if reason else ''}"[:300]
+    transaction.session.flush()
+    _change(transaction, job_id, JobStatus.FAILED, "job.cancel", reason, ended=transaction.now)
+
+
+def _change(transaction: Transaction, job_id: int, after: JobStatus, action: str, reason: str, **values: Any) -> None:
+    before = transaction.session.scalar(select(HarvestJob.status).where(HarvestJob.id == job_id))
+    if before is None:
+        raise NotFound("job", job_id)
+    before = JobStatus(before)
+    if after is JobStatus.FAILED and action == "job.undo_reject" and before is not JobStatus.FAILED_REJECTED:
+        raise IllegalState(f"job {job_id} is {before}; only the rejection of a FAILED_REJECTED job can be undone")
+    check_transition(job_id, before, after)
+    if not queue.move(transaction, job_id, before, after, **values):
+        raise IllegalState(f"job {job_id} changed its state at this moment; look again")
+    new = {"status": after, "reason": reason} if reason else {"status": after}
+    transaction.audit(action, "job", job_id, f"job {job_id}", old={"status": before}, new=new)
+
+
+def _arguments(given: JobCommandInput) -> dict[str, Any]:
+    match given.verb:
+        case Verb.ADD_URLS:
+            return {"urls": _checked_urls(given.urls)}
+        case Verb.BLOCK_HOST | Verb.UNBLOCK_HOST:
+            if not given.host or len(given.host) > 255 or not given.host.isprintable() or "/" in given.host:
+                raise InvalidInput(
+                    Problem("host", f"{given.host[:100]!r} is no host; give one such as www.example.org")
+                )
+            return {"host": given.host.strip().lower()}
+        case Verb.ADD_REJECT:
+            return {"expression": _checked_expression(given.expression)}
+        case Verb.SET_LIMITS:
+            return {"limits": _checked_limits(given.limits)}
+        case _:
+            return {}
+
+
+def _checked_urls(urls: tuple[str, ...]) -> list[str]:
+    if not urls or len(urls) > _MOST_URLS:
+        raise InvalidInput(Problem("urls", f"{len(urls)} URLs were given; give 1 to {_MOST_URLS}"))
+    problems, good = [], []
+    for number, url in enumerate(urls, 1):
+        try:
+            good.append(canonical(url.strip()))
+        except UrlError as error:
+            problems.append(Problem("urls", f"{url[:100]!r}: {error}", number))
+    if problems:
+        raise InvalidInput(*problems[:20])
+    return good
+
+
+def _checked_expression(expression: str) -> str:
+    if not expression or len(expression) > 2000:
+        raise InvalidInput(Problem("expression", "an expression of 1 to 2000 characters is needed, such as /calendar/"))
+    try:
+        compiled = regex.compile(expression)
+        compiled.search("http://example.org/" + "a" * 2000 + "!", timeout=0.1)
+    except regex.error as error:
+        raise InvalidInput(Problem("expression", f"{expression[:100]!r} is no regular expression: {error}")) from error
+    except TimeoutError as error:
+        raise InvalidInput(
+            Problem("expression", f"{expression[:100]!r} takes too long on a URL of 2,000 characters; make it simpler")
+        ) from error
+    return expression
+
+
+def _checked_limits(limits: Mapping[str, float | None]) -> dict[str, float | None]:
+    problems = [
+        Problem(f"limits.{name}", f"{name!r} is no limit of a job; the limits are {', '.join(sorted(_LIMITS))}")
+        for name in limits
+        if name not in _LIMITS
+    ]
+    problems += [
+        Problem(f"limits.{name}", f"{value!r} must be 1 or more, or null for no limit")
+        for name, value in limits.items()
+        if name in _LIMITS and value is not None and not value >= 1
+    ]
+    if not limits:
+        problems.append(Problem("limits", "name at least one limit"))
+    if problems:
+        raise InvalidInput(*problems)
+    return dict(limits)

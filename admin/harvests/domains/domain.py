@@ -1,0 +1,177 @@
+"""Domains are added, changed, shown and deleted one by one; `uploads` adds many."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import func, select
+
+from admin.harvests.domains import aliases, extended_fields
+from admin.harvests.domains.checking import differences, note_problem, refuse
+from admin.harvests.domains.configurations import configuration_uses, configuration_views
+from admin.harvests.domains.creation import insert_domains
+from admin.harvests.domains.data import DomainChange, DomainCreation, DomainView, OwnerCreation, OwnerView
+from admin.harvests.domains.lookup import find_configuration, find_domain, listed_names, page_size
+from admin.harvests.domains.names import DomainNameError, registered_domain
+from admin.harvests.domains.passwords import password_views
+from admin.harvests.domains.seed_lists import seed_list_items
+from admin.models.domain_tables import CrawlerTrap, Domain, DomainOwner
+from admin.models.errors import IllegalState, InvalidInput, Problem
+from admin.models.job_tables import DomainHistory
+from admin.models.operation import Page
+from admin.models.transaction import Right, Transaction
+
+_MOST_ALIASES: Final = 1_000
+_LONGEST_OWNER: Final = 2_000
+
+
+def create_domain(transaction: Transaction, given: DomainCreation) -> DomainView:
+    """Add a domain with one configuration and one seed list. Raises InvalidInput, and IllegalState without template."""
+    transaction.require(Right.CURATE)
+    refuse((note_problem("comments", given.comments),))
+    try:
+        name = registered_domain(given.name, transaction.settings.harvests.tlds)
+    except DomainNameError as error:
+        raise InvalidInput(Problem("name", str(error))) from None
+    created = insert_domains(transaction, [name], "by hand", given.comments)
+    if not created:
+        raise InvalidInput(Problem("name", f"the domain {name.name} is there already; open it, or write another name"))
+    extended_fields.set_values(transaction, "domain", created[name.name], given.extended)
+    return show_domain(transaction, name.name)
+
+
+def change_domain(transaction: Transaction, name: str, given: DomainChange) -> DomainView:
+    """Change comments, default configuration and extended fields of a domain. Raises InvalidInput."""
+    transaction.require(Right.CURATE)
+    refuse((note_problem("comments", given.comments or ""),))
+    row = find_domain(transaction, name, lock=True)
+    transaction.check_edition("domain", row.name, row, given.edition)
+    old = _audited(transaction, row)
+    if given.comments is not None:
+        row.comments = given.comments
+    if given.default_configuration is not None:
+        row.default_configuration = find_configuration(row, given.default_configuration)
+    transaction.session.flush()
+    if given.extended is not None:
+        extended_fields.set_values(transaction, "domain", row.id, given.extended)
+    if changed := differences(old, _audited(transaction, row)):
+        transaction.audit("domain.change", "domain", row.id, row.name, old=changed[0], new=changed[1])
+    return _view(transaction, row)
+
+
+def delete_domain(transaction: Transaction, name: str) -> None:
+    """Delete a domain with everything that belongs to it. Raises IllegalState when it is in use, and says where."""
+    transaction.require(Right.CURATE)
+    session = transaction.session
+    row = find_domain(transaction, name, lock=True)
+    uses: list[str] = []
+    if own := session.scalars(select(Domain.name).where(Domain.alias_of_id == row.id).order_by(Domain.name)).all():
+        uses.append(f"its aliases {listed_names(own)}")
+    uses += configuration_uses(transaction, [each.id for each in row.configurations])
+    if jobs := _jobs(transaction, row):
+        uses.append(f"the statistics of the jobs {listed_names(list(map(str, jobs)))}")
+    if uses:
+        raise IllegalState(f"the domain {row.name} is used by {'; '.join(uses)}; it can't be deleted as long as it is")
+    old = {**_audited(transaction, row), "configurations": [each.name for each in row.configurations]}
+    extended_fields.delete_values(transaction, "domain", row.id)
+    row.default_configuration = None
+    session.flush()
+    session.delete(row)
+    transaction.audit("domain.delete", "domain", row.id, row.name, old=old)
+    session.flush()
+
+
+def show_domain(transaction: Transaction, name: str) -> DomainView:
+    """Return a domain with everything that belongs to it. Raises NotFound."""
+    transaction.require(Right.READ)
+    return _view(transaction, find_domain(transaction, name))
+
+
+def add_owner(transaction: Transaction, name: str, given: OwnerCreation) -> OwnerView:
+    """Note who is responsible for a domain from now on; earlier owners become history."""
+    transaction.require(Right.CURATE)
+    refuse(
+        (
+            note_problem("owner", given.owner, _LONGEST_OWNER),
+            note_problem("contact", given.contact, _LONGEST_OWNER),
+            None if given.owner.strip() else Problem("owner", "the owner is empty; write a name"),
+        )
+    )
+    row = find_domain(transaction, name, lock=True)
+    before = _owner(transaction, row)
+    owner = DomainOwner(domain_id=row.id, created=transaction.now, owner=given.owner, contact=given.contact)
+    transaction.session.add(owner)
+    transaction.audit(
+        "domain.add-owner",
+        "domain",
+        row.id,
+        row.name,
+        old={"owner": before.owner, "contact": before.contact} if before else None,
+        new={"owner": given.owner, "contact": given.contact},
+    )
+    transaction.session.flush()
+    return OwnerView.model_validate(owner)
+
+
+def list_owners(transaction: Transaction, name: str, *, after: str = "", limit: int = 100) -> Page[OwnerView]:
+    """List the owners of a domain, the present one first."""
+    transaction.require(Right.READ)
+    row = find_domain(transaction, name)
+    query = select(DomainOwner).where(DomainOwner.domain_id == row.id).order_by(DomainOwner.id.desc())
+    if after:
+        if not (after.isdecimal() and len(after) < 19):
+            raise InvalidInput(Problem("after", f"{after[:50]!r} is no place in this list; take the `next` of a page"))
+        query = query.where(DomainOwner.id < int(after))
+    size = page_size(limit)
+    rows = transaction.session.scalars(query.limit(size + 1)).all()
+    items = [OwnerView.model_validate(each) for each in rows[:size]]
+    return Page(items=items, next=str(rows[size - 1].id) if len(rows) > size else None)
+
+
+def _owner(transaction: Transaction, row: Domain) -> DomainOwner | None:
+    query = select(DomainOwner).where(DomainOwner.domain_id == row.id).order_by(DomainOwner.id.desc()).limit(1)
+    return transaction.session.scalars(query).one_or_none()
+
+
+def _jobs(transaction: Transaction, row: Domain) -> list[int]:
+    query = select(DomainHistory.job_id).where(DomainHistory.domain_id == row.id).order_by(DomainHistory.ended.desc())
+    return list(transaction.session.scalars(query.limit(1_000)))
+
+
+def _audited(transaction: Transaction, row: Domain) -> dict[str, Any]:
+    return {
+        "comments": row.comments,
+        "default_configuration": row.default_configuration.name if row.default_configuration else None,
+        "extended": extended_fields.values_of(transaction, "domain", row.id),
+    }
+
+
+def _view(transaction: Transaction, row: Domain) -> DomainView:
+    session = transaction.session
+    seconds = transaction.settings.harvests.alias_seconds
+    owner = _owner(transaction, row)
+    own = select(Domain.name).where(Domain.alias_of_id == row.id).order_by(Domain.name).limit(_MOST_ALIASES)
+    traps = select(func.count()).select_from(CrawlerTrap).where(CrawlerTrap.domain_id == row.id)
+    history = select(DomainHistory.id).where(DomainHistory.domain_id == row.id).limit(1)
+    return DomainView(
+        name=row.name,
+        unicode_name=row.unicode_name,
+        tld=row.tld,
+        comments=row.comments,
+        default_configuration=row.default_configuration.name if row.default_configuration else None,
+        alias_of=row.alias_of.name if row.alias_of else None,
+        created=row.created,
+        edition=row.edition,
+        alias_since=row.alias_since,
+        alias_expires=aliases.expires(row.alias_since, seconds) if row.alias_since is not None else None,
+        is_alias_in_force=row.alias_of_id is not None
+        and aliases.is_in_force(row.alias_since, transaction.now, seconds),
+        aliases=list(session.scalars(own)),
+        owner=OwnerView.model_validate(owner) if owner else None,
+        configurations=configuration_views(transaction, row),
+        seed_lists=seed_list_items(row),
+        passwords=password_views(row),
+        crawler_traps=session.scalar(traps) or 0,
+        has_history=session.scalar(history) is not None,
+        extended=extended_fields.values_of(transaction, "domain", row.id),
+    )

@@ -1,0 +1,119 @@
+"""A plan holds what all jobs of one run have in common, read once at the start of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import and_, func, select
+from sqlalchemy.orm import Session
+
+from admin.harvests.generation.deduplication import continued, earlier_jobs
+from admin.harvests.generation.expectations import Limits
+from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList, ExtendedField, ExtendedValue
+from admin.models.errors import NotFound
+from admin.models.harvest_tables import Channel, Harvest, HarvestKind, HarvestRun
+from archive.dates import Micros
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """One run of a harvest, before its configurations are looked at."""
+
+    harvest_id: int
+    name: str
+    kind: HarvestKind
+    edition: int
+    """The harvest's, when the plan was made; jobs of an older edition are not kept."""
+    run_number: int
+    is_extra: bool
+    """Whether a person asked for the run before its date."""
+    was_asked_for: bool
+    now: Micros
+    channel_id: int | None
+    collection: str
+    limits: Limits
+    max_seconds: int
+    continued: tuple[int, ...]
+    """The snapshot harvests that this one continues, nearest first."""
+    duplicate_reduction_jobs: tuple[int, ...]
+    traps: tuple[str, ...]
+    """Of the active lists and of the harvest itself."""
+    facts: Mapping[str, Any]
+
+
+def plan(session: Session, harvest_id: int, now: Micros) -> RunPlan:
+    """Return the plan of the harvest's next run. Raises NotFound."""
+    harvest = session.get(Harvest, harvest_id)
+    if harvest is None:
+        raise NotFound("harvest", harvest_id)
+    number = session.scalar(
+        select(func.coalesce(func.max(HarvestRun.number) + 1, 0)).where(HarvestRun.harvest_id == harvest_id)
+    )
+    assert number is not None
+    is_due = harvest.is_active and (harvest.next_run is not None and harvest.next_run < now)
+    return RunPlan(
+        harvest_id=harvest.id,
+        name=harvest.name,
+        kind=harvest.kind,
+        edition=harvest.edition,
+        run_number=number,
+        is_extra=harvest.kind == HarvestKind.SELECTIVE and harvest.run_now and not is_due,
+        was_asked_for=harvest.run_now,
+        now=now,
+        channel_id=harvest.channel_id or _default_channel(session, harvest.kind),
+        collection=harvest.collection,
+        limits=Limits(harvest.max_objects, harvest.max_bytes),
+        max_seconds=harvest.max_seconds,
+        continued=tuple(continued(session, harvest)),
+        duplicate_reduction_jobs=earlier_jobs(session, harvest, number),
+        traps=_traps(session, harvest_id),
+        facts=_facts(session, harvest, number),
+    )
+
+
+def _default_channel(session: Session, kind: HarvestKind) -> int | None:
+    return session.scalar(
+        select(Channel.id)
+        .where(Channel.is_default.is_(True), Channel.takes_snapshots.is_(kind == HarvestKind.SNAPSHOT))
+        .order_by(Channel.id)
+        .limit(1)
+    )
+
+
+def _traps(session: Session, harvest_id: int) -> tuple[str, ...]:
+    of_lists = (
+        select(CrawlerTrap.expression)
+        .join(CrawlerTrapList, CrawlerTrapList.id == CrawlerTrap.list_id)
+        .where(CrawlerTrapList.is_active.is_(True), CrawlerTrap.is_active.is_(True))
+        .order_by(CrawlerTrapList.id, CrawlerTrap.position, CrawlerTrap.id)
+    )
+    of_harvest = (
+        select(CrawlerTrap.expression)
+        .where(CrawlerTrap.harvest_id == harvest_id, CrawlerTrap.is_active.is_(True))
+        .order_by(CrawlerTrap.position, CrawlerTrap.id)
+    )
+    return tuple(dict.fromkeys([*session.scalars(of_lists), *session.scalars(of_harvest)]))
+
+
+def _facts(session: Session, harvest: Harvest, run_number: int) -> Mapping[str, Any]:
+    """Return what warcinfo says of the harvest."""
+    values = session.execute(
+        select(ExtendedField.name, func.coalesce(ExtendedValue.value, ExtendedField.default))
+        .outerjoin(
+            ExtendedValue, and_(ExtendedValue.field_id == ExtendedField.id, ExtendedValue.entity_id == harvest.id)
+        )
+        .where(ExtendedField.entity == "harvest", ExtendedField.is_kept_with_jobs.is_(True))
+        .order_by(ExtendedField.position, ExtendedField.id)
+    )
+    return {
+        **harvest.facts,
+        "harvest": harvest.name,
+        "kind": str(harvest.kind),
+        "run": run_number,
+        "comments": harvest.comments,
+        "audience": harvest.audience,
+        "schedule": harvest.schedule.name if harvest.schedule is not None else "",
+        "extended": {name: value for name, value in values if value},
+    }

@@ -1,0 +1,29 @@
+"""This list has all operations of harvest management and of people.
+
+The API serves them, the commands are made from them, and the matrix of routes and roles tests them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from admin.harvests.definitions.operations import OPERATIONS as DEFINITIONS
+from admin.harvests.dispatch.operations import OPERATIONS as DISPATCH
+from admin.harvests.domains.operations import OPERATIONS as DOMAINS
+from admin.harvests.generation.operations import OPERATIONS as GENERATION
+from admin.harvests.schedules.operations import OPERATIONS as SCHEDULES
+from admin.harvests.templates.operations import OPERATIONS as TEMPLATES
+from admin.models.operation import Operation
+from admin.notifications.operations import OPERATIONS as NOTIFICATIONS
+from admin.people.operations import OPERATIONS as PEOPLE
+
+OPERATIONS: Final[tuple[Operation, ...]] = (
+    *DOMAINS,
+    *TEMPLATES,
+    *SCHEDULES,
+    *DEFINITIONS,
+    *GENERATION,
+    *DISPATCH,
+    *PEOPLE,
+    *NOTIFICATIONS,
+)

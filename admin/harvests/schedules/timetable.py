@@ -1,0 +1,250 @@
+"""Use cases: schedules are made, changed, deleted, listed, shown, and their dates previewed.
+
+A change of a schedule changes no planned date: a harvest takes its next date from the schedule when the scheduler has
+made a run. `list_users` shows for each harvest what the schedule as it is now would give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from sqlalchemy import Select, select
+
+from admin.harvests.input_checks import (
+    checked_key,
+    checked_limit,
+    checked_name,
+    checked_number,
+    checked_words,
+    contains,
+    refuse,
+    total,
+)
+from admin.harvests.schedules.data import (
+    DatesView,
+    DateView,
+    NewSchedule,
+    PreviewInput,
+    ScheduleChange,
+    ScheduleDetails,
+    ScheduleUser,
+    ScheduleView,
+)
+from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, next_date, preview
+from admin.harvests.schedules.rules import MOST_RUNS, in_words, rule_of, rule_problems
+from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
+from admin.models.harvest_tables import Harvest, Schedule, ScheduleEnd
+from admin.models.operation import Page
+from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
+
+ENTITY: Final = "schedule"
+MOST_DATES: Final = 100
+_SHOWN_USERS: Final = 5
+_FIELDS: Final = ("comments", *ScheduleRule.__dataclass_fields__)
+
+
+def create_schedule(transaction: Transaction, given: NewSchedule) -> ScheduleDetails:
+    """Make a schedule. Raises InvalidInput with everything that is wrong."""
+    transaction.require(Right.CURATE)
+    refuse(
+        [*_name_problems(transaction, given.name), *checked_words("comments", given.comments), *rule_problems(given)]
+    )
+    schedule = Schedule(name=given.name, edition=1, **{name: getattr(given, name) for name in _FIELDS})
+    transaction.session.add(schedule)
+    transaction.session.flush()
+    transaction.audit("schedule.create", ENTITY, schedule.id, schedule.name, new=_plain(schedule, _FIELDS))
+    return _details(transaction, schedule)
+
+
+def change_schedule(transaction: Transaction, name: str, given: ScheduleChange) -> ScheduleDetails:
+    """Change a schedule. Planned dates of harvests stay as they are."""
+    transaction.require(Right.CURATE)
+    schedule = _locked(transaction, name)
+    refuse(
+        [
+            *(_name_problems(transaction, given.name) if given.name != schedule.name else ()),
+            *checked_words("comments", given.comments),
+            *rule_problems(given),
+        ]
+    )
+    transaction.check_edition(ENTITY, name, schedule, given.edition)
+    differing = [each for each in ("name", *_FIELDS) if getattr(schedule, each) != getattr(given, each)]
+    old = _plain(schedule, differing)
+    for each in differing:
+        setattr(schedule, each, getattr(given, each))
+    transaction.audit("schedule.change", ENTITY, schedule.id, schedule.name, old=old, new=_plain(schedule, differing))
+    transaction.session.flush()
+    return _details(transaction, schedule)
+
+
+def delete_schedule(transaction: Transaction, name: str, edition: int | None = None) -> None:
+    """Delete a schedule. Raises IllegalState while harvests use it."""
+    transaction.require(Right.CURATE)
+    schedule = _locked(transaction, name)
+    used = transaction.session.scalars(_users(schedule).order_by(Harvest.id).limit(_SHOWN_USERS + 1)).all()
+    if used:
+        shown = ", ".join(repr(each.name) for each in used[:_SHOWN_USERS])
+        number = total(transaction, _users(schedule))
+        count = f"{number:,}" if number is not None else "more than 10,000"
+        raise IllegalState(
+            f"the schedule {name!r} can't be deleted: {count} harvests use it"
+            f" ({shown}{', …' if len(used) > _SHOWN_USERS else ''}); give them another schedule first"
+        )
+    transaction.check_edition(ENTITY, name, schedule, edition)
+    transaction.audit("schedule.delete", ENTITY, schedule.id, schedule.name, old=_plain(schedule, _FIELDS))
+    transaction.session.delete(schedule)
+    transaction.session.flush()
+
+
+def list_schedules(
+    transaction: Transaction, *, search: str = "", after: str | None = None, limit: int = 100
+) -> Page[ScheduleView]:
+    """Return schedules by name; `search` is a part of the name."""
+    transaction.require(Right.READ)
+    size = checked_limit(limit)
+    checked_key("search", search)
+    query = select(Schedule)
+    if search:
+        query = query.where(contains(Schedule.name, search))
+    found = query.where(Schedule.name > after) if checked_key("after", after) is not None else query
+    rows = transaction.session.scalars(found.order_by(Schedule.name).limit(size + 1)).all()
+    items = [_view(each) for each in rows[:size]]
+    return Page(items=items, next=items[-1].name if len(rows) > size else None, total=total(transaction, query))
+
+
+def show_schedule(transaction: Transaction, name: str) -> ScheduleDetails:
+    """Return a schedule with how often it is used."""
+    transaction.require(Right.READ)
+    return _details(transaction, _found(transaction, name))
+
+
+def preview_schedule(
+    transaction: Transaction,
+    name: str,
+    *,
+    first_run: Micros | None = None,
+    after: Micros | None = None,
+    count: int = 10,
+) -> DatesView:
+    """Return the next dates of a schedule for a harvest that first runs at `first_run`, or now."""
+    transaction.require(Right.READ)
+    return _preview(transaction, rule_of(_found(transaction, name)), first_run, after, 0, count)
+
+
+def preview_rule(transaction: Transaction, given: PreviewInput) -> DatesView:
+    """Return the next dates of a rule that is not kept yet. Raises InvalidInput with everything that is wrong."""
+    transaction.require(Right.READ)
+    refuse(rule_problems(given))
+    return _preview(transaction, rule_of(given), given.first_run, given.after, given.runs_made, given.count)
+
+
+def list_users(
+    transaction: Transaction, name: str, *, after: str | None = None, limit: int = 100
+) -> Page[ScheduleUser]:
+    """Return the harvests that use a schedule, with their planned dates and those that the schedule gives now."""
+    transaction.require(Right.READ)
+    schedule = _found(transaction, name)
+    size = checked_limit(limit)
+    query = _users(schedule)
+    last = checked_number("after", after)
+    found = query.where(Harvest.id > last) if last is not None else query
+    rows = transaction.session.scalars(found.order_by(Harvest.id).limit(size + 1)).all()
+    rule = rule_of(schedule)
+    items = [_user(transaction, rule, each) for each in rows[:size]]
+    following = str(rows[size - 1].id) if len(rows) > size else None
+    return Page(items=items, next=following, total=total(transaction, query))
+
+
+def usable_schedule(transaction: Transaction, name: str, field: str = "schedule") -> Schedule:
+    """Return the schedule that a harvest asks for. Raises InvalidInput for an unknown one."""
+    schedule = None
+    if not list(checked_name(field, name)):
+        schedule = transaction.session.scalars(select(Schedule).where(Schedule.name == name)).one_or_none()
+    if schedule is None:
+        raise InvalidInput(Problem(field, f"there is no schedule {name[:100]!r}; choose one of the list of schedules"))
+    return schedule
+
+
+def _preview(
+    transaction: Transaction,
+    rule: ScheduleRule,
+    first_run: Micros | None,
+    after: Micros | None,
+    runs_made: int,
+    count: int,
+) -> DatesView:
+    anchor = transaction.now if first_run is None else first_run
+    start = (anchor if first_run is None else max(anchor, transaction.now)) - 1 if after is None else after
+    problems = [
+        Problem(field, "this is no date; use microseconds since 1970, before the year 9999")
+        for field, moment in (("first_run", anchor), ("after", start + 1))
+        if not 0 <= moment < LAST_MOMENT
+    ]
+    if not 1 <= count <= MOST_DATES:
+        problems.append(Problem("count", f"this is no number of dates; use 1 to {MOST_DATES}"))
+    if not 0 <= runs_made <= MOST_RUNS:
+        problems.append(Problem("runs_made", f"this is no number of runs; use 0 to {MOST_RUNS:,}"))
+    refuse(problems)
+    dates = preview(rule, anchor, start, runs_made, count)
+    return DatesView(words=in_words(rule), dates=[DateView.model_validate(each) for each in dates])
+
+
+def _user(transaction: Transaction, rule: ScheduleRule, harvest: Harvest) -> ScheduleUser:
+    anchor = harvest.first_run if harvest.first_run is not None else transaction.now
+    by_schedule = next_date(rule, anchor, transaction.now, harvest.runs_made)
+    is_due = harvest.next_run is not None and harvest.next_run <= transaction.now
+    return ScheduleUser(
+        harvest=harvest.name,
+        is_active=harvest.is_active,
+        runs_made=harvest.runs_made,
+        next_run=harvest.next_run,
+        next_by_schedule=by_schedule,
+        would_change=not is_due and harvest.next_run != by_schedule,
+    )
+
+
+def _name_problems(transaction: Transaction, name: str) -> Iterable[Problem]:
+    found = list(checked_name("name", name))
+    if not found and transaction.session.scalar(select(Schedule.id).where(Schedule.name == name)) is not None:
+        found.append(Problem("name", f"there is a schedule {name!r} already; choose another name"))
+    return found
+
+
+def _found(transaction: Transaction, name: str) -> Schedule:
+    schedule = None
+    if not list(checked_name("name", name)):
+        schedule = transaction.session.scalars(select(Schedule).where(Schedule.name == name)).one_or_none()
+    if schedule is None:
+        raise NotFound(ENTITY, name)
+    return schedule
+
+
+def _locked(transaction: Transaction, name: str) -> Schedule:
+    """Return the schedule for a change; others who change it wait until this transaction ends."""
+    schedule = _found(transaction, name)
+    transaction.session.refresh(schedule, with_for_update=True)
+    return schedule
+
+
+def _users(schedule: Schedule) -> Select[Harvest]:
+    return select(Harvest).where(Harvest.schedule_id == schedule.id)
+
+
+def _plain(schedule: Schedule, names: Iterable[str]) -> dict[str, Any]:
+    values = {name: getattr(schedule, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None or name in ("ends", "unit")}
+
+
+def _values(schedule: Schedule) -> dict[str, Any]:
+    values = {name: getattr(schedule, name) for name in ("name", *_FIELDS, "edition")}
+    return {**values, "ends": ScheduleEnd(values["ends"]), "words": in_words(rule_of(schedule))}
+
+
+def _view(schedule: Schedule) -> ScheduleView:
+    return ScheduleView(**_values(schedule))
+
+
+def _details(transaction: Transaction, schedule: Schedule) -> ScheduleDetails:
+    return ScheduleDetails(**_values(schedule), harvests=total(transaction, _users(schedule)))

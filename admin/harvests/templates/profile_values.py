@@ -1,0 +1,89 @@
+"""A job gets its own copy of a template's values, with what harvest, configurations and traps set. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from admin.harvests.templates.verification import checked_profile
+from admin.models.base import NO_LIMIT
+from admin.models.errors import Problem
+from frontier.job import Profile
+from frontier.profile import make_profile, profile_problems
+
+
+@dataclass(frozen=True, slots=True)
+class JobLimits:
+    """The limits of a whole job. -1 is no limit, so that the template's own limit stays; so is 0 for the time."""
+
+    objects: int = NO_LIMIT
+    bytes: int = NO_LIMIT
+    seconds: int = 0
+
+
+def profile_of(
+    text: str,
+    *,
+    attributes: Mapping[str, Any] | None = None,
+    limits: JobLimits = JobLimits(),
+    traps: Iterable[str] = (),
+    headers: Mapping[str, str] | None = None,
+    user_agent: str = "",
+) -> dict[str, Any]:
+    """Return the profile's values as a job keeps them, made from the text of a template's version.
+
+    `attributes` are keys of the configuration (dotted for those in groups) and win over the template; `traps` are
+    added to `exclude`; `headers` replace those of the same name. Raises InvalidInput for a text that is no template,
+    and JobError for attributes or traps that make no profile.
+    """
+    values = _template_values(text).model_dump(mode="json")
+    for key, value in (attributes or {}).items():
+        group, dot, name = key.partition(".")
+        if dot and isinstance(values.get(group), dict):
+            values[group][name] = value
+        else:
+            values[key] = value
+    given = {"urls": limits.objects, "bytes": limits.bytes, "seconds": limits.seconds or NO_LIMIT}
+    values["limits"].update({name: value for name, value in given.items() if value != NO_LIMIT})
+    values["exclude"] = list(dict.fromkeys([*values["exclude"], *traps]))
+    if headers:
+        replaced = {name.lower() for name in headers}
+        kept = {name: value for name, value in values["headers"].items() if name.lower() not in replaced}
+        values["headers"] = {**kept, **headers}
+    if user_agent:
+        values["user_agent"] = user_agent
+    return make_profile(values, "the job's profile").model_dump(mode="json")
+
+
+def attribute_problems(attributes: Mapping[str, Any], field: str = "attributes") -> tuple[Problem, ...]:
+    """Return what is wrong with the attributes of a configuration: unknown keys, wrong values, keys that jobs set."""
+    found = [
+        Problem(f"{field}.{key}", f"{key} can't be an attribute: jobs set it from {_SET_BY_JOBS[key]}")
+        for key in attributes
+        if key in _SET_BY_JOBS
+    ]
+    nested: dict[str, Any] = {}
+    for key, value in attributes.items():
+        if key in _SET_BY_JOBS:
+            continue
+        group, dot, name = key.partition(".")
+        inner = nested.setdefault(group, {}) if dot else nested
+        if isinstance(inner, dict):
+            inner[name if dot else key] = value
+    return (*found, *(Problem(f"{field}.{each.key}", each.message) for each in profile_problems(nested)))
+
+
+_SET_BY_JOBS: Final = {
+    "limits.urls": "the configuration's object limit",
+    "limits.bytes": "the configuration's byte limit",
+    "limits.seconds": "the time that the harvest allows a job",
+    "exclude": "the crawler traps of the domain",
+}
+
+
+@lru_cache(maxsize=64)
+def _template_values(text: str) -> Profile:
+    """Return the profile of a text; a generation of jobs asks for the same few texts a million times."""
+    return checked_profile(text)

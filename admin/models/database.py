@@ -1,0 +1,209 @@
+"""The admin's database is SQLite in the home, or PostgreSQL by `database.url`; only our version is opened."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from alembic import command as alembic
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.exc import StaleDataError
+
+from admin.models.errors import DatabaseRefused, UseCaseError
+from admin.models.transaction import Actor, Transaction
+from archive.dates import Micros, now_micros
+from archive.program_name import command
+from archive.settings.load import Settings
+from archive.settings.redacted import without_secrets
+
+VERSION_TABLE: Final = "admin_version"
+FILE_NAME: Final = "admin.db"
+_POSTGRESQL: Final = "postgresql+psycopg://"
+_READS: Final = "ghostfleet_reads"
+_BUSY_SECONDS: Final = 30.0
+
+
+def database_url(settings: Settings) -> str:
+    """Return the address of the admin's database as SQLAlchemy names it.
+
+    SQLite has one writer at a time, so the admin has a file apart from the capture index.
+    """
+    return settings.database.url or f"sqlite:///{settings.home / FILE_NAME}"
+
+
+class Database:
+    """The object opens transactions. Safe to share between threads."""
+
+    def __init__(self, url: str, clock: Callable[[], Micros] = now_micros, settings: Settings | None = None) -> None:
+        """Open the database without looking at it. `clock` tells the time of transactions.
+
+        Use cases find `settings` in their transactions; without, every setting has its default.
+        """
+        self._url = url
+        self.clock = clock
+        self.settings = settings or Settings()
+        self.engine = _open_engine(url)
+        self._readers = _readers(self.engine)
+
+    @contextmanager
+    def transaction(self, actor: Actor) -> Iterator[Transaction]:
+        """Commit at the end of the block; undo everything when the block raises.
+
+        Raises UseCaseError, and DatabaseRefused when the database is away.
+        """
+        with self._explained(), Session(self.engine, expire_on_commit=False) as session, session.begin():
+            yield Transaction(session, actor, self.clock(), self.settings)
+
+    @contextmanager
+    def reading(self, actor: Actor) -> Iterator[Transaction]:
+        """Show the database as it is at one moment. The block may take long: it holds no writer up.
+
+        What the block changes is dropped at the end; SQLite refuses to write at all.
+
+        Raises UseCaseError, and DatabaseRefused when the database is away.
+        """
+        with self._explained(), Session(self._readers, expire_on_commit=False) as session:
+            yield Transaction(session, actor, self.clock(), self.settings)
+            session.rollback()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except UseCaseError:
+            raise
+        except StaleDataError as error:
+            raise UseCaseError("somebody else changed the same thing at the same moment; repeat your change") from error
+        except IntegrityError as error:
+            raise UseCaseError(
+                f"the database refused the change: {str(error.orig).strip().splitlines()[0][:300]}; repeat it"
+            ) from error
+        except SQLAlchemyError as error:
+            raise DatabaseRefused(self._why(error)) from error
+
+    def upgrade(self) -> tuple[str | None, str]:
+        """Bring the tables to the version of this program. Return the versions before and after."""
+        before = self.version()
+        with self.engine.connect() as connection:
+            config = _alembic_config()
+            config.attributes["connection"] = connection
+            try:
+                alembic.upgrade(config, "head")
+            except SQLAlchemyError as error:
+                raise DatabaseRefused(self._why(error)) from error
+        return before, _head()
+
+    def downgrade(self, revision: str) -> None:
+        """Bring the tables back to an earlier version; "base" removes all of them."""
+        with self.engine.connect() as connection:
+            config = _alembic_config()
+            config.attributes["connection"] = connection
+            alembic.downgrade(config, revision)
+
+    def version(self) -> str | None:
+        """Return the version of the tables that are there; None when there are none."""
+        try:
+            with self.engine.connect() as connection:
+                context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+                return context.get_current_revision()
+        except SQLAlchemyError as error:
+            raise DatabaseRefused(self._why(error)) from error
+
+    def check(self) -> None:
+        """Raise DatabaseRefused unless the tables are those of this program. An empty database gets them."""
+        here, ours = self.version(), _head()
+        if here is None and not self._has_tables():
+            self.upgrade()
+            return
+        if here == ours:
+            return
+        if here in _known():
+            raise DatabaseRefused(
+                f"the database {self.shown} has version {here}, this program needs {ours};"
+                f" run `{command('database upgrade')}`"
+            )
+        raise DatabaseRefused(
+            f"the database {self.shown} has version {here}, which this program does not know (it knows {ours});"
+            " it was made by a newer version: install that version"
+        )
+
+    @property
+    def shown(self) -> str:
+        """The address as messages may have it, without its password."""
+        return without_secrets(self._url)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+    def _has_tables(self) -> bool:
+        return "domains" in inspect(self.engine).get_table_names()
+
+    def _why(self, error: SQLAlchemyError) -> str:
+        cause = getattr(error, "orig", None) or error
+        return f"the database {self.shown} can't be used: {str(cause).strip().splitlines()[0][:300]}"
+
+
+def open_database(settings: Settings, clock: Callable[[], Micros] = now_micros) -> Database:
+    """Return the admin's database, ready for use. Raises DatabaseRefused."""
+    settings.home.mkdir(parents=True, exist_ok=True)
+    database = Database(database_url(settings), clock, settings)
+    database.check()
+    return database
+
+
+def _open_engine(url: str) -> Engine:
+    url = url.replace("postgresql://", _POSTGRESQL, 1) if url.startswith("postgresql://") else url
+    engine = create_engine(url, pool_pre_ping=True)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_at_once)
+    return engine
+
+
+def _readers(engine: Engine) -> Engine:
+    """Return the same engine for transactions that only read."""
+    if engine.dialect.name == "sqlite":
+        return engine.execution_options(**{_READS: True})
+    # The transaction is not declared read-only: use cases that lock the row that they show would fail in it.
+    return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _: Any) -> None:
+    connection.isolation_level = None  # transactions are begun by `_begin_at_once`
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000)}")
+
+
+def _begin_at_once(connection: Connection) -> None:
+    """Take SQLite's write lock at the start: a reader that becomes a writer half-way fails instead of waiting."""
+    reads = bool(connection.get_execution_options().get(_READS))
+    connection.exec_driver_sql(f"PRAGMA query_only={int(reads)}")
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def _alembic_config() -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).resolve().parent / "migrations"))
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+def _head() -> str:
+    head = ScriptDirectory.from_config(_alembic_config()).get_current_head()
+    assert head is not None
+    return head
+
+
+def _known() -> frozenset[str]:
+    return frozenset(script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions())

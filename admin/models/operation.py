@@ -1,0 +1,70 @@
+"""An operation is a use case that people and programs can reach: it names a path, a right, and models of its data.
+
+The REST API, the OpenAPI document, the matrix of routes and roles, and the commands are all made from the lists of
+operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from admin.models.transaction import Right, Transaction
+
+
+class InputModel(BaseModel):
+    """Input of a use case: unknown fields are refused, and nothing changes after it was checked."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_max_length=10_000_000)
+
+
+class OutputModel(BaseModel):
+    """Output of a use case, made from rows of the database or from other values."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+
+class Page[T](OutputModel):
+    """One page of a list. `next` is what to give as `after` to get the next page; None at the end."""
+
+    items: list[T]
+    next: str | None = None
+    total: int | None = None
+    """How many there are in all; None when nobody counted, because there are more than 10,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One use case with its place in the API.
+
+    `use_case` is called with a Transaction, then the path's parameters and the query's as keywords, then the body as
+    `given` when there is an `input` model. It returns an `output` model, a `Page` of these, or None.
+    """
+
+    name: str
+    """Such as domain.create; unique, and the audit's `action`."""
+    method: str
+    path: str
+    """Below /api/v1, with parameters in braces: /domains/{name}."""
+    right: Right
+    use_case: Callable[..., Any]
+    summary: str
+    """One imperative sentence."""
+    input: type[BaseModel] | None = None
+    output: type[BaseModel] | None = None
+    is_list: bool = False
+    """Whether the output is a `Page` of `output`."""
+    takes_lines: bool = False
+    """Whether the use case has an argument `lines`: an upload, as an iterator of lines in bytes."""
+    media_type: str = "application/json"
+    """What the output is; another type than JSON is for downloads, and the use case returns bytes."""
+    status: int = 200
+    tags: tuple[str, ...] = ()
+
+    def __call__(self, transaction: Transaction, /, **arguments: Any) -> Any:
+        """Check the right, and carry the use case out. Raises UseCaseError."""
+        transaction.require(self.right)
+        return self.use_case(transaction, **arguments)

@@ -1,0 +1,31 @@
+"""The site is put together here: database, pages, API, live streams and server."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint
+
+from admin.api.blueprint import error_answer, make_blueprint
+from admin.harvests.operations import OPERATIONS
+from admin.models.database import Database
+from admin.site.identity import Identity
+from admin.site.live import LiveStreams
+from admin.site.server import SiteServer
+from admin.web.application import Api, create_app
+from admin.web.page import Site
+from admin.web.pages import ALL_PAGES
+from archive.listener_access import Clients
+from archive.settings.load import Settings
+
+PAGES: Final[tuple[Blueprint, ...]] = ALL_PAGES
+
+
+def make_server(database: Database, settings: Settings, replay_origin: str = "") -> SiteServer:
+    """Return the server of the site, which is not started yet."""
+    identity = Identity(database)
+    site = Site(database, settings, identity.visitor, replay_origin)
+    api = Api(make_blueprint(database, OPERATIONS, identity.actor_of), error_answer)
+    app = create_app(site, PAGES, api)
+    live = LiveStreams(database, identity.actor_of_cookie)
+    return SiteServer(app, live, Clients(settings.admin.allow_clients))

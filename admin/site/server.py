@@ -1,0 +1,92 @@
+"""The server of the site is uvicorn: a thread pool runs the Flask pages, and live streams run on the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import uvicorn
+from a2wsgi import WSGIMiddleware
+from flask import Flask
+
+from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
+from archive.listener_access import Clients
+
+WORKERS: Final = 16
+_GRACE_SECONDS: Final = 5
+
+
+class _Server(uvicorn.Server):
+    """The server ends live streams first when it stops; it would wait for them otherwise."""
+
+    def __init__(self, live: LiveStreams, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._live = live
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop, streams first."""
+        self._live.stop()
+        await super().shutdown(sockets)
+
+
+class SiteServer:
+    """Serves the site on sockets that are bound already, until it is told to stop."""
+
+    def __init__(self, app: Flask, live: LiveStreams, clients: Clients) -> None:
+        """`clients` are those who may connect."""
+        self._pages: Any = WSGIMiddleware(_input_terminated(app), workers=WORKERS)  # type: ignore[arg-type]
+        self._live = live
+        self._clients = clients
+        self._server = _Server(
+            live,
+            uvicorn.Config(
+                self._application,
+                interface="asgi3",
+                ws="wsproto",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+                timeout_keep_alive=30,
+                limit_concurrency=1000,
+            ),
+        )
+
+    def run(self, sockets: list[socket.socket]) -> None:
+        """Serve until `stop` is called, or a signal comes that uvicorn handles itself."""
+        asyncio.run(self._server.serve(sockets=sockets))
+
+    def stop(self) -> None:
+        """Let the server end: open streams end at once, requests within the grace time. Safe to call from anywhere."""
+        self._server.should_exit = True
+
+    async def _application(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        peer, own = scope.get("client") or ("", 0), scope.get("server") or ("", 0)
+        if not self._clients.admits(str(peer[0]), str(own[0])):
+            await _forbid(send)
+            return
+        if scope["path"].startswith(PREFIX):
+            await self._live(scope, receive, send)
+        else:
+            await self._pages(scope, receive, send)
+
+
+def _input_terminated(app: Flask) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
+    """Return the application, told that its input ends: Werkzeug drops a body without Content-Length otherwise."""
+
+    def wrapped(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        environ["wsgi.input_terminated"] = True
+        return app(environ, start_response)
+
+    return wrapped
+
+
+async def _forbid(send: Send) -> None:
+    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
+    await send({"type": "http.response.body", "body": b"this client's address is not allowed here\n"})

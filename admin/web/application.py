@@ -1,0 +1,133 @@
+"""The Flask application serves pages and API, and protects both in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from flask import Blueprint, Flask, current_app, g, request
+from flask_wtf.csrf import CSRFError, CSRFProtect
+from werkzeug.exceptions import HTTPException
+from werkzeug.sansio.response import Response
+
+from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, NotFound, UseCaseError
+from admin.web import charts, formats
+from admin.web.page import EXTENSION, Site, navigation, page, require_login
+from admin.web.security import protect, secret_key
+from archive.listener_access import HostNames
+from archive.version import version
+
+MAX_FORM_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of a form, uploads included; longer uploads go by the API or the command line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """The application serves this API beside its pages."""
+
+    blueprint: Blueprint
+    error_answer: Callable[[HTTPException], Response]
+    """Makes the answer for a path or a method that the API does not have."""
+
+
+_TITLES: Final = {
+    400: "The request can't be used",
+    403: "You may not do this",
+    404: "There is no such page",
+    405: "This can't be done here",
+    409: "Somebody else changed it",
+    413: "The upload is too large",
+    421: "This is not the address of the site",
+    500: "The site has failed",
+    503: "The database can't be used",
+}
+
+
+def create_app(site: Site, blueprints: Iterable[Blueprint], api: Api | None = None) -> Flask:
+    """Return the application. `site.settings.home` holds its key."""
+    app = Flask(__name__)
+    admin = site.settings.admin
+    app.config.update(
+        SECRET_KEY=secret_key(site.settings.home),
+        MAX_CONTENT_LENGTH=MAX_FORM_BYTES,
+        MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES,
+        MAX_FORM_PARTS=20_000,
+        SESSION_COOKIE_NAME="ghostfleet_form",
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Lax",
+        WTF_CSRF_TIME_LIMIT=None,
+        SEND_FILE_MAX_AGE_DEFAULT=3600,
+        TEMPLATES_AUTO_RELOAD=False,
+    )
+    app.extensions[EXTENSION] = site
+    csrf = CSRFProtect(app)
+    protect(app, HostNames(admin.host, admin.host_names, "admin.host_names"), site.replay_origin)
+    require_login(app)
+    for blueprint in blueprints:
+        app.register_blueprint(blueprint)
+    if api is not None:
+        csrf.exempt(api.blueprint)  # the API's own check asks for the token when a session is used
+        app.register_blueprint(api.blueprint)
+    _add_errors(app, api)
+    app.context_processor(_context)
+    app.jinja_env.globals.update(
+        {name: getattr(formats, name) for name in ("plural", "duration_text", "unicode_domain", "date_iso")},
+        NOTHING=formats.NOTHING,
+        bars=charts.progress_chart,
+        bar_chart=charts.bar_chart,
+        options_of=lambda values: [(value, value) for value in values],
+    )
+    app.jinja_env.filters.update(
+        date=lambda moment: formats.date_text(moment, _zone()),
+        date_input=lambda moment: formats.date_input(moment, _zone()),
+        ago=lambda moment: formats.ago_text(moment, site.database.clock()),
+        count=formats.count_text,
+        size=formats.size_text,
+        limit=formats.limit_text,
+        size_limit=formats.size_limit_text,
+        duration=formats.duration_text,
+        unicode_domain=formats.unicode_domain,
+    )
+    app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
+    return app
+
+
+def _context() -> dict[str, Any]:
+    return {
+        "visitor": g.get("visitor"),
+        "navigation": navigation(),
+        "nonce": g.get("nonce", ""),
+        "version": version(),
+        "url_endpoints": current_app.view_functions,
+    }
+
+
+def _zone() -> Any:
+    visitor = g.get("visitor")
+    return formats.zone_of("UTC") if visitor is None else visitor.zone
+
+
+def _add_errors(app: Flask, api: Api | None) -> None:
+    def http_error(error: HTTPException) -> Response:
+        if api is not None and request.path.startswith(f"{api.blueprint.url_prefix}/"):
+            return api.error_answer(error)
+        if error.response is not None:  # a redirect
+            return error.response
+        return _error_page(error.code or 500, error.description or error.name)
+
+    def csrf_error(error: CSRFError) -> Response:
+        return _error_page(400, "the form was too old, or did not come from this site; load its page again and repeat")
+
+    def use_case_error(error: UseCaseError | DatabaseRefused) -> Response:
+        codes: dict[type[Exception], int] = {NotFound: 404, Forbidden: 403, EditConflict: 409, DatabaseRefused: 503}
+        return _error_page(next((code for kind, code in codes.items() if isinstance(error, kind)), 409), str(error))
+
+    app.register_error_handler(HTTPException, http_error)
+    app.register_error_handler(CSRFError, csrf_error)
+    app.register_error_handler(UseCaseError, use_case_error)
+    app.register_error_handler(DatabaseRefused, use_case_error)
+
+
+def _error_page(code: int, why: str) -> Response:
+    return page("error.html", code, title=_TITLES.get(code, "This did not work"), why=why, code=code)

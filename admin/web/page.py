@@ -1,0 +1,164 @@
+"""Every page uses these functions: they tell who asks, open a transaction, and fill the template."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, Final, Protocol, cast
+from zoneinfo import ZoneInfo
+
+from flask import Flask, Response, abort, current_app, flash, g, redirect, render_template, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from admin.models.database import Database
+from admin.models.transaction import RIGHTS, Actor, Right, Transaction
+from archive.settings.load import Settings
+
+EXTENSION: Final = "ghostfleet"
+SESSION_COOKIE: Final = "ghostfleet_session"
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """A visitor is the person who looks at a page."""
+
+    actor: Actor
+    full_name: str
+    zone: ZoneInfo
+    session_id: str
+    """The hash that names the person's session."""
+
+    def may(self, right: str) -> bool:
+        """Return whether the person has the right; templates leave out what the person may not do."""
+        return Right(right) in RIGHTS[self.actor.role]
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationEntry:
+    """A part of the site, as the navigation names it."""
+
+    title: str
+    endpoint: str
+    right: Right = Right.READ
+
+
+NAVIGATION: Final = (
+    NavigationEntry("Overview", "overview.show"),
+    NavigationEntry("Domains", "domains.index"),
+    NavigationEntry("Harvests", "harvests.index"),
+    NavigationEntry("Schedules", "schedules.index"),
+    NavigationEntry("Templates", "templates.index"),
+    NavigationEntry("Jobs", "jobs.index"),
+    NavigationEntry("Fleet", "fleet.index"),
+    NavigationEntry("Users", "users.index", Right.ADMINISTER),
+    NavigationEntry("Audit", "audit.index", Right.ADMINISTER),
+    NavigationEntry("Settings", "settings.index"),
+)
+
+
+class FindVisitor(Protocol):
+    """The function tells who sends the present request; None for nobody who is logged in."""
+
+    def __call__(self) -> Visitor | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The pages of one site share these objects."""
+
+    database: Database
+    settings: Settings
+    find_visitor: FindVisitor
+    replay_origin: str = ""
+    """The origin of replay, such as http://localhost:8081: never the admin's own. Empty when nothing is replayed."""
+
+
+def site() -> Site:
+    """Return what the pages of this application share."""
+    return cast(Site, current_app.extensions[EXTENSION])
+
+
+def visitor() -> Visitor:
+    """Return who looks at the page; pages for people who are not logged in don't ask."""
+    return cast(Visitor, g.visitor)
+
+
+@contextmanager
+def transaction() -> Iterator[Transaction]:
+    """Open a transaction in the visitor's name, for a change."""
+    with site().database.transaction(visitor().actor) as opened:
+        yield opened
+
+
+@contextmanager
+def reading() -> Iterator[Transaction]:
+    """Open a transaction in the visitor's name that only reads."""
+    with site().database.reading(visitor().actor) as opened:
+        yield opened
+
+
+def page(template: str, status: int = 200, **values: Any) -> Response:
+    """Return the page that the template makes of these values."""
+    return Response(render_template(template, **values), status, content_type="text/html; charset=utf-8")
+
+
+def is_fragment_request() -> bool:
+    """Return whether htmx asks for a part of a page."""
+    return "HX-Request" in request.headers and "HX-Boosted" not in request.headers
+
+
+def done(message: str, endpoint: str, **values: Any) -> AnyResponse:
+    """Go to another page, which shows the message: the answer to a form that was carried out."""
+    flash(message, "done")
+    return redirect(url_for(endpoint, **values), 303)
+
+
+def login_is_not_needed[F: Callable[..., Any]](view: F) -> F:
+    """Mark a view that people see before they have logged in."""
+    view.__dict__["is_public"] = True
+    return view
+
+
+def needs(right: Right) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Refuse a page (403) to people without the right. Use cases check the right once more."""
+
+    def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(view)
+        def checked(*arguments: Any, **values: Any) -> Any:
+            if not visitor().may(right):
+                abort(403, f"this page needs the right to {right}; ask an administrator for the role")
+            return view(*arguments, **values)
+
+        checked.__dict__["right"] = right
+        return checked
+
+    return decorate
+
+
+def require_login(app: Flask) -> None:
+    """Let `before_request` send everybody who is not logged in to the login page."""
+
+    def look() -> AnyResponse | None:
+        g.visitor = site().find_visitor()
+        view = current_app.view_functions.get(request.endpoint or "")
+        is_public = request.endpoint in (None, "static") or getattr(view, "is_public", False)
+        if g.visitor is not None or is_public or (request.blueprint == "api"):
+            return None
+        target = request.full_path.rstrip("?") if request.method == "GET" else ""
+        return redirect(url_for("login.show", next=target) if target not in ("", "/") else url_for("login.show"), 303)
+
+    app.before_request(look)
+
+
+def navigation() -> list[Mapping[str, Any]]:
+    """Return the entries that the visitor may open; the present one is marked."""
+    if g.get("visitor") is None:
+        return []
+    part = request.blueprint
+    return [
+        {"title": each.title, "url": url_for(each.endpoint), "is_here": each.endpoint.partition(".")[0] == part}
+        for each in NAVIGATION
+        if each.endpoint in current_app.view_functions and visitor().may(each.right)
+    ]

@@ -1,0 +1,63 @@
+"""Headers, keys and checks of hosts protect the site against other sites."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, abort, g, request
+
+from archive.listener_access import HostNames
+
+KEY_FILE: Final = "admin.key"
+_BASE: Final = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+
+def secret_key(home: Path) -> bytes:
+    """Return the key by which this installation signs forms; made at the first start, readable by its owner only."""
+    path = home / KEY_FILE
+    with suppress(FileExistsError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_bytes(32))
+    return path.read_bytes()
+
+
+def protect(app: Flask, names: HostNames, replay_origin: str) -> None:
+    """Check the Host header of every request, and send security headers with every answer."""
+    frames = f"frame-src {replay_origin}" if replay_origin else "frame-src 'none'"
+
+    def check_host() -> None:
+        g.nonce = secrets.token_urlsafe(16)
+        if refusal := names.refusal(request.headers.getlist("Host")):
+            abort(421, refusal)
+
+    def add_headers(response: Response) -> Response:
+        nonce = g.get("nonce", "")
+        response.headers.setdefault(
+            "Content-Security-Policy",
+            f"{_BASE}; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:;"
+            f" font-src 'self'; connect-src 'self'; {frames}",
+        )
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        response.headers.setdefault("Referrer-Policy", "same-origin")
+        response.headers.setdefault("X-Frame-Options", "DENY")
+        response.headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
+        if request.endpoint != "static":
+            response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    app.before_request(check_host)
+    app.after_request(add_headers)
+
+
+def safe_target(target: str, default: str) -> str:
+    """Return a path of this site to go to after a login; `default` for anything that could lead elsewhere."""
+    if not target.startswith("/") or target.startswith(("//", "/\\")) or any(ord(char) < 33 for char in target):
+        return default
+    parts = urlsplit(target)
+    return target if not parts.scheme and not parts.netloc else default

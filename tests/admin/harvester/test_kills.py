@@ -1,0 +1,168 @@
+"""A harvester that is killed at any point: its job is reported once, its data is kept, and the next job runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from chain_site import ChainSite
+from harvesters import Admin, RunningHarvester, Wanted, folders, told
+from killed_harvester import POINTS
+from sqlalchemy import select
+from waiting import until
+
+from admin.harvests.dispatch.steering import Verb
+from admin.models.job_tables import HarvestJob, JobStatus
+from admin.models.people_tables import AuditEntry
+from admin.models.transaction import COMMAND_LINE
+from archive.settings.load import Settings
+from archive.warc.check import check
+from archive.warc.reader import records
+
+PROGRAM = str(Path(__file__).parents[2] / "killed_harvester.py")
+QUICK = ("claimed", "sent")
+"""Points of the short form: nothing is on the disk, and the report has arrived."""
+POINTS_IN_FULL = [point if point in QUICK else pytest.param(point, marks=pytest.mark.slow) for point in POINTS]
+
+
+def flags(site: ChainSite) -> list[str]:
+    return ["--resolve", f"*.example.org=127.0.0.1:{urlsplit(site.url).port}"]
+
+
+def add(admin: Admin) -> int:
+    return admin.job([Wanted("example.org")], ["http://www.example.org/"])
+
+
+def reports_of(admin: Admin, job: int) -> int:
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        found = select(AuditEntry.id).where(AuditEntry.action == "job.end", AuditEntry.entity_id == str(job))
+        return len(transaction.session.scalars(found).all())
+
+
+@pytest.mark.parametrize("point", POINTS_IN_FULL)
+def test_a_harvester_killed_at_a_point_of_its_work(
+    settings: Settings, admin: Admin, site: ChainSite, point: str
+) -> None:
+    first, second = add(admin), add(admin)
+    admin.submit()
+    with RunningHarvester(settings.home, *flags(site), program=(PROGRAM, point), PYTHONPATH="tests") as killed:
+        until(lambda: admin.submit() or killed.process.poll() is not None, what=f"the end at {point}", within=110)
+        assert killed.ended() == -signal.SIGKILL, killed.said
+    with RunningHarvester(settings.home, *flags(site), "--jobs", "1") as harvester:
+        admin.ended(second, within=110)
+        assert harvester.ended() == 0, harvester.said
+    ended = [admin.show(job) for job in (first, second)]
+    assert reports_of(admin, first) == reports_of(admin, second) == 1
+    assert ended[1].status is JobStatus.DONE
+    was_cut_off = point in ("claimed", "taken", "prepared", "crawling")
+    assert ended[0].status is (JobStatus.FAILED if was_cut_off else JobStatus.DONE), ended[0].harvest_error
+    if was_cut_off:
+        assert ended[0].harvest_error.startswith("Crawl probably interrupted by shutdown of the harvester")
+    assert folders(settings.home) == []
+    assert Counter(path.name.partition("_")[0] for path in folders(settings.home, "oldjobs")) == {
+        str(first): 1,
+        str(second): 1,
+    }
+    archive = settings.archive_dir("news")
+    for job in (first, second):
+        (metadata,) = archive.glob(f"{job}-metadata-*.warc")
+        assert any("/setup/harvestInfo.json" in record.url for record in records(metadata) if record.kind == "resource")
+    assert list(check(archive)) == []
+    assert not list(archive.glob("*.open"))
+    objects, size, _, _ = admin.results(first)["example.org"]
+    assert (ended[0].objects, ended[0].bytes) == (objects, size)
+    if not was_cut_off:
+        assert objects == 13
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        assert not transaction.session.scalars(
+            select(HarvestJob.id).where(HarvestJob.status == JobStatus.STARTED)
+        ).all(), "no job is left with a harvester"
+
+
+def test_a_harvester_killed_in_mid_crawl_keeps_what_was_fetched(
+    settings: Settings, admin: Admin, site: ChainSite
+) -> None:
+    first, second = add(admin), add(admin)
+    site.hold("/2")
+    with RunningHarvester(settings.home, *flags(site)) as killed:
+        admin.await_status(first, JobStatus.STARTED)
+        until(lambda: "/2" in site.asked, what="the third page", within=100)
+        killed.kill()
+        with RunningHarvester(settings.home, *flags(site), "--jobs", "1") as harvester:
+            until(lambda: "was left behind" in harvester.said, what="the job that was left behind")
+            assert admin.show(first).status is JobStatus.STARTED, "its crawl goes on"
+            site.let_go("/2")
+            interrupted, done = admin.ended(first), admin.ended(second)
+            assert harvester.ended() == 0, harvester.said
+    assert interrupted.status is JobStatus.FAILED
+    assert interrupted.harvest_error == "Crawl probably interrupted by shutdown of the harvester"
+    assert admin.results(first)["example.org"][0] > 4
+    assert reports_of(admin, first) == 1
+    assert done.status is JobStatus.DONE
+    assert list(check(settings.archive_dir("news"))) == []
+
+
+def test_a_crawl_that_dies_costs_its_own_job_only(settings: Settings, admin: Admin, site: ChainSite) -> None:
+    first, second = add(admin), add(admin)
+    site.hold("/2")
+    with RunningHarvester(settings.home, *flags(site), "--jobs", "2") as harvester:
+        admin.await_status(first, JobStatus.STARTED)
+        until(lambda: "/2" in site.asked, what="the third page", within=100)
+        (folder,) = folders(settings.home)
+        os.kill(told(folder / "state.json")["pid"], signal.SIGKILL)
+        site.let_go("/2")
+        failed, done = admin.ended(first), admin.ended(second)
+        assert harvester.ended() == 0, harvester.said
+    assert (failed.status, failed.exit_code) == (JobStatus.FAILED, -signal.SIGKILL)
+    assert failed.harvest_error == "the crawl's process was killed by SIGKILL"
+    assert admin.results(first)["example.org"][0] > 4
+    assert done.status is JobStatus.DONE
+    assert failed.run_name is not None
+    reports = {path.name for path in (settings.collection("news") / "jobs" / failed.run_name).iterdir()}
+    assert {"crawl-report.txt", "hosts-report.txt", "report.json"} <= reports, "made from the crawl.log"
+    assert list(check(settings.archive_dir("news"))) == []
+
+
+def test_a_crawl_that_hangs_is_killed_when_its_time_to_end_has_passed(
+    settings: Settings, admin: Admin, site: ChainSite
+) -> None:
+    job = add(admin)
+    site.hold("/2")
+    hurried = {"GHOSTFLEET_HARVESTER__PROCESS_SECONDS": "3"}
+    with RunningHarvester(settings.home, *flags(site), "--jobs", "1", **hurried) as harvester:
+        admin.await_status(job, JobStatus.STARTED)
+        until(lambda: "/2" in site.asked, what="the third page", within=100)
+        (folder,) = folders(settings.home)
+        os.kill(told(folder / "state.json")["pid"], signal.SIGSTOP)
+        admin.command(job, Verb.STOP_AFTER_PAGE)
+        ended = admin.ended(job)
+        site.let_go("/2")
+        assert harvester.ended() == 0, harvester.said
+    assert (ended.status, ended.exit_code) == (JobStatus.FAILED, -signal.SIGKILL)
+    assert ended.harvest_error.startswith("the crawl did not end in time and was killed")
+    assert admin.results(job)["example.org"][0] > 4
+    assert list(check(settings.archive_dir("news"))) == []
+
+
+def test_a_job_that_was_given_up_meanwhile_brings_its_statistics_late(
+    settings: Settings, admin: Admin, site: ChainSite
+) -> None:
+    from admin.harvests.dispatch.reports import fail_silent_jobs
+
+    job = add(admin)
+    site.hold("/2")
+    with RunningHarvester(settings.home, *flags(site), "--jobs", "1") as harvester:
+        admin.await_status(job, JobStatus.STARTED)
+        until(lambda: "/2" in site.asked, what="the third page", within=100)
+        with admin.database.transaction(COMMAND_LINE) as transaction:
+            assert fail_silent_jobs(transaction, -60_000_000) == [job]
+        assert harvester.ended() == 0, harvester.said
+        site.let_go("/2")
+    ended = admin.show(job)
+    assert ended.status is JobStatus.FAILED
+    assert "has said nothing for" in ended.harvest_error
+    assert admin.results(job)["example.org"][0] > 4

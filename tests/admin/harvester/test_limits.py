@@ -1,0 +1,66 @@
+"""A job with several domains, each with limits of its own: what is harvested of each, and what is reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from domains_site import DomainsSite
+from harvesters import Admin, RunningHarvester, Wanted, folders, told
+
+from admin.models.job_tables import JobStatus, StopReason
+from archive import crawl_log
+from archive.settings.load import Settings
+
+PAGE = 2_300
+"""More than a page of the site takes, head and body."""
+
+
+def summed(run: Path, domain: str) -> tuple[int, int, int]:
+    """Objects, bytes and new bytes of a domain, added up from the columns of crawl.log alone."""
+    objects = size = new = 0
+    for text in (run / "crawl.log").read_text().splitlines():
+        line = crawl_log.parse(text)
+        seed = urlsplit(line.source).hostname or ""
+        if line.code > 0 and not line.extra.get("annotates") and (seed == domain or seed.endswith(f".{domain}")):
+            objects, size = objects + 1, size + line.extra["contentSize"]
+            new += 0 if "duplicate:digest" in line.annotations else line.extra["contentSize"]
+    return objects, size, new
+
+
+def test_limits_of_domains_hold_and_the_statistics_agree_with_the_log(settings: Settings, admin: Admin) -> None:
+    names = ("small.test", "objects.test", "bytes.test", "config.test")
+    wanted = [
+        Wanted("small.test"),
+        Wanted("objects.test", max_objects=5),
+        Wanted("bytes.test"),
+        Wanted("config.test", max_bytes=6_000),
+    ]
+    seeds = [f"http://www.{name}/" for name in names]
+    with DomainsSite({"small.test": 2, "objects.test": 60, "bytes.test": 60, "config.test": 60}) as site:
+        job = admin.job(wanted, seeds, harvest_limits=(40_000, -1), max_bytes=40_000)
+        flags = site.resolving("*.test")
+        with RunningHarvester(settings.home, "--jobs", "1", *flags) as harvester:
+            ended = admin.ended(job)
+            assert harvester.ended() == 0, harvester.said
+    assert (ended.status, ended.harvest_error) == (JobStatus.DONE, "")
+    results = admin.results(job)
+    assert {name: result[3] for name, result in results.items()} == {
+        "small.test": StopReason.COMPLETE,
+        "objects.test": StopReason.CONFIGURATION_OBJECT_LIMIT,
+        "bytes.test": StopReason.SIZE_LIMIT,
+        "config.test": StopReason.CONFIGURATION_SIZE_LIMIT,
+    }
+    assert ended.run_name is not None
+    run = settings.collection("news") / "jobs" / ended.run_name
+    for name, result in results.items():
+        assert result[:3] == summed(run, name), name
+    assert ended.objects == sum(result[0] for result in results.values())
+    assert ended.bytes == sum(result[1] for result in results.values())
+    # A look each 0.2 s, and one visit of a host at once with one picture: some pages beyond the limit at the most.
+    assert 5 <= results["objects.test"][0] <= 5 + 20
+    assert 40_000 <= results["bytes.test"][1] <= 40_000 + 10 * (PAGE + 3_200)
+    aside = {host["host"]: host["why"] for host in ended.report["hosts"]} if ended.report else {}
+    assert aside["www.config.test"] == "limit-of-domain config.test"
+    (folder,) = folders(settings.home, "oldjobs")
+    assert told(folder / "harvestInfo.json")["max_bytes_per_domain"] == 40_000

@@ -1,0 +1,155 @@
+"""admin/models/database.py: versions, migrations up and down, and transactions, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from harvest_database import START
+from sqlalchemy import inspect, select, text
+
+from admin.models.base import Base
+from admin.models.database import VERSION_TABLE, Database
+from admin.models.domain_tables import Domain
+from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, UseCaseError
+from admin.models.people_tables import AuditEntry, Role
+from admin.models.transaction import COMMAND_LINE, Actor, Door, Right
+
+
+def domain(name: str) -> Domain:
+    return Domain(name=name, tld="org", comments="", created=START)
+
+
+def test_migrations_go_up_and_down_and_up_and_give_what_the_models_say(database_url: str) -> None:
+    database = Database(database_url)
+    assert database.upgrade() == (None, database.version())
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+        assert compare_metadata(context, Base.metadata) == []
+    database.downgrade("base")
+    assert set(inspect(database.engine).get_table_names()) <= {VERSION_TABLE}
+    database.upgrade()
+    database.check()
+    database.close()
+
+
+def test_a_database_of_another_version_is_refused_with_the_remedy(database: Database) -> None:
+    with database.engine.begin() as connection:
+        connection.execute(text(f"UPDATE {VERSION_TABLE} SET version_num = '9999'"))
+    with pytest.raises(DatabaseRefused, match=r"has version 9999, which this program does not know.*newer version"):
+        database.check()
+
+
+def test_a_database_with_tables_and_without_a_version_is_refused(database: Database) -> None:
+    with database.engine.begin() as connection:
+        connection.execute(text(f"DELETE FROM {VERSION_TABLE}"))
+    with pytest.raises(DatabaseRefused):
+        database.check()
+
+
+def test_a_transaction_that_raises_leaves_nothing_behind(database: Database) -> None:
+    def fail() -> None:
+        with database.transaction(COMMAND_LINE) as transaction:
+            transaction.session.add(domain("example.org"))
+            transaction.session.flush()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with database.transaction(COMMAND_LINE) as transaction:
+        assert transaction.session.scalars(select(Domain)).all() == []
+
+
+def test_a_name_that_is_taken_is_a_use_case_error(database: Database) -> None:
+    with database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.add(domain("example.org"))
+    with pytest.raises(UseCaseError), database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.add(domain("example.org"))
+
+
+def test_two_people_who_edit_the_same_thing_get_a_conflict(database: Database) -> None:
+    with database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.add(domain("example.org"))
+
+    def edit() -> int:
+        with database.transaction(COMMAND_LINE) as transaction:
+            row = transaction.session.scalars(select(Domain)).one()
+            transaction.check_edition("domain", row.name, row, 1)
+            return row.edition
+
+    assert edit() == 2
+    with pytest.raises(EditConflict, match="you have edition 1, the present one is 2"):
+        edit()
+
+
+def test_changes_leave_audit_entries(database: Database) -> None:
+    actor = Actor("anna", Role.CURATOR, Door.WEB, "192.0.2.7")
+    with database.transaction(actor) as transaction:
+        transaction.audit("domain.change", "domain", 7, "example.org", old={"comments": ""}, new={"comments": "x"})
+    with database.transaction(COMMAND_LINE) as transaction:
+        entry = transaction.session.scalars(select(AuditEntry)).one()
+        assert (entry.actor, entry.door, entry.address, entry.at) == ("anna", "web", "192.0.2.7", START)
+        assert (entry.old, entry.new) == ({"comments": ""}, {"comments": "x"})
+
+
+@pytest.mark.parametrize(
+    ("role", "right", "may"), [(Role.READER, Right.CURATE, False), (Role.CURATOR, Right.CURATE, True)]
+)
+def test_rights_follow_the_role(database: Database, role: Role, right: Right, may: bool) -> None:
+    with database.transaction(Actor("x", role, Door.API)) as transaction:
+        if may:
+            transaction.require(right)
+        else:
+            with pytest.raises(Forbidden, match=r"x \(reader\) may not curate"):
+                transaction.require(right)
+
+
+def test_threads_that_write_at_once_wait_for_each_other(database: Database) -> None:
+    problems: list[BaseException] = []
+
+    def write(number: int) -> None:
+        try:
+            for each in range(10):
+                with database.transaction(COMMAND_LINE) as transaction:
+                    transaction.session.add(domain(f"d{number}-{each}.org"))
+        except BaseException as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+    with database.transaction(COMMAND_LINE) as transaction:
+        assert len(transaction.session.scalars(select(Domain)).all()) == 40
+
+
+def test_a_database_that_is_away_is_said_without_its_password() -> None:
+    database = Database("postgresql+psycopg://me:geheim@127.0.0.1:1/none")
+    with pytest.raises(DatabaseRefused) as caught:
+        database.check()
+    assert "can't be used" in str(caught.value)
+    assert "geheim" not in str(caught.value)
+
+
+def test_readers_take_no_lock_from_writers_and_change_nothing(database: Database) -> None:
+    with database.reading(COMMAND_LINE) as reader:
+        assert reader.session.scalars(select(Domain)).all() == []
+        with database.transaction(COMMAND_LINE) as writer:  # waits for ever, or fails, when readers lock
+            writer.session.add(domain("example.org"))
+    with database.reading(COMMAND_LINE) as reader:
+        reader.session.add(domain("example.net"))
+
+    def write() -> None:
+        with database.reading(COMMAND_LINE) as reader:
+            reader.session.add(domain("example.com"))
+            reader.session.flush()
+
+    with suppress(DatabaseRefused):  # SQLite refuses at once
+        write()
+    with database.reading(COMMAND_LINE) as reader:
+        assert [row.name for row in reader.session.scalars(select(Domain))] == ["example.org"]

@@ -1,0 +1,160 @@
+"""admin/web/pages: a curator adds domains, makes a template, a schedule and a harvest, and sees its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from harvest_database import MovableClock
+from playwright.sync_api import Page as BrowserPage
+from playwright.sync_api import sync_playwright
+from site_server import RunningSite, running_site, send_form
+
+from admin.harvests.dispatch.channels import install_stock as install_channels
+from admin.harvests.schedules.stock import install_stock as install_schedules
+from admin.harvests.templates.stock import install_stock as install_templates
+from admin.models.database import Database
+from admin.models.people_tables import Role
+from admin.models.transaction import COMMAND_LINE
+from admin.scheduler.assembly import installed_scheduler
+from archive.settings.load import load
+from browsers.chromium.executable import find_chromium
+
+HOSTILE = '"><script>alert(1)</script>\u202e'
+
+
+@pytest.fixture
+def site(sqlite_database: Database, tmp_path: Path) -> Iterator[RunningSite]:
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        install_channels(transaction)
+        install_templates(transaction)
+        install_schedules(transaction)
+    with running_site(sqlite_database, tmp_path / "home") as running:
+        yield running
+
+
+@pytest.fixture
+def client(site: RunningSite) -> Iterator[httpx.Client]:
+    with site.client(Role.ADMINISTRATOR) as client:
+        yield client
+
+
+def fill(client: httpx.Client) -> None:
+    """Make domains, a schedule, a template and a harvest as a curator does."""
+    uploaded = send_form(client, "/domains/upload", text="example.org\nhttps://www.example.com/x\nnot a domain\n")
+    assert "Line 3" in uploaded.text
+    assert send_form(client, "/domains", name="https://blåbær.dk/").headers["Location"] == "/domains/xn--blbr-roah.dk"
+    values = {"every": "2", "unit": "week", "weekday": "0", "hour": "3", "minute": "30", "zone": "Europe/Copenhagen"}
+    assert send_form(client, "/schedules/new", name="Mondays", ends="never", **values).status_code == 303
+    text = client.get("/templates/default/download/1").text
+    assert send_form(client, "/templates/new", name="news", comments="", text=text).status_code == 303
+    made = send_form(
+        client, "/harvests/new", name="weekly news", kind="selective", collection="news", schedule="Mondays"
+    )
+    assert made.headers["Location"] == "/harvests/weekly%20news"
+    to = "/harvests/weekly%20news/configurations"
+    added = send_form(client, "/harvests/weekly%20news", to, domains="example.org\nexample.com", action="add")
+    assert added.status_code == 303, added.text
+
+
+def test_a_curator_makes_a_harvest_and_sees_its_jobs(
+    site: RunningSite, client: httpx.Client, clock: MovableClock, tmp_path: Path
+) -> None:
+    fill(client)
+    assert "2 configurations" in client.get("/harvests/weekly%20news").text
+    preview = client.get("/harvests/weekly%20news/preview")
+    assert preview.status_code == 200
+    assert send_form(client, "/harvests/weekly%20news", "/harvests/weekly%20news/run_now").status_code == 303
+    settings = load({"home": str(tmp_path / "home")}, environment={})
+    scheduler = installed_scheduler(site.database, settings)
+    scheduler.tick()
+    scheduler.wait()
+    shown = client.get("/jobs").text
+    assert "weekly news" in shown
+    assert "example.org" in client.get("/jobs/1/domains").text
+    assert client.get("/jobs/1/setup").status_code == 200
+    assert client.get("/").status_code == 200
+
+
+def test_forms_keep_what_was_typed_and_say_what_is_wrong(client: httpx.Client) -> None:
+    wrong = send_form(client, "/schedules/new", name=HOSTILE, every="0", unit="day", ends="never", zone="Mars/Olympus")
+    assert wrong.status_code == 422
+    assert "Nothing was saved." in wrong.text
+    assert "Mars/Olympus" in wrong.text
+    assert "<script>alert" not in wrong.text
+    for path, values in (
+        ("/domains", {"name": HOSTILE}),
+        ("/templates/new", {"name": "x", "comments": "", "text": "hops: [1"}),
+        ("/harvests/new", {"name": HOSTILE, "kind": "selective", "collection": "a b", "first_run": "tomorrow"}),
+    ):
+        answer = send_form(client, path, **values)
+        assert answer.status_code == 422, path
+        assert "<script>alert" not in answer.text
+        assert 'role="alert"' in answer.text
+
+
+def test_two_people_who_edit_the_same_thing_get_a_conflict_page(client: httpx.Client) -> None:
+    fill(client)
+    first = {"name": "Mondays", "every": "1", "unit": "day", "zone": "UTC", "ends": "never", "edition": "1"}
+    assert send_form(client, "/schedules/Mondays/edit", **first).status_code == 303
+    late = send_form(client, "/schedules/Mondays/edit", **{**first, "comments": "mine"})
+    assert "Somebody else has changed this meanwhile." in late.text
+    assert 'value="mine"' in late.text
+
+
+def test_what_is_in_use_is_not_deleted_and_the_page_says_where(client: httpx.Client) -> None:
+    fill(client)
+    for path in ("/schedules/Mondays", "/domains/example.org"):
+        answer = send_form(client, path, f"{path}/delete")
+        assert answer.status_code == 409
+        assert "weekly news" in answer.text
+
+
+PATHS = (
+    *("/", "/domains", "/domains/upload", "/domains/example.org", "/domains/example.org/seed-lists/defaultseeds"),
+    *("/harvests", "/harvests/new", "/harvests/weekly news", "/harvests/weekly news/edit"),
+    *("/harvests/weekly news/preview", "/schedules", "/schedules/new", "/schedules/Mondays", "/schedules/Mondays/edit"),
+    *("/templates", "/templates/new", "/templates/default", "/templates/default/edit", "/jobs", "/fleet", "/users"),
+    *("/audit", "/settings"),
+)
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(300)
+def test_axe_finds_nothing_serious_and_no_script_is_refused(site: RunningSite, client: httpx.Client) -> None:
+    fill(client)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
+        try:
+            found = []
+            for scheme in ("light", "dark"):
+                context = browser.new_context(base_url=site.address, color_scheme=scheme)
+                context.add_cookies(
+                    [{"name": name, "value": value, "url": site.address} for name, value in client.cookies.items()]
+                )
+                tab = context.new_page()
+                refused: list[str] = []
+                tab.on("console", lambda message, refused=refused: refused.append(message.text))
+                found += [line for path in PATHS for line in serious(tab, path, scheme)]
+                found += [f"{scheme}: {text}" for text in refused if "Content Security Policy" in text]
+                context.close()
+            assert "\n".join(found) == ""
+        finally:
+            browser.close()
+
+
+def serious(tab: BrowserPage, path: str, scheme: str) -> list[str]:
+    """What axe finds on a page that is serious or critical."""
+    answer = tab.goto(path)
+    assert answer is not None
+    assert answer.status == 200, path
+    violations = Axe().run(tab).response["violations"]
+    return [
+        f"{scheme} {path}: {each['id']}: {node['html'][:120]}"
+        for each in violations
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"][:3]
+    ]
