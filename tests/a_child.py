@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from admin.jobs.interrupts import Interrupts
 def main() -> int:
     """Do as MODE says."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("mode", choices=["serve", "refuse", "crash", "stubborn", "work", "parent"])
+    parser.add_argument("mode", choices=["serve", "refuse", "crash", "stubborn", "work", "parent", "load"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--title", default="")
     parser.add_argument("--ready-fd", type=int, default=-1)
@@ -27,6 +28,8 @@ def main() -> int:
     given = parser.parse_args()
     parent = ParentLink.attach(given.title, given.ready_fd, given.lifeline_fd, given.held_fd)
     (given.folder / f"{given.title}.pid").write_text(str(os.getpid()))
+    if given.mode == "load":
+        signal.pause()  # as a child that has not come to its signal handlers yet
     with Interrupts() as interrupts:
         if given.mode == "refuse":
             parent.report_unfit("the disk is full; make room")

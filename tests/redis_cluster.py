@@ -46,10 +46,11 @@ class _Server:
                     raise
 
     def start(self) -> None:
+        # With appendfsync everysec, Redis holds writes back while an fsync runs, so that a kill could lose them.
         command = [
             *(redis_server(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)),
             *("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-require-full-coverage", "no"),
-            *("--save", "", "--appendonly", "yes", "--logfile", str(self._folder / "log")),
+            *("--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", str(self._folder / "log")),
         ]
         self._process = subprocess.Popen(command)
         until(self._answers, what="redis-server to answer", within=_SECONDS)

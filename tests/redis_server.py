@@ -33,6 +33,8 @@ class RedisServer:
         self.socket = self._run / "s"
         self._options = [
             *("--logfile", str(self.folder / "log"), "--save", "", "--appendonly", "yes" if append_only else "no"),
+            # With everysec, Redis holds writes back while an fsync runs, so that a kill could lose them.
+            *("--appendfsync", "no"),
             # The old names of the listpack options: every version knows them.
             *("--hash-max-ziplist-value", "1024", "--hash-max-ziplist-entries", "512"),
             *options,

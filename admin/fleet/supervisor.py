@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -174,7 +175,7 @@ class Supervisor:
             slot.finished, slot.due = True, None
         self._retired = {child: until for child, until in self._retired.items() if child not in ending}
         if stage > ShutdownStage.WORKERS:
-            self.failures += [child.failure_message() for child in ending if child.exit_code]
+            self.failures += [child.failure_message() for child in ending if _has_failed(child)]
         return sum((child.exit_code or 0) < 0 for child in ending)
 
     def stop(self, hurry: Callable[[], bool] = lambda: False) -> int:
@@ -269,3 +270,8 @@ class Supervisor:
         self._prepare(slot.role)
         slot.child, slot.due = self._spawn(slot.role), None
         slot.restarts += 1
+
+
+def _has_failed(child: Child) -> bool:
+    """Return whether an ended child failed. SIGTERM is no failure of a child that was still loading its code."""
+    return bool(child.exit_code) and (child.is_ready or child.exit_code != -signal.SIGTERM)

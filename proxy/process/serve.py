@@ -80,10 +80,11 @@ async def _serve(
     settings: Settings, context: ProcessContext, ready: Callable[[], None], retired: Callable[[], None]
 ) -> None:
     process = Process(settings, context, retired)
-    await process.start()
     loop = asyncio.get_running_loop()
+    # The handlers come before the start: the process answers requests, and writes, before the start has ended.
     for name in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(name, process.over.set)
+    await process.start()
     ready()
     await process.over.wait()
     unfinished = await process.stop()

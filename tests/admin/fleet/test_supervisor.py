@@ -155,6 +155,15 @@ def test_a_child_that_does_not_end_is_killed(supervisor: Supervisor, role: MakeR
     assert slot.child.exit_code == -signal.SIGKILL
 
 
+def test_a_child_that_was_asked_to_end_while_it_loaded_its_code_has_not_failed(
+    supervisor: Supervisor, role: MakeRole, tmp_path: Path
+) -> None:
+    supervisor.start(role("early", "load"))
+    until((tmp_path / "early.pid").exists, what="the child to run")
+    assert supervisor.stop() == 1
+    assert supervisor.failures == []
+
+
 def test_no_child_runs_after_the_supervisor_has_stopped(supervisor: Supervisor, role: MakeRole) -> None:
     before = _open_files()
     slots = [supervisor.start(role(name)) for name in ("one", "two")]
