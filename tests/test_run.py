@@ -80,3 +80,38 @@ def test_shellcheck_finds_nothing() -> None:
     ended = subprocess.run([checker, TOP / "run", TOP / ".ci" / "run"], capture_output=True, text=True, check=False)
 
     assert ended.stdout == ""
+
+
+@pytest.fixture
+def tests_alone(tmp_path: Path) -> Path:
+    """A folder with tests of its own, and a script with the part of `./run` that runs tests."""
+    text = (TOP / "run").read_text("utf-8")
+    functions = [re.search(rf"^{name}\(\) {{.*?^}}", text, re.M | re.S) for name in ("run_tests", "repeat_failed")]
+    parts = ["set -euo pipefail", f"venv={sys.prefix!r}", "say() { printf '%s\\n' \"$*\" >&2; }", "lint() { :; }"]
+    parts += [found[0] for found in functions if found is not None]
+    (tmp_path / "script").write_text("\n".join([*parts, "run_tests", ""]), "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n", "utf-8")
+    return tmp_path
+
+
+def run_alone(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "script"], cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_a_test_that_fails_beside_others_only_is_named_as_unstable(tests_alone: Path) -> None:
+    flag = tests_alone / "flag"
+    code = f"from pathlib import Path\ndef test_a():\n    flag = Path({str(flag)!r})\n    seen = flag.exists()\n"
+    (tests_alone / "test_x.py").write_text(code + "    flag.touch()\n    assert seen\n", "utf-8")
+    ended = run_alone(tests_alone)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stderr.splitlines()[-1].startswith("UNSTABLE: ")
+    assert "test_x.py::test_a" in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_tests_that_fail_alone_too_or_in_great_number_fail_the_run(tests_alone: Path, count: int) -> None:
+    functions = "\n".join(f"def test_{number}():\n    assert False" for number in range(count))
+    (tests_alone / "test_x.py").write_text(functions + "\n", "utf-8")
+    ended = run_alone(tests_alone)
+    assert ended.returncode == 1
+    assert "UNSTABLE" not in ended.stderr
