@@ -1,0 +1,52 @@
+"""docs/netarchivesuite.md has a row for each requirement, and the files and tests that it names are there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PAGE = (TOP / "docs" / "netarchivesuite.md").read_text("utf-8")
+
+
+class Row(NamedTuple):
+    """A requirement, its place and its tests."""
+
+    name: str
+    place: str
+    tests: tuple[tuple[str, str], ...]
+
+
+def rows() -> list[Row]:
+    """Return the rows of the last table."""
+    found = []
+    for line in PAGE.splitlines():
+        if not re.match(r"\| N\d+ \|", line):
+            continue
+        name, _, place, tests, _ = (cell.strip() for cell in line.strip("|").split(" | ", 4))
+        named = re.findall(r"`([^`]+)` ([^;]+)", tests)
+        found.append(Row(name, place.strip("`"), tuple((path, said.strip()) for path, said in named)))
+    return found
+
+
+def test_each_requirement_has_one_row_in_order() -> None:
+    assert [row.name for row in rows()] == [f"N{number}" for number in range(1, 77)]
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
+def test_the_files_and_tests_of_a_row_are_there(row: Row) -> None:
+    assert (TOP / row.place).exists(), row.place
+    assert row.tests
+    for path, said in row.tests:
+        function = f"def test_{said.replace(' ', '_')}("
+        assert function in (TOP / "tests" / path).read_text("utf-8"), f"{path}: {function}"
+
+
+def test_the_settings_that_are_named_are_settings() -> None:
+    known = (TOP / "docs" / "reference" / "settings.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:generation|harvester)\.\w+)`", PAGE))
+    assert len(named) > 10
+    assert [name for name in named if f"`{name}`" not in known] == []
