@@ -7,10 +7,16 @@ from pathlib import Path
 
 import pytest
 from garden import GardenSite
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 from needs import chromium, free_port
 from redis_server import RedisServer
 
 from archive.settings.load import Settings, load
+
+# A slow machine is no failure: no example has a deadline, and examples may take long to make.
+hypothesis_settings.register_profile("ghostfleet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("ghostfleet")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

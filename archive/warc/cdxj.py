@@ -1,21 +1,20 @@
-"""A CDXJ file has one line for each kept record, `<key> <timestamp14> {json}`, with pywb's field names and a few of our
-own.
+"""A CDXJ file has one line for each record, `<key> <timestamp14> {json}`, with pywb's field names and some of our own.
 
-Each WARC has its sidecar in the collection's `indexes`, named after it. It holds everything a Capture holds but
-the collection, so that the capture index and the dedup store can be rebuilt from it. pywb's fields are `url`,
-`mime`, `status`, `digest`, `length`, `offset`, `filename`, all of them text. Ours:
+Each WARC file has a sidecar in the collection's `indexes` folder, with the same name. The sidecar has all fields of a
+Capture except the collection, so the capture index and the dedup store can be rebuilt from it. pywb's fields are `url`,
+`mime`, `status`, `digest`, `length`, `offset` and `filename`, all of them texts. These fields are our own:
 
 | field | when | meaning |
 |---|---|---|
-| id, date | always | bare UUID of the record; its exact date (`timestamp14` knows no microseconds) |
+| id, date | always | bare UUID of the record; its exact date (`timestamp14` has no microseconds) |
 | method | unless GET | the request's method |
 | kind | neither response nor revisit | resource, metadata, conversion |
 | job, page | when known | the job's name; the page visit's id |
-| size, sha256 | always; not on revisits | length and hex SHA-256 of the payload: what dedup decides by |
+| size, sha256 | always; not on revisits | length and hex SHA-256 of the payload, by which dedup compares |
 | payload_mime | revisits | the payload's media type, since `mime` is then `warc/revisit` |
 | refers_to, refers_to_url, refers_to_date | revisits | the original; its id only if it is known |
-| buckets | not the collection's own | dedup buckets that know it as an original |
-| truncated | cut short | WARC-Truncated's reason |
+| buckets | not the collection's own | dedup buckets that have it as an original |
+| truncated | cut short | the reason in WARC-Truncated |
 """
 
 from __future__ import annotations
@@ -64,9 +63,9 @@ _RUNS_OF_A_SIZE: Final = 16
 
 
 def line(capture: Capture) -> str:
-    """Return the capture's index line, without a line end; pure ASCII when its URL is.
+    """Return the capture's index line without a line end. The line is ASCII when the URL is ASCII.
 
-    The JSON is written by hand: a JSON encoder takes three times as long.
+    The JSON is not written by an encoder, which would take three times as long.
     """
     said = f'"url":{ascii_json(capture.url)},"mime":{ascii_json(capture.cdx_mime)}'
     if capture.status is not None:
@@ -101,17 +100,15 @@ def line(capture: Capture) -> str:
 
 
 def offset_in(raw: bytes, filename: str) -> int | None:
-    """Return the offset in an index line that `line` wrote for a record of that file, read without the rest; else
-    None.
-    """
+    """Return the offset in an index line that `line` wrote for a record of that file, or None for another line."""
     found = _PLACE.search(raw)
     return int(found[1]) if found and json.loads(found[2]) == filename else None
 
 
 def parse(text: str, collection: str, filename: str | None = None) -> Capture:
-    """Return the capture that an index line tells of; lines of pywb and cdxj-indexer are understood too.
+    """Return the capture of an index line. Lines of pywb and cdxj-indexer are read too.
 
-    `filename` stands in where the line names none. Raises ValueError that quotes the line.
+    `filename` is used for a line without a file name. Raises ValueError that quotes the line.
     """
     try:
         key, timestamp, rest = text.rstrip("\r\n").split(" ", 2)
@@ -121,7 +118,7 @@ def parse(text: str, collection: str, filename: str | None = None) -> Capture:
 
 
 def read(path: Path, collection: str) -> Iterator[Capture]:
-    """Yield the captures of a sidecar; a last line still being written (no line end) is left out.
+    """Yield the captures of a sidecar. A last line without a line end is still being written and is left out.
 
     Raises ValueError with the file's name and the line's number.
     """
@@ -135,10 +132,10 @@ def read(path: Path, collection: str) -> Iterator[Capture]:
 
 
 def captures_of(path: Path, collection: str | None = None, filename: str | None = None) -> Iterator[Capture]:
-    """Yield the captures of a WARC, told from the file alone, in its order: what its sidecar must say.
+    """Yield the captures of a WARC file, in its order, read from the WARC file alone.
 
-    Without `collection`, the warcinfo's `isPartOf` names it. `filename` is needed for a file in a subfolder.
-    Raises WarcError at the first damage, after the captures before it.
+    Without `collection`, the warcinfo's `isPartOf` names it. `filename` is needed for a file in a subfolder. Raises
+    WarcError at the first damage, after the captures before it.
     """
     filename = filename or path.name.removesuffix(OPEN_SUFFIX)
     waiting: Capture | None = None
@@ -168,9 +165,9 @@ def captures_of(path: Path, collection: str | None = None, filename: str | None 
 
 
 def write_sorted(path: Path, lines: Iterable[str]) -> None:
-    """Write a whole sidecar, sorted by key. The old one stays until the new one is durable. Raises OSError.
+    """Write a whole sidecar, sorted by key. The old sidecar stays until the new one is durable. Raises OSError.
 
-    Large numbers of lines are sorted in runs on the disk and merged, so that memory holds few of them.
+    Many lines are sorted in runs on the disk and merged, so that few of them are in memory at a time.
     """
     with ExitStack() as runs, replacement(path) as file:
         sorted_runs = _runs(f"{text}\n" for text in lines)
@@ -180,7 +177,7 @@ def write_sorted(path: Path, lines: Iterable[str]) -> None:
 
 
 def _runs(lines: Iterator[str]) -> Iterator[list[str]]:
-    """Yield the lines in sorted runs, which grow, so that millions of lines don't take thousands of open files."""
+    """Yield the lines in sorted runs. Later runs are larger, so that millions of lines need few open files."""
     for number in count():
         run = sorted(islice(lines, _RUN << number // _RUNS_OF_A_SIZE))
         if not run:
@@ -189,7 +186,7 @@ def _runs(lines: Iterator[str]) -> Iterator[list[str]]:
 
 
 def _on_disk(run: Iterable[str], folder: Path, until: ExitStack) -> Iterable[str]:
-    """Return the same lines from a file without a name, which goes with the stack."""
+    """Return the same lines from a temporary file without a name. The stack closes the file."""
     file = tempfile.TemporaryFile("w+", dir=folder, encoding="utf-8", newline="\n")  # noqa: SIM115 - `until` closes it
     until.callback(file.close)
     file.writelines(run)

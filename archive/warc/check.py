@@ -1,11 +1,11 @@
 """This module validates WARC files of any program, one file or a folder of them.
 
-Every record is looked at by itself (`findings`), then among the others: the warcinfo comes first, ids are unique, each
-record has a gzip member or zstd frame of its own, request and response know each other, a revisit's original is
-there. Memory grows with the number of records, about 300 bytes each, not with their size.
+Each record is checked by itself (`findings`), then together with the others. The warcinfo comes first. Record ids are
+unique. Each record has a gzip member or zstd frame of its own. Request and response name each other. The original of a
+revisit exists. Memory grows with the number of records, about 300 bytes for each, and not with their size.
 
-A file that is still called `.open` is read too, as far as its record sets are whole. The rest of it is named, and so
-is the fact that its writer has ended, since such a file needs a repair.
+A file whose name still ends with `.open` is read up to its last complete set of records. The rest is reported. When the
+writer of the file has ended, this is reported too, since such a file needs a repair.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _FileSet:
-    """The records of all files, by id, and by what a revisit may name instead."""
+    """The object has the records of all files, by record id and by the URL and date that a revisit may name instead."""
 
     by_id: dict[str, _Seen] = field(default_factory=dict)
     by_capture: dict[tuple[str, Micros], _Seen] = field(default_factory=dict)
@@ -92,16 +92,14 @@ class _FileSet:
 
 
 def files_to_check(path: Path) -> list[Path]:
-    """Return the WARC files that `check` reads: the file itself, or all files below a folder, those still `.open`
-    included.
-    """
+    """Return the WARC files to check: the file itself, or all files below a folder, open files included."""
     return files_below(path, (*ENDINGS, OPEN_SUFFIX)) if path.is_dir() else [path]
 
 
 def check(path: Path) -> Iterator[Problem]:
     """Yield every finding about a file, or about all WARC files below a folder.
 
-    Of a single file, revisits of originals that are not in it are let pass. Raises FileNotFoundError.
+    In a check of one file, a revisit may refer to an original in another file. Raises FileNotFoundError.
     """
     seen = _FileSet()
     for file in files_to_check(path):
@@ -111,8 +109,9 @@ def check(path: Path) -> Iterator[Problem]:
 
 
 def _check_open_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
-    """Yield the findings about a file without its final name: its writer is at work, or has ended without closing
-    it.
+    """Yield the findings about a file without its final name.
+
+    Its writer is still at work, or has ended without closing the file.
     """
     try:
         size, is_written = path.stat().st_size, has_writer(path)
@@ -133,7 +132,7 @@ def _check_open_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
 
 
 def _check_file(path: Path, seen: _FileSet, end: int | None = None) -> Iterator[Problem]:
-    """Yield the findings about a file; nothing at or after `end` is read."""
+    """Yield the findings about a file. Bytes from `end` on are not read."""
     here: dict[str, _Seen] = {}
     warcinfos: set[str] = set()
     last: Problem | None = None  # damage met in a block is met again where the record should end
@@ -158,7 +157,7 @@ def _check_file(path: Path, seen: _FileSet, end: int | None = None) -> Iterator[
 
 
 def _walk(source: MemberReader) -> Iterator[StoredRecord | Problem]:
-    """Yield records, and the problems that prevent reading them. Damage within one member does not hide the next."""
+    """Yield records and the problems that prevent reading them. Damage in one member does not hide the next one."""
     while True:
         offset, in_member = source.offset, 0
         try:
@@ -235,7 +234,7 @@ def _file_capture(known: _Seen, seen: _FileSet) -> None:
 
 
 def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
-    """Yield the problems of one exchange, which must be whole in one file or absent."""
+    """Yield the problems of one exchange. Its records must all be in one file."""
     partners: dict[str, set[str]] = {record_id: set() for record_id in here}
     for record in here.values():
         for other in record.concurrent_to:
@@ -253,9 +252,9 @@ def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
 
 
 def _revisit_problems(revisit: _Seen, seen: _FileSet, *, must_be_there: bool) -> Iterator[Problem]:
-    """Yield WARC/1.1 section 6.7: what the revisit names must be there, whole, earlier, and have the same payload.
+    """Yield the problems of revisits (WARC/1.1 section 6.7).
 
-    Or elsewhere, if the revisit says so.
+    The original must exist, be complete, be older and have the same payload, unless the revisit names another archive.
     """
     capture = (revisit.refers_to_url, _date(revisit.refers_to_date))
     original = seen.by_id.get(revisit.refers_to) or seen.by_capture.get(capture)
@@ -286,7 +285,7 @@ def _mismatches(revisit: _Seen, original: _Seen) -> Iterator[str]:
 
 
 def _date(said: str | None) -> Micros:
-    """Return the date, 0 when it can't be read: `findings` has said so by then."""
+    """Return the date, or 0 for a date that can't be read, which `findings` has reported."""
     try:
         return parse_date(said or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The bytes of records that hold what was made from a page, or told about it: screenshots, notes, DNS answers. Pure."""
+"""This module makes records of derived content and of notes: screenshots, texts, DNS answers. It writes nothing."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ def resource_record(
     truncated: Truncation | None = None,
     algorithm: Algorithm = DEFAULT_ALGORITHM,
 ) -> Record:
-    """Return a resource, metadata or conversion record made by Ghostfleet, such as a screenshot; `concurrent_to` is a
-    bare UUID.
+    """Return a resource, metadata or conversion record made by Ghostfleet, such as a screenshot.
 
-    `origin` is where its content came from, when it was not made here.
-    Raises ValueError for a value that would break the header.
+    `concurrent_to` is a bare UUID. `origin` is the source of content that was not made here. Raises ValueError for a
+    value that would break the header.
     """
     record_id = new_id()
     taken, sha256 = NEW_HASHER[algorithm](), NEW_HASHER["sha256"]()
@@ -71,7 +70,7 @@ def resource_record(
 
 
 def _said_of_it(concurrent_to: str | None, truncated: Truncation | None, digest: str | None) -> str:
-    """Return header fields that not every record has."""
+    """Return the header fields that only some records have."""
     header = field("WARC-Concurrent-To", f"<urn:uuid:{concurrent_to}>") if concurrent_to else ""
     header += field("WARC-Truncated", truncated) if truncated else ""
     return header + (field("WARC-Payload-Digest", digest) if digest else "")

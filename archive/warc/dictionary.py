@@ -1,6 +1,6 @@
-"""A collection may have a zstd dictionary, trained on its own records and used to write the next ones.
+"""A collection may have a zstd dictionary, which is trained on its own records and used for later records.
 
-It stands at the start of every file that is written with it, so that a file needs nothing beside it to be read.
+The dictionary is at the start of each file that was written with it, so each file can be read by itself.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HELD_OUT: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A trained dictionary carries its measured benefit: bytes of unseen records, packed without and with it."""
+    """A trained dictionary has its measured benefit: the size of other records without and with it."""
 
     data: bytes
     number: int
@@ -49,13 +49,17 @@ class Trained:
 
     @property
     def gain(self) -> float:
-        """Return which part of the packed size it saves; negative when it does harm."""
+        """Return the saved part of the compressed size, from 0 to 1.
+
+        The number is negative when the dictionary does harm.
+        """
         return 1 - self.packed_bytes_with / self.packed_bytes if self.packed_bytes else 0.0
 
 
 def frame_writer(settings: ArchiveSettings) -> ZstdFrameWriter | None:
-    """Return what packs records when they are to be in zstd. Raises SettingsError for a dictionary that can't be
-    used.
+    """Return the writer of zstd frames when records are compressed with zstd.
+
+    Raises SettingsError for a bad dictionary.
     """
     if settings.compression != "zstd":
         return None
@@ -75,10 +79,10 @@ def load(path: str) -> bytes:
 def train(
     paths: Iterable[Path], *, level: int, size: int = DEFAULT_SIZE, samples: int = DEFAULT_SAMPLES, seed: int = 0
 ) -> Trained:
-    """Return a dictionary of at most `size` bytes from at most `samples` records, chosen evenly among those of the
-    files.
+    """Return a dictionary of at most `size` bytes, trained on at most `samples` records of the files.
 
-    Raises ValueError when there are too few records, OSError and WarcError for files that can't be read.
+    The records are chosen at random, each with the same chance. Raises ValueError when there are too few records,
+    OSError and WarcError for files that can't be read.
     """
     chosen = _chosen(_starts(paths), samples, Random(seed))
     held_out, learned = chosen[::_HELD_OUT], [each for place, each in enumerate(chosen) if place % _HELD_OUT]
@@ -94,13 +98,13 @@ def train(
 
 
 def save(data: bytes, path: Path) -> None:
-    """Write a dictionary durably, in place of an older file. Raises OSError."""
+    """Write a dictionary durably and replace an older file. Raises OSError."""
     with replacement(path) as file:
         file.write(data)
 
 
 def _starts(paths: Iterable[Path]) -> Iterator[bytes]:
-    """Yield how each record of the files begins: its header, and as much of the block as is looked at."""
+    """Yield the start of each record of the files: its header, and the part of the block that is used for training."""
     for path in paths:
         for record in records(path):
             found = bytearray(record.header)
@@ -112,7 +116,7 @@ def _starts(paths: Iterable[Path]) -> Iterator[bytes]:
 
 
 def _chosen(starts: Iterator[bytes], count: int, random: Random) -> list[bytes]:
-    """Return some of them, each with the same chance, in memory for `count` only (reservoir sampling)."""
+    """Return `count` items, each chosen with the same chance. Memory holds `count` items (reservoir sampling)."""
     chosen = list(islice(starts, count))
     for place, start in enumerate(starts, len(chosen)):
         if (chance := random.randrange(place + 1)) < count:

@@ -1,4 +1,4 @@
-"""The header of a WARC record as text: named fields, refused when a value could start a field of its own. Pure."""
+"""This module makes the header of a WARC record. It refuses values that could start a field of their own."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _OWN_FIELDS: Final = frozenset(
 def whole_header(
     kind: str, record_id: str, fields: str, block_digest: str, content_type: str, block_length: int
 ) -> bytes:
-    """Return the header from its version to its empty line; `fields` are ready lines, the digest is labelled."""
+    """Return the header up to its empty line. `fields` are complete lines; `block_digest` has its label."""
     return (
         f"WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{record_id}>\r\n{fields}"
         f"WARC-Block-Digest: {block_digest}\r\n"
@@ -55,20 +55,24 @@ def whole_header(
 
 
 def field(name: str, value: str) -> str:
-    """Return one line, nothing checked."""
+    """Return one line of the header. Nothing is checked."""
     return f"{name}: {value}\r\n"
 
 
 def target_fields(url: str, date: Micros, warcinfo_id: str) -> str:
-    """Return when, of what, and in which file. Raises ValueError for a URL with a space, which the grammar forbids."""
+    """Return the fields for date, URL and warcinfo record.
+
+    Raises ValueError for a URL with a space, which the grammar of WARC forbids.
+    """
     if " " in url:
         raise ValueError(f"WARC-Target-URI {url!r} has a space; percent-encode it")
     return f"WARC-Date: {iso_date(date)}\r\nWARC-Target-URI: {url}\r\nWARC-Warcinfo-ID: <urn:uuid:{warcinfo_id}>\r\n"
 
 
 def origin_fields(origin: Origin) -> str:
-    """Return where the bytes came from, and what TLS agreed on. Raises ValueError for a value that would break the
-    header.
+    """Return the fields for the origin's address, its protocols and its TLS connection.
+
+    Raises ValueError for a value that would break the header.
     """
     check_values(origin.ip or "", origin.cipher_suite or "", origin.certificate_error or "", *origin.protocols)
     text = f"WARC-IP-Address: {origin.ip}\r\n" if origin.ip else ""
@@ -82,14 +86,15 @@ def origin_fields(origin: Origin) -> str:
 
 
 def job_fields(context: Context) -> str:
-    """Return on whose behalf; its values are checked by the caller, with its own."""
+    """Return the fields for page visit and job. The caller has checked their values."""
     page = f"WARC-Page-ID: {context.page_id}\r\n" if context.page_id else ""
     return f"{page}WARC-Job-ID: {context.job}\r\n" if context.job else page
 
 
 def extra_fields(fields: Sequence[tuple[str, str]]) -> str:
-    """Return fields that others add. Raises ValueError for a bad name or value, and for a field the recorder writes
-    itself.
+    """Return the lines of fields that extensions add.
+
+    Raises ValueError for a bad name or value, and for a field that the recorder writes itself.
     """
     for name, value in fields:
         _check_name(name)
@@ -98,14 +103,17 @@ def extra_fields(fields: Sequence[tuple[str, str]]) -> str:
 
 
 def trailer_fields(trailers: Trailers) -> str:
-    """Return what came behind a response's body; bytes that could break the header are percent-escaped."""
+    """Return the fields for the trailers of a response. Bytes that could break the header are percent-escaped."""
     return "".join(
         field("WARC-HTTP-Trailer", quote(name + b": " + value, safe=_AS_THEY_ARE)) for name, value in trailers
     )
 
 
 def check_values(*values: str) -> None:
-    """Refuse line ends and other control characters: nothing a page sends may start a field. Raises ValueError."""
+    """Refuse values with line ends or other control characters, so that no page can add a field.
+
+    Raises ValueError.
+    """
     if not "".join(values).isprintable():
         wrong = next(value for value in values if not value.isprintable())
         raise ValueError(f"{wrong[:200]!r} can't be the value of a WARC field: it has control characters; remove them")

@@ -1,7 +1,6 @@
-"""The reader gives the bytes of a WARC file from an offset on, unpacks gzip members or zstd frames one by one, and
-needs bounded memory.
+"""The reader gives the bytes of a WARC file from an offset on, one gzip member or zstd frame at a time.
 
-Both are called members here: what wraps one record.
+Its memory is bounded. Gzip members and zstd frames are both called members here.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _GZIP_WINDOW: Final = 31
 
 
 class WarcError(ValueError):
-    """A file that is no WARC, or is damaged; the message names file and offset."""
+    """The file is not a WARC file, or is damaged. The message names file and offset."""
 
     def __init__(self, path: Path, offset: int, reason: str) -> None:
         super().__init__(f"{path} at {offset}: {reason}")
@@ -52,14 +51,14 @@ class MemberUnpacker(Protocol):
 
 
 class MemberReader:
-    """The object is one pass over a file. In a packed file, `read` stops at each member's end until `next_member` is
-    asked for.
+    """The object reads a file once. In a compressed file, `read` stops at the end of each member.
 
-    The checksum at a member's end is verified on the way (RFC 1952 section 2.3.1, RFC 8878 section 3.1.1).
+    `next_member` goes on to the next member. The checksum at the end of a member is verified (RFC 1952 section 2.3.1,
+    RFC 8878 section 3.1.1).
     """
 
     def __init__(self, file: BinaryIO, path: Path, offset: int = 0, end: int | None = None) -> None:
-        """`file` is seekable and stays the caller's; nothing at or after `end` is read.
+        """Read from a seekable `file`, which the caller closes. Bytes from `end` on are not read.
 
         Raises WarcError for a zstd dictionary that can't be used.
         """
@@ -83,19 +82,19 @@ class MemberReader:
 
     @property
     def offset(self) -> int:
-        """Return where in the file the present member begins; in a plain file, where the next byte is."""
+        """Return the offset of the present member. In an uncompressed file, return the offset of the next byte."""
         return self._member if self.is_packed else self._raw_end - len(self._raw) - len(self._pushed_back)
 
     @property
     def next_offset(self) -> int:
-        """Return where the next record begins, asked after the present one was read to its end."""
+        """Return the offset of the next record. Call this after the present record was read to its end."""
         return self._raw_end - len(self._raw) - len(self._pushed_back)
 
     def read(self, size: int = READ_SIZE, *, within: bool = False) -> bytes:
-        """Return up to `size` bytes; b"" only at the end of the member, or of a plain file.
+        """Return up to `size` bytes, and b"" only at the end of the member or of an uncompressed file.
 
-        `within` a record that is not whole yet, the next zstd frame is part of the same member.
-        Raises WarcError for damaged or missing compressed data.
+        `within` an incomplete record, the next zstd frame is part of the same member. Raises WarcError for damaged or
+        missing compressed data.
         """
         piece, self._pushed_back = self._pushed_back, b""
         piece = piece or self._more()
@@ -106,12 +105,13 @@ class MemberReader:
         return piece
 
     def unread(self, data: bytes) -> None:
-        """Put back what was read too far."""
+        """Put bytes back that belong to the next record."""
         self._pushed_back = data + self._pushed_back
 
     def head(self, limit: int) -> bytes:
-        """Return bytes up to an empty line inclusive; all there are when none comes. Raises WarcError beyond
-        `limit`.
+        """Return the bytes up to the next empty line, which is included. Without an empty line, return all bytes.
+
+        Raises WarcError beyond `limit`.
         """
         found, start, end = bytearray(), self.offset, 0
         while not end and (piece := self.read(within=bool(found))):
@@ -124,9 +124,9 @@ class MemberReader:
         return bytes(found[:cut])
 
     def next_member(self) -> bool:
-        """Go on to the next member, skipping what was not read of this one; False at the end of the file.
+        """Skip the rest of this member and go on to the next one. Return False at the end of the file.
 
-        Raises WarcError when something else than a member follows.
+        Raises WarcError when something other than a member follows.
         """
         while self.read():
             pass
@@ -143,7 +143,7 @@ class MemberReader:
         return True
 
     def _begin_member(self) -> bool:
-        """Get ready to unpack; False when no member begins here."""
+        """Prepare to unpack a member. Return False when no member begins here."""
         if self._raw.startswith(_GZIP_MAGIC):
             self._unpack = zlib.decompressobj(_GZIP_WINDOW)
         elif self._raw.startswith(FRAME_MAGIC) and self._frames is not None:
@@ -154,12 +154,12 @@ class MemberReader:
         return True
 
     def _has_more_frames(self) -> bool:
-        """Go on to the next zstd frame; False when there is none."""
+        """Go on to the next zstd frame. Return False when there is none."""
         self._skip_extensions()
         return self._frames is not None and self._raw.startswith(FRAME_MAGIC) and self._begin_member()
 
     def _skip_extensions(self) -> None:
-        """Pass over frames that hold no part of a record: whoever does not know them must ignore them."""
+        """Skip frames without a part of a record. Readers that do not know such frames must ignore them."""
         self._fill()
         while self._frames is not None and (length := extension_length(self._raw)):
             beyond = max(0, length - len(self._raw))
@@ -169,7 +169,7 @@ class MemberReader:
             self._fill()
 
     def _begin_zstd(self, offset: int) -> None:
-        """Read the dictionary, if there is one, and goes on from the record."""
+        """Read the dictionary, if there is one, and go to the record."""
         try:
             dictionary, first = read_dictionary(self._file)
             self._frames = Unpacker(dictionary)
@@ -198,7 +198,7 @@ class MemberReader:
         return piece
 
     def _fill(self) -> None:
-        """See to it that there are enough raw bytes to tell a member by, when the file has them."""
+        """Read enough raw bytes to recognise a member, when the file has them."""
         while len(self._raw) < _FRAME_HEAD_SIZE:
             size = READ_SIZE if self._end is None else min(READ_SIZE, self._end - self._raw_end)
             piece = self._file.read(size) if size > 0 else b""
@@ -209,9 +209,9 @@ class MemberReader:
 
 
 def open_either(path: Path) -> BinaryIO:
-    """Return the file under its final name or its name while it is written, whichever of the two it has at present.
+    """Return the file under its final name or under its name as an open file.
 
-    Raises FileNotFoundError when it has neither.
+    Raises FileNotFoundError when it has neither name.
     """
     final = path.with_name(path.name.removesuffix(OPEN_SUFFIX))
     other = final if path.name.endswith(OPEN_SUFFIX) else path.with_name(path.name + OPEN_SUFFIX)

@@ -1,24 +1,25 @@
-"""The bytes of an exchange's WARC/1.1 records (ISO 28500:2017). Pure: opens nothing, writes nothing.
+"""This module makes the bytes of an exchange's WARC/1.1 records (ISO 28500:2017). It opens and writes nothing.
 
-One exchange gives two records: `response` (or `revisit`) and `request`, tied both ways by WARC-Concurrent-To.
-Besides the standard's fields these are written, all of them ignored by readers that don't know them:
+One exchange gives two records: `response` (or `revisit`) and `request`. Each names the other in WARC-Concurrent-To.
+Besides the fields of the standard, these fields are written. Readers that do not know them ignore them.
 
 * `WARC-Protocol`, `WARC-Cipher-Suite`: proposals 42 and 93 of the IIPC's WARC specification group.
 * `WARC-Page-ID`: the visit of a page that caused the exchange, as browser-based crawlers write it.
-* `WARC-Job-ID`: the job on whose behalf it was made; lets the index be rebuilt from the file alone.
-* `WARC-TLS-Verification`: why the origin's certificate was not trusted; absent when it was.
-* `WARC-Proxy-Host`: the proxy by which the origin was reached; WARC-IP-Address is then not known.
-* `WARC-Dedup-Buckets`: the dedup buckets that a response fills, parted by spaces and percent-escaped; empty when it
-  fills none, absent when it is the collection's own.
-* `WARC-HTTP-Trailer`: a trailer of a response that came by HTTP/2 or became a revisit, as `name: value`; what is not
-  printable ASCII, and the percent sign, percent-escaped. Those of other responses stand in their blocks alone; what
-  has more than 2 KB of them becomes no revisit.
+* `WARC-Job-ID`: the job that caused the exchange. The index can be rebuilt from the file alone.
+* `WARC-TLS-Verification`: the reason why the origin's certificate was not trusted. The field is absent when the
+  certificate was trusted.
+* `WARC-Proxy-Host`: the further proxy through which the origin was reached. WARC-IP-Address is then not known.
+* `WARC-Dedup-Buckets`: the dedup buckets to which a response belongs, percent-escaped, with spaces between them. The
+  field is empty when there are none, and absent when the bucket is the collection's own.
+* `WARC-HTTP-Trailer`: a trailer of a response that came by HTTP/2 or became a revisit, as `name: value`. The percent
+  sign and all bytes that are not printable ASCII are percent-escaped. The trailers of other responses are in their
+  blocks. A response with more than 2 KB of trailers never becomes a revisit.
 * `WARC-Payload-Length`: on revisits only, the length of the payload that WARC-Payload-Digest names.
-* `WARC-Updated-By`: on revisits of what an origin said with a 304 to be unchanged, when they are written as
-  `identical-payload-digest`: the record of the 304 as it came. The revisit's head is the earlier capture's, updated by
-  the fields of that 304, so it is no message that the origin sent.
-* `WARC-Refers-To-Container`: on revisits of an original in another archive, the URI of that archive's index (as
-  proposed and in use, iipc/warc-specifications#111).
+* `WARC-Updated-By`: on a revisit that a 304 response caused and that is written as `identical-payload-digest`, the
+  record of the 304 as it came. The head of the revisit is the head of the earlier capture, updated by the fields of
+  the 304. The origin never sent this head as a message.
+* `WARC-Refers-To-Container`: on a revisit of an original in another archive, the URI of that archive's index
+  (iipc/warc-specifications#111).
 """
 
 from __future__ import annotations
@@ -66,10 +67,10 @@ NOT_MODIFIED_URL: Final = "urn:not-modified:"
 
 @fast_frozen(frozen=True, slots=True)
 class Record:
-    """One record ready to be written: `header` goes up to the empty line inclusive, then the block, then RECORD_END.
+    """A record is ready to be written: `header` ends with the empty line, then come the block and RECORD_END.
 
-    `warcinfo_id` names the file it belongs in. `packed` says that the block is compressed already. `line` is the
-    index line with filename, offset and length still unset; None for the kinds that are not indexed.
+    `warcinfo_id` names the file to which the record belongs. `packed` says that the block is compressed already. `line`
+    is the index line, whose filename, offset and length are not known yet. Kinds that are not indexed have None.
     """
 
     kind: str
@@ -82,21 +83,22 @@ class Record:
 
     @property
     def block_length(self) -> int:
-        """Return bytes in the block: the record's Content-Length."""
+        """Return the number of bytes in the block, which is the record's Content-Length."""
         return self.block.length
 
     def chunks(self) -> Iterator[bytes]:
-        """Return the block's bytes in order."""
+        """Yield the bytes of the block in order."""
         return self.block.chunks()
 
 
 def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original | None = None) -> tuple[Record, ...]:
-    """Return response, or revisit of `original` or of what is `unchanged`, then the request if there was one.
+    """Return the records of an exchange: the response or the revisit first, then the request if there is one.
 
-    A revisit whose head was updated by a 304 is followed by a record of that 304.
+    The exchange becomes a revisit when there is an `original`, or when a 304 response said that it is `unchanged`. When
+    a 304 updated the head of the revisit, the record of this 304 follows the revisit.
 
-    Raises ValueError for an exchange without response or digests, for a truncated one that is to be a revisit,
-    and for a value that would break the header.
+    Raises ValueError for an exchange without response or digests, for a truncated exchange that would be a revisit, and
+    for a value that would break the header.
     """
     response, digests = exchange.response, exchange.digests
     if response is None or digests is None:
@@ -126,7 +128,7 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
 
 
 def digest_of(chunks: Iterable[bytes], algorithm: Algorithm) -> str:
-    """Return the labelled digest of bytes that come one after the other."""
+    """Return the labelled digest of a sequence of byte strings."""
     taken = NEW_HASHER[algorithm]()
     for chunk in chunks:
         taken.update(chunk)
@@ -134,12 +136,12 @@ def digest_of(chunks: Iterable[bytes], algorithm: Algorithm) -> str:
 
 
 def bucket_list(names: Iterable[str]) -> str:
-    """Return names of dedup buckets as one field's value."""
+    """Return the names of dedup buckets as the value of one field."""
     return " ".join(quote(name, safe="") for name in names)
 
 
 def parse_buckets(value: str | None) -> tuple[str, ...]:
-    """Return the names in a field that `bucket_list` wrote; the collection's own bucket when there is no such field."""
+    """Return the names in a field that `bucket_list` wrote. Without the field, return the collection's own bucket."""
     return OWN_BUCKET if value is None else tuple(map(unquote, value.split()))
 
 
@@ -171,7 +173,7 @@ def _revisit(
     fields: str,
     original: Original,
 ) -> Record:
-    """Return WARC/1.1 section 6.7.2: the head as it came this time, and where the same payload is kept."""
+    """Return a revisit: the new head and a reference to the record with the same payload (WARC/1.1 section 6.7.2)."""
     if exchange.truncated:
         raise ValueError(f"exchange {exchange.id} of {exchange.url!r} was cut short: it can't be a revisit")
     payload, block = labelled(digests.algorithm, digests.payload), Message(response.head)
@@ -189,9 +191,9 @@ def _revisit(
 def _not_modified(
     exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, fields: str
 ) -> Record:
-    """Return WARC/1.1 section 6.7.3: the 304 as it came, whole, and the capture whose validators the request named.
+    """Return a revisit with the whole 304 response, which refers to the validated capture (WARC/1.1 section 6.7.3).
 
-    The digest is that of the capture's payload, which was read and verified before the origin was asked.
+    The digest is the digest of the capture's payload. The payload was read and verified before the origin was asked.
     """
     unchanged = exchange.unchanged
     assert unchanged is not None
@@ -206,9 +208,10 @@ def _not_modified(
 
 
 def _confirmed(exchange: Exchange, digests: Digests, warcinfo_id: str, record_id: str, fields: str) -> Record:
-    """Return WARC/1.1 section 6.7.2: the same payload as before, as a 304 said, under the head that it has now.
+    """Return a revisit for a payload that a 304 response confirmed, with the updated head (WARC/1.1 section 6.7.2).
 
-    Readers take the status and the fields of a capture from this head, so a 304 in its place shows them an empty page.
+    Readers take the status and the fields of a capture from this head. With the head of the 304 they would show an
+    empty page.
     """
     unchanged = exchange.unchanged
     assert unchanged is not None
@@ -230,7 +233,7 @@ def _confirmed(exchange: Exchange, digests: Digests, warcinfo_id: str, record_id
 def _as_said(
     exchange: Exchange, block: Message, digests: Digests, warcinfo_id: str, record_id: str, revisit_id: str
 ) -> Record:
-    """Return the 304 to the byte, under a URL of its own, so that no reader takes it for the page."""
+    """Return the 304 response byte for byte, under a URL of its own, so that no reader takes it for the page."""
     named = replace(exchange, url=f"{NOT_MODIFIED_URL}{exchange.url}", form="metadata")
     fields = _shared_fields(named, warcinfo_id) + field("WARC-Concurrent-To", f"<urn:uuid:{revisit_id}>")
     block_digest, payload = (labelled(digests.algorithm, each) for each in (digests.block, digests.payload))
@@ -259,9 +262,7 @@ def _reference(profile: str, original: Original) -> str:
 
 
 def _reference_elsewhere(profile: str, original: Original) -> str:
-    """Return the fields for an original whose record id is not known: URL and date alone name it, as WARC/1.1 section
-    6.7.2 has it.
-    """
+    """Return the fields for an original whose record id is not known. URL and date name it (WARC/1.1 section 6.7.2)."""
     check_values(original.archive)
     date = iso_date(original.date) if original.date % 1_000_000 else iso_second(original.date)
     text = f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {date}\r\n"
@@ -279,8 +280,9 @@ def _request(
 
 
 def _request_digests(request: Message, taken: Digests | None, algorithm: Algorithm) -> tuple[str, str]:
-    """Return labelled digests of the block and of the payload, "" for none: as taken while it passed, else from its
-    bytes.
+    """Return the labelled digests of the block and of the payload, "" for no payload.
+
+    The digests are those taken while the request passed, or else computed from its bytes.
     """
     has_body = request.body.length > 0
     if taken is not None:
@@ -308,7 +310,7 @@ def _line(
 
 
 def _shared_fields(exchange: Exchange, warcinfo_id: str) -> str:
-    """Return what response and request say alike."""
+    """Return the fields that response and request have in common."""
     origin, context = exchange.origin, exchange.context
     check_values(exchange.url, context.page_id or "", context.job or "")
     text = target_fields(exchange.url, exchange.started, warcinfo_id) + origin_fields(origin) + job_fields(context)

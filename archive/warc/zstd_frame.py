@@ -1,9 +1,9 @@
-"""Each WARC record is wrapped in one Zstandard frame, as the IIPC's convention for `.warc.zst` has it.
+"""Each WARC record is one Zstandard frame, as the IIPC's convention for `.warc.zst` has it.
 
-https://iipc.github.io/warc-specifications/specifications/warc-zstd/ (1.0, proposed). Every frame tells its length and
-has its checksum. A file may begin with a dictionary, in a skippable frame of its own (RFC 8878 section 3.1.2, magic
-number 0x184D2A5D), as it is or packed in a frame; then every frame tells the dictionary's number. Those of others may
-have further skippable frames in between, and several frames to a record.
+https://iipc.github.io/warc-specifications/specifications/warc-zstd/ (1.0, proposed). Every frame has its length and its
+checksum. A file may begin with a dictionary in a skippable frame of its own (RFC 8878 section 3.1.2, magic number
+0x184D2A5D). The dictionary is plain or is compressed as a frame. Every later frame then names the dictionary's number.
+Files of other programs may have further skippable frames, and several frames for one record.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _DICTIONARY_MAX: Final = 1 << 26
 
 
 class ZstdFrameWriter:
-    """Makes frames, one after the other. Not for use by several threads at once."""
+    """The writer makes frames, one after the other. Only one thread at a time may use it."""
 
     def __init__(self, level: int, dictionary: bytes = b"") -> None:
-        """Take the `dictionary` as `checked_dictionary` returns it."""
+        """Take a `dictionary` that `checked_dictionary` returned."""
         known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
         if known is not None:
             known.precompute_compress(level=level)
@@ -44,11 +44,11 @@ class ZstdFrameWriter:
         """What a file begins with, before its first frame."""
 
     def packed(self, data: bytes) -> bytes:
-        """Return one whole frame around bytes that are in memory."""
+        """Return one whole frame with bytes that are in memory."""
         return self._packer.compress(data)
 
     def packed_stream(self, chunks: Iterable[bytes], length: int) -> Iterator[bytes]:
-        """Yield the pieces of one frame around bytes that come one after the other, `length` of them together."""
+        """Yield the pieces of one frame with a sequence of byte strings of `length` bytes together."""
         frame = self._packer.compressobj(size=length)
         for chunk in chunks:
             if piece := frame.compress(chunk):
@@ -57,7 +57,7 @@ class ZstdFrameWriter:
 
 
 class Unpacker:
-    """Unpacks the frames of one file, one after the other."""
+    """The object unpacks the frames of one file, one after the other."""
 
     def __init__(self, dictionary: bytes = b"") -> None:
         known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None
@@ -71,7 +71,10 @@ class Unpacker:
 
 
 class ZstdFrameReader:
-    """Unpacks one frame; speaks like zlib's decompressobj, but gives more than asked for when a block does."""
+    """The reader unpacks one frame. Its interface is that of zlib's decompressobj.
+
+    It returns more bytes than were asked for when a block has more.
+    """
 
     def __init__(self, frame: zstandard.ZstdDecompressionObj) -> None:
         self._frame = frame
@@ -80,11 +83,14 @@ class ZstdFrameReader:
 
     @property
     def eof(self) -> bool:
-        """Return whether the frame has ended; what followed it is in `unused_data`."""
+        """Return whether the frame has ended. The bytes after its end are in `unused_data`."""
         return bool(self._frame.eof)
 
     def decompress(self, data: bytes, size: int) -> bytes:
-        """Return what a piece of `data` stands for, at least `size` bytes unless all was taken. Raises ZstdError."""
+        """Return the content of a piece of `data`, at least `size` bytes unless all data was used.
+
+        Raises ZstdError.
+        """
         found, start = bytearray(), 0
         while start < len(data) and len(found) < size and not self.eof:
             found += self._frame.decompress(data[start : start + _FEED])
@@ -96,8 +102,9 @@ class ZstdFrameReader:
 
 
 def frame_findings(start: bytes, dictionary_id: int) -> Iterator[str]:
-    """Yield what the head of a frame lacks; `start` is the first 18 bytes of it, or more. Says nothing of what is
-    damaged.
+    """Yield what the header of a frame lacks. `start` has at least the first 18 bytes of the frame.
+
+    Damage is not reported here.
     """
     try:
         facts = zstandard.get_frame_parameters(start)
@@ -112,7 +119,7 @@ def frame_findings(start: bytes, dictionary_id: int) -> Iterator[str]:
 
 
 def extension_length(start: bytes) -> int:
-    """Return how long the extension frame is that begins here, 0 when none does."""
+    """Return the length of the skippable frame that begins here, or 0 when none begins here."""
     if len(start) < HEAD_SIZE or start.startswith(DICTIONARY_MAGIC):
         return 0
     magic, length = struct.unpack_from("<II", start)
@@ -120,8 +127,9 @@ def extension_length(start: bytes) -> int:
 
 
 def checked_dictionary(data: bytes) -> bytes:
-    """Return the dictionary itself. Raises ValueError when it is not of RFC 8878 section 5's format, or has no
-    number.
+    """Return the dictionary itself.
+
+    Raises ValueError when it has no number or not the format of RFC 8878 section 5.
     """
     if not data.startswith(_DICTIONARY_START):
         raise ValueError(f"it is not a zstd dictionary; `{command('dictionary')}` makes one")
@@ -133,9 +141,9 @@ def checked_dictionary(data: bytes) -> bytes:
 
 
 def read_dictionary(file: BinaryIO) -> tuple[bytes, int]:
-    """Return the dictionary that a file begins with and where the first record is; nothing and 0 when it has none.
+    """Return the dictionary at the start of a file, and the offset of the first record.
 
-    Raises ValueError for one that can't be used.
+    Without a dictionary, return no bytes and 0. Raises ValueError for a dictionary that can't be used.
     """
     file.seek(0)
     head = file.read(HEAD_SIZE)

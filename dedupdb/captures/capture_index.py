@@ -1,8 +1,7 @@
-"""The capture index says where each capture is. It is durable, in SQLite or PostgreSQL, and outlives every crawl. The
-durable index, in SQLite or PostgreSQL: history that outlives every crawl.
+"""The capture index says where each capture is. It is durable, in SQLite or PostgreSQL, and outlives every crawl.
 
-Its rows come from the indexer and from nowhere else, and can all be had again from the disk. A query is read in
-pages, so that neither a long answer nor a slow reader holds memory, a transaction or a connection.
+Its rows come from the indexer alone, and can be rebuilt from the disk. A query is read in pages, so neither a long
+answer nor a slow reader keeps memory, a transaction or a connection.
 """
 
 from __future__ import annotations
@@ -44,30 +43,30 @@ _COMPLETE: Final = (_C.kind == "response", _C.truncated.is_(None), _C.status.is_
 
 
 class SearchTimeout(Exception):
-    """A query looked at captures for its whole time; the message says what to do."""
+    """A query used all of its time. The message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
-    """A source was read up to this position. What `mark` means is the reader's business."""
+    """A source was read up to this position. The reader of the source defines the meaning of `mark`."""
 
     source: str
     mark: str
 
 
 class Captures:
-    """The object is the index of all collections. Safe to share between threads, and between processes by URL."""
+    """The object is the index of all collections. Threads may share it; processes share the database by its URL."""
 
     def __init__(self, database_url: str) -> None:
-        """Open the database, and make the tables where there are none. Raises CapturesError."""
+        """Open the database, and make missing tables. Raises CapturesError."""
         self._engine = open_engine(database_url)
         self._pages = Pages(self._engine)
         self._insert = insert_for(self._engine)
 
     def add(self, captures: Iterable[Capture], *, position: SourcePosition | None = None) -> int:
-        """Take captures in, and note how far their source was read; all of it or nothing. How many were new.
+        """Add captures and the position of their source in one transaction. Return how many captures were new.
 
-        A capture whose (collection, filename, offset) is known is left as it is. Raises ValueError for one whose
+        A capture with a known (collection, filename, offset) is not changed. Raises ValueError for a capture whose
         SHA-256 is not hexadecimal.
         """
         added = 0
@@ -79,20 +78,20 @@ class Captures:
         return added
 
     def positions(self, prefix: str) -> dict[str, str]:
-        """Return marks of the sources whose name starts so."""
+        """Return the marks of the sources whose names begin with the prefix."""
         query = select(POSITIONS).where(*_begins(prefix))
         with reading(self._engine) as connection:
             return {row.source: row.mark for row in connection.execute(query)}
 
     def offsets(self, collection: str, filename: str, among: Collection[int]) -> set[int]:
-        """Return at which of those offsets of a file the index has a capture."""
+        """Return the offsets of a file, out of the given ones, at which the index has a capture."""
         mine = and_(_C.collection == collection, _C.filename == filename)
         with reading(self._engine) as connection:
             found = (select(_C.offset).where(mine, _C.offset.in_(batch)) for batch in batched(among, _BATCH))
             return {offset for query in found for offset in connection.scalars(query)}
 
     def prune(self, collection: str, filename: str, offsets: Collection[int]) -> int:
-        """Drop captures of a file other than those at the offsets. How many there were."""
+        """Remove the captures of a file that are not at the given offsets. Return how many were removed."""
         mine = and_(_C.collection == collection, _C.filename == filename)
         with writing(self._engine) as connection:
             known = connection.scalars(select(_C.offset).where(mine)).all()
@@ -102,7 +101,10 @@ class Captures:
         return len(strays)
 
     def filenames(self, collection: str) -> list[str]:
-        """Return names of the files in which the collection has captures, sorted; one step along the index for each."""
+        """Return the sorted names of the files in which the collection has captures.
+
+        Each name costs one step along the index.
+        """
         mine = _C.collection == collection
         names = select(func.min(_C.filename).label("filename")).where(mine).cte("names", recursive=True)
         later = select(func.min(_C.filename)).where(mine, _C.filename > names.c.filename).scalar_subquery()
@@ -111,15 +113,15 @@ class Captures:
             return [name for name in connection.scalars(select(names.c.filename)) if name is not None]
 
     def drop_file(self, collection: str, filename: str, position: str) -> int:
-        """Drop the captures of one file, and the position of the source named so. How many captures."""
+        """Remove the captures of one file and the position of its source. Return how many captures were removed."""
         with writing(self._engine) as connection:
             connection.execute(delete(POSITIONS).where(POSITIONS.c.source == position))
         return self.prune(collection, filename, ())
 
     def drop(self, collection: str, sources: str) -> int:
-        """Drop a collection's captures, and the positions of the sources whose name starts so. How many captures.
+        """Remove a collection's captures and the positions of its sources. Return how many captures were removed.
 
-        Positions go first: whoever is stopped half way finds everything to be read again.
+        The positions are removed first. After an interruption, everything is read again.
         """
         dropped = 0
         with writing(self._engine) as connection:
@@ -133,14 +135,14 @@ class Captures:
                 return dropped
 
     def search(self, query: Query, *, seconds: float = SEARCH_SECONDS) -> Iterator[Capture]:
-        """Return the captures that the query asks for, in its order, read as they are taken.
+        """Yield the captures for the query, in its order, and read them from the index as they are used.
 
-        Raises SearchTimeout when looking for them, the caller's own time not counted, took longer than `seconds`.
+        Raises SearchTimeout when the search took longer than `seconds`. The time of the caller does not count.
         """
         return limited((capture for capture, is_wanted in self.looked_at(query, seconds=seconds) if is_wanted), query)
 
     def looked_at(self, query: Query, *, seconds: float = SEARCH_SECONDS) -> Iterator[tuple[Capture, bool]]:
-        """Yield every capture that is looked at for a query, without its limit, and whether it passes; see `search`."""
+        """Yield every capture that a query reads, and whether it passes. The limit is not used; see `search`."""
         spent, since = 0.0, time.monotonic()
         for row in self._rows(query):
             capture = to_capture(row)
@@ -153,11 +155,11 @@ class Captures:
                 since = time.monotonic()
 
     def size(self, query: Query) -> int:
-        """Return how many rows the index has for the query, before dates of many URLs and filters are looked at."""
+        """Return how many index rows a query has, before the dates of many URLs and the filters are applied."""
         return self._pages.count(self._walks(query))
 
     def by_records(self, collection: str, record_ids: Iterable[str]) -> dict[str, Capture]:
-        """Return the captures kept in some records, by record id."""
+        """Return the captures of some records, by record id."""
         query = select(CAPTURES).where(_C.collection == collection, _C.record_id.in_(list(record_ids)))
         with reading(self._engine) as connection:
             return {row.record_id: to_capture(row) for row in connection.execute(query)}
@@ -172,9 +174,10 @@ class Captures:
         methods: Sequence[str] = ("GET",),
         limit: int = 20,
     ) -> list[Capture]:
-        """Capture with the URL's key, best first: those of exactly this URL, then the others, each by distance.
+        """Yield the captures with the URL's key, the best first: those of exactly this URL, then the others.
 
-        Without a date, the newest is nearest. No methods means any method.
+        Both groups are ordered by their distance from the date. Without a date, the newest capture is the nearest. An
+        empty list of methods means any method.
         """
         wanted = (_C.kind.in_(kinds), *([_C.method.in_(methods)] if methods else []))
         scan = IndexScan(collection, KeyRange(urls.key(url)), conditions=wanted)
@@ -190,14 +193,14 @@ class Captures:
         return [to_capture(row) for row in found]
 
     def by_record(self, collection: str, record_id: str) -> Capture | None:
-        """Return the capture kept in the record, None when the index has none."""
+        """Return the capture of the record, or None when the index has none."""
         query = select(CAPTURES).where(_C.collection == collection, _C.record_id == record_id).limit(1)
         with reading(self._engine) as connection:
             row = connection.execute(query).first()
         return to_capture(row) if row else None
 
     def complete(self, collection: str) -> Iterator[Capture]:
-        """Return all complete responses whose payload is known, ordered by SHA-256, length and date."""
+        """Yield all complete responses with a known payload, ordered by SHA-256, length and date."""
         order = (_C.sha256, _C.payload_length, _C.date, _C.id)
 
         def page(after: Row[Any] | None, size: int) -> Select[Any]:
@@ -210,7 +213,7 @@ class Captures:
         return map(to_capture, paged(self._engine, page))
 
     def with_payloads(self, collection: str, payloads: Iterable[bytes]) -> Iterator[Capture]:
-        """Yield the complete responses with any of those payloads, named by raw SHA-256, earliest first."""
+        """Yield the complete responses with any of the payloads, given as raw SHA-256, the earliest first."""
         for batch in batched(payloads, _FEW):
             query = select(CAPTURES).where(_C.collection == collection, _C.sha256.in_(batch), *_COMPLETE)
             with reading(self._engine) as connection:
@@ -218,7 +221,7 @@ class Captures:
             yield from map(to_capture, rows)
 
     def collections(self) -> list[str]:
-        """Return names of the collections that have captures, sorted."""
+        """Return the sorted names of the collections that have captures."""
         names: list[str] = []
         with reading(self._engine) as connection:
             # One step along the index per name; DISTINCT would read all of it.
@@ -234,12 +237,12 @@ class Captures:
             return connection.scalar(select(_C.id).where(_C.collection == collection).limit(1)) is not None
 
     def count(self, collection: str) -> int:
-        """Return how many captures the collection has; reads them all."""
+        """Return how many captures the collection has. All of them are read."""
         with reading(self._engine) as connection:
             return connection.scalar(select(func.count()).where(_C.collection == collection)) or 0
 
     def close(self) -> None:
-        """Close all connections; a later call opens new ones."""
+        """Close all connections. A later call opens new ones."""
         self._engine.dispose()
 
     def __enter__(self) -> Captures:
@@ -270,8 +273,9 @@ class Captures:
 
 
 def limited[T](found: Iterator[T], query: Query) -> Iterator[T]:
-    """Yield as many as the query asks for. The last ones come as the first ones of the walk, and are turned round
-    again.
+    """Yield at most as many captures as the query asks for.
+
+    For the last captures, the index is read backwards, and the captures are put in order again.
     """
     if query.limit is None:
         return found
@@ -281,7 +285,7 @@ def limited[T](found: Iterator[T], query: Query) -> Iterator[T]:
 
 
 def _begins(prefix: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the condition that a text begins with `prefix`. LIKE can't say so: in SQLite it ignores case."""
+    """Return the condition that a text begins with `prefix`. LIKE ignores case in SQLite, so it can't be used."""
     return POSITIONS.c.source >= prefix, POSITIONS.c.source < prefix + chr(0x10FFFF)
 
 

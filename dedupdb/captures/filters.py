@@ -1,9 +1,9 @@
-"""Filters of a CDX query: `[!][=|~]field:expression`, as pywb has them.
+"""This module has the filters of a CDX query: `[!][=|~]field:expression`, as pywb has them.
 
-Without a sign the field contains the expression, `=` means it equals it, `~` that the regular expression matches
-from the field's start, and `!` before all that, that it does not. An absent field is "-".
+Without a sign, the field contains the expression. With `=`, the field equals it. With `~`, the regular expression
+matches from the field's start. A leading `!` inverts the condition. An absent field is "-".
 
-Python's regular expressions can take for ever, so those that might are refused: see `worst_steps`.
+A regular expression of Python can take very long. Expressions that might are refused: see `worst_steps`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _AMBIGUOUS: Final = re.compile(r"\[\^?\[|--|&&|~~|\|\|")
 
 
 class FilterError(ValueError):
-    """A filter can't be used; the message says why."""
+    """A filter can't be used. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def parse(text: str) -> Filter:
 
 
 def field_name(name: str) -> str:
-    """Return our name of a field. Raises FilterError for an unknown one."""
+    """Return our name of a field. Raises FilterError for an unknown field."""
     known = ALIASES.get(name.lower(), name.lower())
     if known not in FIELDS:
         raise FilterError(f"there is no field {name[:40]!r}; there are {', '.join(FIELDS)}")
@@ -95,11 +95,11 @@ def field_name(name: str) -> str:
 
 
 def worst_steps(pattern: str) -> int:
-    """Return about how many steps the regular expression may need on one field, found without running it.
+    """Return about how many steps the regular expression may need on one field. The expression is not run.
 
-    Each repetition without a fixed count may try every length of the text; each `?` and each alternative doubles
-    or multiplies the ways. Repetitions of groups that themselves hold a repetition or an alternative grow faster
-    than that, so they are refused, as are back-references and look-around. Raises FilterError for those.
+    A repetition without a fixed count may try every length of the text. Each `?` and each alternative multiplies the
+    number of ways. Repetitions of groups that contain a repetition or an alternative grow faster than that, so they are
+    refused, as are back-references and look-around. Raises FilterError for those.
     """
     if _FORBIDDEN.search(pattern):
         raise FilterError("back-references, look-around and inline flags other than (?i) are not supported")
@@ -128,7 +128,7 @@ def worst_steps(pattern: str) -> int:
 
 @dataclass(slots=True)
 class _Level:
-    """A group of a regular expression, as far as it was read."""
+    """A level is one group of a regular expression, up to the position that was read."""
 
     alternatives: int = 1
     steps: int = 1
@@ -136,17 +136,17 @@ class _Level:
 
     @property
     def branches(self) -> bool:
-        """Return whether its content can match in more ways than one, or more often than once."""
+        """Return whether the group's content can match in more than one way, or more than once."""
         return self.repeats or self.alternatives > 1
 
     def take(self, inner: _Level) -> None:
-        """Count a group that was closed within this one."""
+        """Count a group that was closed inside this one."""
         self.steps *= inner.alternatives * inner.steps
         self.repeats |= inner.branches
 
 
 def _ways(token: str) -> int:
-    """Return in how many ways a quantifier may match; 0 for a text that is no quantifier."""
+    """Return in how many ways a quantifier may match, or 0 for a text that is no quantifier."""
     if token in ("*", "+"):
         return MATCHED_LENGTH
     if token == "?":

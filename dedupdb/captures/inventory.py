@@ -16,7 +16,7 @@ _C: Final = CAPTURES.c
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """The captures of one collection."""
+    """The object has the numbers of one collection."""
 
     captures: int
     first: Micros
@@ -24,9 +24,7 @@ class Indexed:
 
 
 class Inventory:
-    """The inventory counts the index of all collections. Every call may raise CapturesError. Raises CapturesError, as
-    every call does.
-    """
+    """The inventory counts the index of all collections. Every call may raise CapturesError."""
 
     def __init__(self, database_url: str) -> None:
         self._engine = open_engine(database_url)
@@ -38,13 +36,13 @@ class Inventory:
             return {name: Indexed(count, first, last) for name, count, first, last in connection.execute(query)}
 
     def files(self, collection: str) -> dict[str, int]:
-        """Return how many captures of the collection lie in each file."""
+        """Return the number of captures in each file of the collection."""
         query = select(_C.filename, func.count()).where(_C.collection == collection).group_by(_C.filename)
         with reading(self._engine) as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
 
     def referring(self, collection: str) -> dict[str, int]:
-        """Return how many revisits of each other collection have their original in this one."""
+        """Return the number of revisits in each other collection whose originals are in this one."""
         original = CAPTURES.alias()
         query = (
             select(_C.collection, func.count())

@@ -1,9 +1,8 @@
-"""Pages of a long answer, by their number: where each one begins in the index.
+"""This module finds where each page of a long answer begins in the index, by the page's number.
 
-A page is a number of index rows, counted before filters, as the blocks of pywb and Wayback are. Where a page ends is
-remembered, so that a client that asks for one page after the other costs one descent into the index for each. The
-beginning of a page that nobody has come to is found by counting index entries from the nearest page before it that is
-remembered.
+A page is a number of index rows, counted before filters, as the blocks of pywb and Wayback are. The ends of pages are
+remembered, so a client that asks for one page after the other costs one descent into the index for each. The beginning
+of another page is found by counting index entries from the nearest remembered page before it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ type _Place = tuple[int, PageMark | None]
 
 
 class Pages:
-    """Remembers where pages begin. Safe to share between threads."""
+    """The object remembers where pages begin. Threads may share it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -34,7 +33,7 @@ class Pages:
         self._lock = threading.Lock()
 
     def rows(self, scans: tuple[IndexScan, ...], page: Page) -> Iterator[Row[Any]]:
-        """Yield the rows of the page; none when the walks have fewer."""
+        """Yield the rows of the page. A page behind the end has none."""
         first = page.number * page.size
         place = self._place(scans, first, page.size)
         if place is None:
@@ -54,7 +53,7 @@ class Pages:
             self._remember(scans, first + page.size, (at, after))
 
     def count(self, scans: tuple[IndexScan, ...]) -> int:
-        """Return how many rows the walks have."""
+        """Return how many rows the scans have."""
         return sum(scan.count(self._engine) for scan in scans)
 
     def _place(self, scans: tuple[IndexScan, ...], first: int, size: int) -> _Place | None:

@@ -1,7 +1,8 @@
-"""Walks through the capture index in the order of key and date, a page of rows at a time.
+"""This module scans the capture index in the order of key and date, a page of rows at a time.
 
-Each page begins where the last one ended ("keyset paging"), so a walk of any length costs the index one descent per
-page, holds no more than a page, and keeps neither transaction nor connection between pages.
+Each page begins after the last row of the page before ("keyset paging"). A scan of any length costs one descent into
+the index for each page, holds no more than one page in memory, and keeps no transaction and no connection between
+pages.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _C: Final = CAPTURES.c
 
 
 class PageMark(NamedTuple):
-    """The mark is a place in a walk: behind the row with this key, date and id."""
+    """The mark is a position in a scan: after the row with this key, date and id."""
 
     key: str
     date: Micros
@@ -32,10 +33,10 @@ class PageMark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class IndexScan:
-    """A walk says which rows are read, and in which direction. `since` and `until` are included, and count for a single
-    key only.
+    """A scan says which rows are read, and in which direction. `since` and `until` are included.
 
-    Over many keys the database would have to look at all of them to find one in time, without ever coming back.
+    Both count for a scan of one key only. Over many keys, the database might read all rows to find one with a fitting
+    date.
     """
 
     collection: str
@@ -46,7 +47,7 @@ class IndexScan:
     backward: bool = False
 
     def page(self, after: PageMark | Row[Any] | None, size: int) -> Select[Any]:
-        """Return the next rows after `after`, the first ones for None."""
+        """Return the next rows after the mark `after`, or the first rows for None."""
         columns = (_C.date, _C.id) if self.keys.high is None else (_C.key, _C.date, _C.id)
         order = [column.desc() for column in columns] if self.backward else list(columns)
         query = select(CAPTURES).where(_C.collection == self.collection, *self.conditions)
@@ -61,7 +62,7 @@ class IndexScan:
         return query.order_by(*order).limit(size)
 
     def _first(self, *, backward: bool) -> list[ColumnElement[bool]]:
-        """Return the bound at one end, in the columns that the walk is ordered by."""
+        """Return the bound at the end where the scan begins, in the columns of the scan's order."""
         if self.keys.high is not None:
             return [_C.key < self.keys.high] if backward else [_C.key >= self.keys.low]
         if backward:
@@ -69,12 +70,13 @@ class IndexScan:
         return [] if self.since is None else [_C.date >= self.since]
 
     def rows(self, engine: Engine, after: PageMark | None = None) -> Iterator[Row[Any]]:
-        """Return all rows of the walk in its order, or those after a mark."""
+        """Return all rows of the scan in its order, or those after a mark."""
         return paged(engine, self.page, after)
 
     def mark(self, engine: Engine, after: PageMark | None, number: int) -> PageMark | None:
-        """Return the row so many rows after `after`, from 1 on; None when there are fewer. Reads nothing but the
-        index.
+        """Return the position of a row, counted from 1, after `after`. Return None when there are fewer rows.
+
+        Only the index is read.
         """
         query = self.page(after, 1).with_only_columns(_C.key, _C.date, _C.id).offset(number - 1)
         with reading(engine) as connection:
@@ -82,14 +84,14 @@ class IndexScan:
         return PageMark(*row) if row else None
 
     def count(self, engine: Engine, after: PageMark | None = None) -> int:
-        """Return how many rows there are after `after`. Reads nothing but the index."""
+        """Return how many rows there are after `after`. Only the index is read."""
         rows = self.page(after, 1).with_only_columns(_C.id).order_by(None).limit(None)
         with reading(engine) as connection:
             return connection.scalar(select(func.count()).select_from(rows.subquery())) or 0
 
 
 def paged(engine: Engine, page: Callable[[Any, int], Select[Any]], after: PageMark | None = None) -> Iterator[Row[Any]]:
-    """Yield the rows of page after page, each asked for with the row before it and its size, until one is not full."""
+    """Yield the rows of page after page, until a page is not full. A page begins after the last row before it."""
     last: PageMark | Row[Any] | None = after
     size = _FIRST_PAGE
     while True:
@@ -102,9 +104,9 @@ def paged(engine: Engine, page: Callable[[Any, int], Select[Any]], after: PageMa
 
 
 def closest_first(engine: Engine, scan: IndexScan, date: Micros | None) -> Iterator[Row[Any]]:
-    """Return the rows of one key by their distance from the date, the earlier of two equally near first.
+    """Yield the rows of one key by their distance from the date. Of two equal distances, the earlier row is first.
 
-    Without a date, newest first.
+    Without a date, the newest row is first.
     """
     if date is None:
         return replace(scan, backward=True).rows(engine)

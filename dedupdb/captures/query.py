@@ -1,6 +1,6 @@
-"""A query asks the capture index which URLs, when, in which order, and how many. Pure. Pure: asks nothing.
+"""A query says which captures are searched for in the capture index, and in which order. This module runs no query.
 
-The words are those of pywb's CDX server; `parse` reads them from a query string.
+The names of parameters are those of pywb's CDX server. `parse` reads them from a query string.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class QueryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
-    """The range has the keys from `low` on and below `high`; with `high` None just the key `low`."""
+    """The range has the keys from `low` on and below `high`. With `high` None it has the key `low` alone."""
 
     low: str
     high: str | None = None
@@ -54,7 +54,7 @@ class KeyRange:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The query asks for page `number`, from 0 on, of so many index rows each."""
+    """The query asks for one page, counted from 0, of `size` index rows each."""
 
     number: int
     size: int
@@ -62,10 +62,10 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Captures of a collection whose keys lie in `ranges`, which are in order and do not overlap.
+    """The query asks for captures of a collection whose keys are in `ranges`, which are in order and do not overlap.
 
-    `since` and `until` are both included. A negative limit asks for the last ones, in the same order as the rest.
-    Without `closest`, the sort "closest" means the newest first.
+    `since` and `until` are both included. A negative limit asks for the last captures, in the same order. The sort
+    "closest" without the parameter `closest` means the newest first.
     """
 
     collection: str
@@ -82,9 +82,7 @@ class Query:
 
     @property
     def goes_backward(self) -> bool:
-        """Return whether the index is walked from its end: the last captures are the first ones of the reverse
-        order.
-        """
+        """Return whether the index is read from its end, as for a negative limit."""
         if self.sort == "closest":
             return False
         return (self.sort == "reverse") is not (self.limit is not None and self.limit < 0)
@@ -101,7 +99,7 @@ class Query:
 def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str] = ()) -> Query:
     """Return the query that `url`, `matchType`, `from`, `to`, `limit`, `sort`, `closest` and the filters describe.
 
-    A parameter that is empty counts as not given. Raises QueryError.
+    An empty parameter counts as not given. Raises QueryError.
     """
     given = {name: value for name, value in single.items() if value}
     if flag(given, "reverse"):
@@ -130,7 +128,7 @@ def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str
 
 
 def flag(given: Mapping[str, str], parameter: str) -> bool:
-    """Return whether a parameter that is true or false is true; one that is not given is false. Raises QueryError."""
+    """Return the value of a parameter that is true or false. The default is false. Raises QueryError."""
     value = given.get(parameter, "").lower()
     if value not in ("", *_TRUE, *_FALSE):
         raise QueryError(parameter, f"{value[:40]!r} is neither true nor false")
@@ -138,7 +136,7 @@ def flag(given: Mapping[str, str], parameter: str) -> bool:
 
 
 def page_size(given: Mapping[str, str]) -> int:
-    """Return how many blocks a page has. Raises QueryError."""
+    """Return the number of blocks in a page. Raises QueryError."""
     return _whole("pageSize", given.get("pageSize") or "1", least=1, most=MAX_BLOCKS)
 
 
@@ -161,10 +159,10 @@ def _whole(parameter: str, text: str, *, least: int, most: int) -> int:
 
 
 def key_ranges(url: str, match: UrlMatch) -> tuple[KeyRange, ...]:
-    """Return where the keys of those URLs lie, in order. Raises UrlError when `url` is none.
+    """Return the ranges of the keys of the URLs, in order. Raises UrlError when `url` is no URL.
 
-    exact: this key. prefix: keys that begin with it. host: this host, on any port unless the URL names one.
-    domain: the host and every name below it.
+    exact: this key. prefix: keys that begin with it. host: this host, on any port unless the URL names one. domain: the
+    host and every name below it.
     """
     key = urls.key(url)
     if match == "exact":
@@ -182,7 +180,7 @@ def key_ranges(url: str, match: UrlMatch) -> tuple[KeyRange, ...]:
 
 
 def end_of(digits: str) -> Micros:
-    """Return the last microsecond of a moment given in 4 to 14 digits: `to=2025` includes New Year's Eve."""
+    """Return the last microsecond of a date with 4 to 14 digits, so that `to=2025` includes New Year's Eve."""
     start = datetime.fromtimestamp(parse_date(digits) // 1_000_000, UTC)
     if len(digits) == 4:
         after = start.replace(year=start.year + 1)
@@ -209,9 +207,9 @@ def _what(url: str, match_type: str | None) -> tuple[UrlMatch, tuple[KeyRange, .
 
 
 def _wildcard(url: str) -> tuple[str, UrlMatch]:
-    """Return `*.host` asks for a domain and `url*` for a prefix; `*` anywhere else is part of the URL.
+    """Return the match type and the URL without its wildcard: `*.host` asks for a domain, `url*` for a prefix.
 
-    So it is at its ends, too, where matchType=exact says so.
+    A `*` elsewhere is part of the URL, and so is any `*` with matchType=exact.
     """
     if url.startswith("*."):
         return url[2:], "domain"
@@ -221,8 +219,9 @@ def _wildcard(url: str) -> tuple[str, UrlMatch]:
 
 
 def _absolute(url: str) -> str:
-    """Return the URL as the index knows it. Without a scheme http is meant; `urn:…` and the like have no canonical
-    form.
+    """Return the URL as the index has it. A URL without scheme gets http.
+
+    A URL such as `urn:…` has no canonical form and stays as it is.
     """
     if url.startswith(_NO_HOST) and len(url) <= urls.MAX_LENGTH:
         return url

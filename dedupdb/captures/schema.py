@@ -1,7 +1,7 @@
 """This module has the tables of the capture index, maps a Capture to a row, and opens the database.
 
-`captures` has a row for every indexed record; which record that is, (collection, filename, offset) says. `positions`
-says how far each source was read, and is written in the same transaction as the rows that were read from it.
+`captures` has a row for each indexed record, which (collection, filename, offset) identify. `positions` has the
+position up to which each source was read. It is written in the same transaction as the rows from that source.
 """
 
 from __future__ import annotations
@@ -102,11 +102,11 @@ _SCHEMA_LOCK: Final = 0x67686F7374
 
 
 class CapturesError(Exception):
-    """The database of the index can't be used; the message names it and the reason, in one line."""
+    """The database of the index can't be used. The message names the database and the reason in one line."""
 
 
 def open_engine(url: str) -> Engine:
-    """Return an engine for the database with our tables in it. Safe when several processes do it at once.
+    """Return an engine for the database with our tables in it. Several processes may do this at once.
 
     Raises CapturesError.
     """
@@ -127,14 +127,14 @@ def open_engine(url: str) -> Engine:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """Return a connection to look things up with. Raises CapturesError for what the database reports."""
+    """Return a connection for reading. Raises CapturesError for an error of the database."""
     with _translated(engine), engine.connect() as connection:
         yield connection
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """Return a transaction, all of it or nothing. Raises CapturesError for what the database reports."""
+    """Return a transaction. Raises CapturesError for an error of the database."""
     with _translated(engine), engine.begin() as connection:
         yield connection
 
@@ -166,12 +166,12 @@ def _engine(url: str) -> Engine:
 
 
 def insert_for(engine: Engine) -> Callable[[Table], Any]:
-    """Return the INSERT of the engine's dialect, which knows ON CONFLICT."""
+    """Return the INSERT of the engine's dialect, which has ON CONFLICT."""
     return postgresql.insert if engine.dialect.name == "postgresql" else sqlite.insert
 
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], unique: Sequence[str]) -> int:
-    """Return insert the rows whose `unique` columns are new; how many that were."""
+    """Insert the rows whose `unique` columns are new. Return how many rows were inserted."""
     statement = insert_for(connection.engine)(table).on_conflict_do_nothing(index_elements=unique)
     if connection.dialect.name == "sqlite":
         # Thousands a minute: the rows go to the driver as they are, past the toolkit's work on each of them.
@@ -214,7 +214,7 @@ def _create_tables(connection: Connection) -> None:
 
 
 def _add_new_columns(connection: Connection, table: Table) -> None:
-    """Add to a table of an older release the columns that came since; all of them may be null."""
+    """Add the columns of this release to a table of an older release. All of them may be null."""
     known = {column["name"] for column in inspect(connection).get_columns(table.name)}
     for column in table.columns:
         if column.name not in known:
@@ -223,19 +223,20 @@ def _add_new_columns(connection: Connection, table: Table) -> None:
 
 
 def _one_at_a_time(connection: Connection) -> None:
-    """Let one process at a time create tables. IF NOT EXISTS alone fails in PostgreSQL when two do it at once; SQLite
-    lets one write at a time anyway.
+    """Let one process at a time create tables.
+
+    IF NOT EXISTS alone fails in PostgreSQL when two processes create a table at once. SQLite has one writer at a time.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _SCHEMA_LOCK})
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    """Set the write-ahead log, with which readers never wait. A power cut may undo the last commits; their sidecars
-    bring them back.
+    """Set the write-ahead log, with which readers never wait, and the size of the cache.
 
-    Digests and record ids land anywhere in their indexes: a row touches five pages of 4 KiB, and those it shares with
-    others are written once if they stay in memory, and in the log, for a while. That is a third of a row's CPU.
+    A power cut may undo the last commits; the sidecars have them. Digests and record ids are spread over their indexes:
+    a row changes five pages of 4 KiB. Pages that several rows change are written once when they stay in memory and in
+    the log for a while. This saves a third of the CPU time of a row.
     """
     _switch_to_write_ahead(connection, time.monotonic() + _BUSY_SECONDS)
     connection.execute("PRAGMA synchronous=NORMAL")
@@ -244,10 +245,10 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 
 def _switch_to_write_ahead(connection: sqlite3.Connection, deadline: float) -> None:
-    """Switch the file to write-ahead logging. SQLite refuses one of two processes that switch a new file at once, since
-    they would wait for each other.
+    """Switch the file to write-ahead logging.
 
-    Its own timeout is not asked for that (sqlite.org/c3ref/busy_handler.html), so the refused one comes again.
+    SQLite refuses one of two processes that switch a new file at the same time, since they would wait for each other.
+    Its own timeout does not count for this (sqlite.org/c3ref/busy_handler.html), so the refused process tries again.
     """
     while True:
         try:

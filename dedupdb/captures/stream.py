@@ -1,10 +1,10 @@
 """Writers announce captures on a stream in Redis. This module writes and reads its entries.
 
 `gf:captures` is one Redis stream for the whole fleet. An entry has one field, `c`: a JSON array of the captures of one
-batch, each an array of what `archive.capture.Capture` holds, in the order of its fields; `refers_to` is the array
-[record_id, url, date]. Fields that a newer release added at the end may be missing. The stream
-is cut to about MAX_ENTRIES, and an indexer drops what it has taken in: the stream is news, the sidecars beside the
-WARC files are the record.
+batch. Each capture is an array of the fields of `archive.capture.Capture`, in their order; `refers_to` is the array
+[record_id, url, date]. Fields that a newer release added at the end may be missing. The stream is cut to about
+MAX_ENTRIES, and an indexer removes the entries that it has read. The stream is no record: the sidecars beside the WARC
+files are.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _BUCKETS: Final = _NAMES.index("buckets")
 
 
 def to_entries(captures: Sequence[Capture]) -> list[bytes]:
-    """Return the values of the one field of as many entries as it takes to announce them.
+    """Return the field values of the entries that announce the captures.
 
-    Not by `itertools.batched`: it cuts a tuple of 64 down to the few there are, and Python keeps thousands of such
-    tuples for later use, each a small piece of C's heap where a large one was. That was two megabytes in ten minutes.
+    `itertools.batched` is not used: it cuts a tuple of 64 down to the few that remain, and Python keeps thousands of
+    such tuples for later use, each a small part of a large block of memory. This cost two megabytes in ten minutes.
     """
     starts = range(0, len(captures), _TOGETHER)
     return [compact_json([_facts(one) for one in captures[start : start + _TOGETHER]]).encode() for start in starts]
 
 
 def from_entry(entry: Mapping[bytes, bytes]) -> list[Capture]:
-    """Return the captures that an entry announces. Raises ValueError for what announces none."""
+    """Return the captures that an entry announces. Raises ValueError for an entry that announces none."""
     try:
         said = json.loads(entry[FIELD])
         if not said:

@@ -1,7 +1,7 @@
-"""An index line must pass these checks before it comes into the index.
+"""An index line must pass these checks before it is added to the index.
 
-Lines may come from anybody's archive, and whoever finds a capture opens the file it names; so a line that names a
-file elsewhere is no capture, nor is one whose facts no database could hold.
+Lines may come from any archive, and a reader of a capture opens the file that the capture names. A line that names a
+file outside of the collection is refused, as is a line with a value that no database could hold.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBERS: Final = ("date", "offset", "length", "payload_length")
 
 
 def acceptable(capture: Capture) -> Capture:
-    """Return the capture itself. Raises ValueError, naming the field, when it can't be trusted."""
+    """Return the capture itself. Raises ValueError that names the field when a value can't be used."""
     _check_texts(capture)
     _check_numbers(capture)
     if not re.fullmatch(NAME_PATTERN, capture.collection):
@@ -47,7 +47,7 @@ def _check_texts(capture: Capture) -> None:
 
 
 def _are_texts(values: Iterable[object]) -> bool:
-    """Return all of them looked at together, which is quicker."""
+    """Return whether all values are texts. One check for all is quicker than one for each."""
     try:
         joined = "".join(values)  # type: ignore[arg-type]
     except TypeError:
