@@ -1,11 +1,11 @@
-"""Captures leave the CDX server in these forms, one line of text each.
+"""This module writes captures in the output forms of the CDX server, one line of text each.
 
-- cdxj: `<key> <timestamp> {json}`, as in the sidecars; with chosen fields, only those in the object
-- json: an object per line (pywb); an array of arrays with a head row when Wayback's field names are asked for
-- text: the chosen fields, separated by spaces
-- cdx: the eleven columns `N b a m s k r M S V g`; redirect and meta tags are always "-"
+- cdxj: `<key> <timestamp> {json}`, as in the sidecars. With chosen fields, the object has only those. - json: one
+object for each line (pywb). With Wayback's field names: an array of arrays with a header row. - text: the chosen
+fields, separated by spaces - cdx: the eleven columns `N b a m s k r M S V g`; the columns for redirect and meta tags
+are always "-"
 
-Fields that a query adds, such as those of `resolveRevisits`, come behind the others.
+Fields that a query adds, such as those of `resolveRevisits`, come after the others.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class Form:
 
 
 def form(output: str, fields: str, extra: Sequence[str] = ()) -> Form:
-    """Return the form that `output` and `fl` (names separated by commas) ask for. Raises QueryError.
+    """Return the form for `output` and `fl`, which has names separated by commas. Raises QueryError.
 
-    `extra` are the fields that captures have besides their own; they come last where no fields are chosen.
+    `extra` are the fields that a query adds to captures. They come last when no fields are chosen.
     """
     names = [name.strip() for name in fields.split(",") if name.strip()]
     try:

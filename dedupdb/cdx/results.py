@@ -1,7 +1,7 @@
-"""Work on the captures that a query finds, before they are written: collapse, resolve revisits, count.
+"""This module processes the captures of a query before they are written: collapse, resolve revisits, count.
 
-Each step reads its captures one after the other and holds a bounded number of them. The words and their meaning are
-those of pywb's and Wayback's CDX servers.
+Each step reads its captures one after the other and holds a bounded number of them in memory. The words and their
+meaning are those of pywb's and Wayback's CDX servers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_DIGESTS: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A capture is shown with the fields that were asked for besides its own."""
+    """The object is a capture with the fields that the query adds."""
 
     capture: Capture
     extra: tuple[tuple[str, str], ...] = ()
@@ -35,7 +35,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work says what is to be done with the captures of a query."""
+    """The work has the steps that a query asks for."""
 
     collapses: tuple[Callable[[Capture], str], ...] = ()
     resolves: bool = False
@@ -45,7 +45,7 @@ class Work:
 
     @property
     def extra(self) -> tuple[str, ...]:
-        """Names of the fields that it adds, in their order."""
+        """Return the names of the fields that the steps add, in their order."""
         wanted = (
             (self.resolves, RESOLVED),
             (self.counts_duplicates, ("dupecount",)),
@@ -57,7 +57,7 @@ class Work:
 
 @dataclass(slots=True)
 class _Group:
-    """A group is a capture, and those after it that are not shown."""
+    """A group is a capture that is shown, and the captures after it that are not shown."""
 
     capture: Capture
     token: tuple[str, ...]
@@ -95,7 +95,7 @@ def parse(given: Mapping[str, str], collapses: Sequence[str], query: Query) -> W
 
 
 def find(captures: Captures, query: Query, work: Work) -> Iterator[Shown]:
-    """Return what the query finds, with the work done. Raises what `Captures.search` raises."""
+    """Return the captures of the query after all steps. Raises the errors of `Captures.search`."""
     found: Iterator[Shown]
     if work.collapses or query.counts_skips:
         looked_at = captures.looked_at(query)
@@ -130,7 +130,7 @@ def _field(name: str) -> Callable[[Capture], str]:
 def _groups(
     looked_at: Iterable[tuple[Capture, bool]], collapses: Sequence[Callable[[Capture], str]], *, keeps_last: bool
 ) -> Iterator[_Group]:
-    """Yield groups of neighbours that are alike; the earliest is shown, which is the last one of a walk backward."""
+    """Yield groups of equal neighbours. The earliest is shown, which is the last one of a scan backward."""
     group: _Group | None = None
     for capture, is_wanted in looked_at:
         token = tuple(value(capture) for value in collapses) if is_wanted else ()
@@ -166,7 +166,7 @@ def _with_duplicates(found: Iterable[Shown]) -> Iterator[Shown]:
 
 
 def _resolved(captures: Captures, collection: str, found: Iterator[Shown]) -> Iterator[Shown]:
-    """Yield revisits with the type and status of their originals, and with the place of the payload."""
+    """Yield revisits with the type and status of their originals, and with the position of the payload."""
     for batch in batched(found, _AT_ONCE):
         wanted = {shown.capture.refers_to.record_id for shown in batch if shown.capture.refers_to}
         originals = captures.by_records(collection, wanted - {""}) if wanted - {""} else {}

@@ -6,13 +6,13 @@
 | `GET /healthz` | 200 when the index can be read, else 503 |
 | `GET /<collection>/cdx` | captures, streamed |
 
-Parameters of the last: `url` (also `*.host` and `url*`), `matchType` exact, prefix, host, domain; `from`, `to`, 4 to
+Parameters of `cdx`: `url` (also `*.host` and `url*`), `matchType` exact, prefix, host, domain; `from`, `to`, 4 to
 14 digits; `limit`, negative for the last ones; `sort` default, reverse, closest, with `closest`; `filter`, repeatable;
 `fl` or `fields`; `output` cdxj, json, text, cdx; `page`, `pageSize` in blocks of 3,000 index rows, `showNumPages`;
 `collapse=FIELD` or `FIELD:N`, repeatable, and pywb's `collapseTime=N`; `resolveRevisits`; `reverse`; `showDupeCount`,
 `showSkipCount`, `lastSkipTimestamp`; `fastLatest`, which changes nothing, since a negative limit is always quick.
 A page has the rows that pass the filters among so many rows of the index, so it may be empty; a page behind the last is
-refused. What the server can't use is refused with 400 and one line that names it.
+refused. A parameter that the server can't use is refused with 400 and one line that names it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _LOOPBACK_ONLY: Final = HostNames("127.0.0.1", (), "admin.host_names")
 
 
 def create_app(captures: Captures, names: HostNames = _LOOPBACK_ONLY) -> Flask:
-    """Return a WSGI application that answers from the index, to requests that are sent to one of these names."""
+    """Return a WSGI application that answers from the index. Requests must name one of the host names."""
     app = Flask("ghostfleet-cdx", static_folder=None)
     app.register_blueprint(blueprint(captures))
     app.before_request(partial(_misdirected, names))
@@ -62,7 +62,7 @@ def create_app(captures: Captures, names: HostNames = _LOOPBACK_ONLY) -> Flask:
 
 
 def blueprint(captures: Captures) -> Blueprint:
-    """Return the same, to be hung into a larger application."""
+    """Return the same server as a blueprint for a larger application."""
     doors = Blueprint("cdx", __name__)
 
     @doors.get("/")
@@ -97,7 +97,7 @@ def blueprint(captures: Captures) -> Blueprint:
 
 
 def _misdirected(names: HostNames) -> Response | None:
-    """Return the refusal of a request whose Host header has no name of this server: DNS rebinding looks like that."""
+    """Return the refusal of a request whose Host header has no name of this server, as with DNS rebinding."""
     refusal = names.refusal(request.headers.getlist("Host"))
     return _line(refusal, 421) if refusal else None
 
@@ -113,7 +113,7 @@ def _found(captures: Captures, collection: str, given: MultiDict[str, str]) -> R
     if queries.flag(single, "showNumPages"):
         return _pages(captures, query, queries.page_size(single))
     found = results.find(captures, query, work)
-    # The first capture is looked for before the answer begins, while an error can still be said with a status.
+    # The search for the first capture comes before the answer begins, so that an error still has a status.
     first = list(islice(found, 1))
     page = query.page
     if not first and page and page.number and captures.size(query) <= page.number * page.size:
@@ -124,14 +124,14 @@ def _found(captures: Captures, collection: str, given: MultiDict[str, str]) -> R
 
 
 def _pages(captures: Captures, query: queries.Query, blocks: int) -> Response:
-    """Return how many pages there are, as pywb says it."""
+    """Return the number of pages in pywb's form."""
     rows = captures.size(query)
     count = -(-rows // queries.BLOCK)
     return jsonify({"pages": -(-count // blocks), "pageSize": blocks, "blocks": count})
 
 
 def _nothing(url: str) -> Response:
-    """Return the response for no capture, as pywb says it to clients that read JSON: an empty text is none."""
+    """Return the response without captures in pywb's form. Clients that read JSON get an object, not an empty text."""
     answer = jsonify({"message": f"No Captures found for: {url[:2000]}"})
     answer.status_code = 404
     return answer
