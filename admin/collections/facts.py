@@ -149,11 +149,12 @@ def _facts(settings: Settings, name: str, indexed: Indexed) -> CollectionFacts:
         files=len(files) + len(open_files),
         open_files=len(open_files),
         writers=tuple(writers(folder)),
-        problems=tuple(_problems(settings, name, indexed)),
+        problems=tuple(problems(settings, name, indexed.captures)),
     )
 
 
-def _problems(settings: Settings, name: str, indexed: Indexed) -> Iterator[str]:
+def problems(settings: Settings, name: str, captures: int) -> Iterator[str]:
+    """Yield a line for each problem of a collection, with the remedy; `captures` are those of the index."""
     folder, deleting = settings.collection(name), deleting_folder(settings, name)
     if deleting.is_dir():
         yield f"the collection is only partly deleted; run `{command(f'collection delete {name}')}` again"
@@ -163,8 +164,8 @@ def _problems(settings: Settings, name: str, indexed: Indexed) -> Iterator[str]:
     if not folder.is_dir():
         if not deleting.is_dir():
             again = command(f"collection delete {name}")
-            captures = counted(indexed.captures, "capture")
-            yield f"the folder is missing, but the index has {captures} of the collection; run `{again}`"
+            known = counted(captures, "capture")
+            yield f"the folder is missing, but the index has {known} of the collection; run `{again}`"
         return
     if unfinished := left_open(folder):
         count = counted(len(unfinished), "WARC file")
@@ -172,7 +173,7 @@ def _problems(settings: Settings, name: str, indexed: Indexed) -> Iterator[str]:
     if bare := [place for place in closed(folder) if not place.sidecar.exists()]:
         yield f"{counted(len(bare), 'WARC file')} without a sidecar; run `{command(f'repair {name}')}`"
     has_lines = any(place.sidecar.stat().st_size for place in sidecars(folder))
-    if has_lines and not indexed.captures and not writers(folder):
+    if has_lines and not captures and not writers(folder):
         yield f"the index has no captures of the collection; run `{command(f'reindex {name}')}`"
     try:
         list(find_runs(folder / "jobs"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from admin.collections.browsing.operations import OPERATIONS as COLLECTIONS
 from admin.harvests.definitions.operations import OPERATIONS as DEFINITIONS
 from admin.harvests.dispatch.operations import OPERATIONS as DISPATCH
 from admin.harvests.domains.operations import OPERATIONS as DOMAINS
@@ -24,6 +25,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *DEFINITIONS,
     *GENERATION,
     *DISPATCH,
+    *COLLECTIONS,
     *PEOPLE,
     *NOTIFICATIONS,
 )

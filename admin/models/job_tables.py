@@ -38,6 +38,7 @@ class HarvestJob(Base):
         Index("ix_jobs_status_id", "status", "id"),
         Index("ix_jobs_harvest_run", "harvest_id", "run_number", "id"),
         Index("ix_jobs_channel_status", "channel_id", "status", "id"),
+        Index("ix_jobs_collection_id", "collection", "id"),
     )
 
     id: Mapped[Key]

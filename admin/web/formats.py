@@ -110,4 +110,8 @@ def unicode_domain(name: str) -> str:
 
 
 def _local(moment: Micros, zone: ZoneInfo) -> datetime:
-    return datetime.fromtimestamp(moment / 1_000_000, UTC).astimezone(zone)
+    found = datetime.fromtimestamp(moment / 1_000_000, UTC)
+    try:
+        return found.astimezone(zone)
+    except OverflowError:  # the last hours of the year 9999, which a record of anybody's may name
+        return found

@@ -51,6 +51,7 @@ NAVIGATION: Final = (
     NavigationEntry("Schedules", "schedules.index"),
     NavigationEntry("Templates", "templates.index"),
     NavigationEntry("Jobs", "jobs.index"),
+    NavigationEntry("Collections", "collections.index"),
     NavigationEntry("Fleet", "fleet.index"),
     NavigationEntry("Users", "users.index", Right.ADMINISTER),
     NavigationEntry("Audit", "audit.index", Right.ADMINISTER),

@@ -111,7 +111,7 @@ def open_engine(url: str) -> Engine:
     Raises CapturesError.
     """
     try:
-        engine = _engine(url)
+        engine = new_engine(url)
     except (SQLAlchemyError, ImportError) as error:
         address = without_secrets(url).rpartition("://")[2]
         remedy = f"; {_REMEDY}" if isinstance(error, ImportError) and url.startswith("postgresql") else ""
@@ -153,7 +153,8 @@ def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0]
 
 
-def _engine(url: str) -> Engine:
+def new_engine(url: str) -> Engine:
+    """Return an engine for the database, which is not connected to yet."""
     is_sqlite = url.startswith("sqlite")
     engine = create_engine(
         url.replace("postgresql://", _POSTGRESQL, 1) if url.startswith("postgresql://") else url,

@@ -13,7 +13,8 @@ from typing import Final
 from archive.capture import Capture
 from archive.name_rules import NAME_PATTERN, NAME_RULE
 
-_SAFE_NAME: Final = re.compile(r"(?!\.)[^/\\\0:]+(/(?!\.)[^/\\\0:]+){0,8}")
+SAFE_NAME: Final = re.compile(r"(?!\.)[^/\\\0:]+(/(?!\.)[^/\\\0:]+){0,8}")
+"""The names of files that lie in a collection: no part of the path begins with a dot."""
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _TEXTS: Final = ("key", "url", "mime", "kind", "filename", "record_id", "method")
 _OPTIONAL_TEXTS: Final = ("digest", "job", "page_id", "sha256", "truncated")
@@ -26,7 +27,7 @@ def acceptable(capture: Capture) -> Capture:
     _check_numbers(capture)
     if not re.fullmatch(NAME_PATTERN, capture.collection):
         raise ValueError(f"collection {capture.collection[:80]!r} can't be used; {NAME_RULE}")
-    if not _SAFE_NAME.fullmatch(capture.filename):
+    if not SAFE_NAME.fullmatch(capture.filename):
         raise ValueError(f"filename {capture.filename[:200]!r} is not the name of a file in the collection")
     if capture.sha256 is not None and not _SHA256.fullmatch(capture.sha256):
         raise ValueError(f"sha256 {capture.sha256[:80]!r} is not 64 hexadecimal digits")

@@ -11,6 +11,7 @@ from flask import Blueprint
 
 from admin.web.pages import (
     audit,
+    collections,
     domains,
     fleet,
     harvests,
@@ -31,6 +32,7 @@ ALL_PAGES: Final[tuple[Blueprint, ...]] = (
     schedules.BLUEPRINT,
     templates.BLUEPRINT,
     jobs.BLUEPRINT,
+    collections.BLUEPRINT,
     fleet.BLUEPRINT,
     users.BLUEPRINT,
     audit.BLUEPRINT,

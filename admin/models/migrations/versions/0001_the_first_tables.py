@@ -587,6 +587,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("jobs", schema=None) as batch_op:
         batch_op.create_index("ix_jobs_channel_status", ["channel_id", "status", "id"], unique=False)
+        batch_op.create_index("ix_jobs_collection_id", ["collection", "id"], unique=False)
         batch_op.create_index("ix_jobs_harvest_run", ["harvest_id", "run_number", "id"], unique=False)
         batch_op.create_index("ix_jobs_status_id", ["status", "id"], unique=False)
 
@@ -741,6 +742,7 @@ def downgrade() -> None:
     with op.batch_alter_table("jobs", schema=None) as batch_op:
         batch_op.drop_index("ix_jobs_status_id")
         batch_op.drop_index("ix_jobs_harvest_run")
+        batch_op.drop_index("ix_jobs_collection_id")
         batch_op.drop_index("ix_jobs_channel_status")
 
     op.drop_table("jobs")

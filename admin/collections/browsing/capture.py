@@ -1,0 +1,184 @@
+"""One capture with the headers of its record, and what a ghost kept of the page: pictures, text, title."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from admin.collections.browsing.files import checked_file
+from admin.collections.browsing.index import index_of
+from admin.collections.browsing.pictures import Picture, safe_picture
+from admin.collections.browsing.records import (
+    RecordTrouble,
+    open_record,
+    plain_text,
+    read_block,
+    shown_header,
+    trouble,
+)
+from admin.collections.browsing.search import CaptureLine, capture_line
+from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
+from admin.models.operation import OutputModel
+from admin.models.transaction import Transaction
+from archive.capture import Capture
+from archive.settings.load import Settings
+from archive.storage.storage import StorageError
+from archive.warc.member_reader import WarcError
+from dedupdb.captures.finder import Finder
+
+PICTURES: Final = ("urn:view:", "urn:fullPage:", "urn:thumbnail:")
+"""The beginnings of the URLs of pictures that a ghost keeps, the best for a page first."""
+TEXT: Final = "urn:text:"
+INFO: Final = "urn:pageinfo:"
+MOST_TEXT: Final = 200_000
+"""Bytes of a page's text that are shown."""
+_MOST_INFO: Final = 4_000_000
+_LONGEST_TITLE: Final = 500
+
+
+class KeptRecord(OutputModel):
+    """A record that a ghost kept of a page."""
+
+    kind: str
+    """view, fullPage, thumbnail, text or pageinfo."""
+    capture: CaptureLine
+    is_same_visit: bool
+    """Whether the record comes from the visit in which the capture was made; otherwise from the nearest one in time."""
+
+
+class CaptureView(CaptureLine):
+    """One capture with its record."""
+
+    trouble: str | None
+    """Why the record can't be read; None when it was read."""
+    warc_header: str
+    http_header: str
+    original: CaptureLine | None
+    """The capture that has a revisit's payload; None when the index does not know it."""
+    kept: list[KeptRecord]
+    title: str
+    text: str | None
+    """The text that a reader sees, as the ghost kept it; None when there is none."""
+    text_is_whole: bool
+
+
+def show_capture(transaction: Transaction, name: str, file: str, offset: int) -> CaptureView:
+    """Return the capture at a place of a WARC file. Raises NotFound and InvalidInput."""
+    settings = transaction.settings
+    with index_of(settings, name) as index:
+        capture = _at_place(index.finder, name, file, offset)
+        original = _original(index.finder, capture)
+        kept = _kept(index.finder, capture)
+    why, warc_header, http_header = _headers(settings, capture)
+    title, text, is_whole = "", None, True
+    for each in kept:
+        try:
+            if each.capture.url.startswith(TEXT) and text is None:
+                text, is_whole = _text(settings, each.capture)
+            elif each.capture.url.startswith(INFO):
+                title = title or _title(settings, each.capture)
+        except RecordTrouble as error:
+            why = why or str(error)
+    return CaptureView(
+        **capture_line(capture).model_dump(),
+        trouble=why,
+        warc_header=warc_header,
+        http_header=http_header,
+        original=capture_line(original) if original else None,
+        kept=[
+            KeptRecord(
+                kind=each.capture.url.split(":", 2)[1], capture=capture_line(each.capture), is_same_visit=each.is_same
+            )
+            for each in kept
+        ],
+        title=title,
+        text=text,
+        text_is_whole=is_whole,
+    )
+
+
+def show_picture(transaction: Transaction, name: str, file: str, offset: int) -> Picture:
+    """Return a picture that a ghost kept, drawn anew. Raises NotFound, InvalidInput, and IllegalState.
+
+    Only records with the URL of such a picture are taken, and only bytes that are PNG, JPEG or WebP.
+    """
+    with index_of(transaction.settings, name) as index:
+        capture = _at_place(index.finder, name, file, offset)
+    if capture.kind != "resource" or not capture.url.startswith(PICTURES):
+        raise NotFound("picture", f"{file} at {offset}")
+    try:
+        return safe_picture(transaction.settings, capture)
+    except RecordTrouble as error:
+        raise IllegalState(str(error)) from error
+
+
+class _Kept:
+    """A record of a ghost, and whether it comes from the same visit."""
+
+    def __init__(self, capture: Capture, is_same: bool) -> None:
+        self.capture = capture
+        self.is_same = is_same
+
+
+def _at_place(finder: Finder, name: str, file: str, offset: int) -> Capture:
+    checked_file(file)
+    if not 0 <= offset < 2**63:
+        raise InvalidInput(Problem("offset", f"{offset} is no place in a file"))
+    capture = finder.at_place(name, file, offset)
+    if capture is None:
+        raise NotFound("capture", f"{file} at {offset}")
+    return capture
+
+
+def _original(finder: Finder, capture: Capture) -> Capture | None:
+    named = capture.refers_to
+    if named is None or not named.record_id:
+        return None
+    return finder.by_record(capture.collection, named.record_id)
+
+
+def _kept(finder: Finder, capture: Capture) -> list[_Kept]:
+    """Return what a ghost kept of the URL: one record of each kind, of the same visit or else the nearest in time."""
+    if capture.url.startswith((*PICTURES, TEXT, INFO)):
+        return [_Kept(capture, True)]
+    if not capture.url.startswith(("http://", "https://")):
+        return []
+    found = []
+    for prefix in (*PICTURES, TEXT, INFO):
+        near = finder.written_near(capture.collection, prefix + capture.url, capture.date)
+        same = next((each for each in near if capture.page_id and each.page_id == capture.page_id), None)
+        if near:
+            found.append(_Kept(same or near[0], same is not None))
+    return found
+
+
+def _headers(settings: Settings, capture: Capture) -> tuple[str | None, str, str]:
+    """Return why the record can't be read, its WARC header, and its HTTP header."""
+    warc_header = http_header = ""
+    try:
+        with open_record(settings, capture) as record:
+            warc_header = shown_header(record.header)
+            try:
+                http_header = shown_header(record.http_head) if record.is_http else ""
+            except (OSError, WarcError, StorageError) as error:
+                raise trouble(capture, error) from error
+    except RecordTrouble as error:
+        return str(error), warc_header, http_header
+    return None, warc_header, http_header
+
+
+def _text(settings: Settings, capture: Capture) -> tuple[str, bool]:
+    block, is_whole = read_block(settings, capture, MOST_TEXT)
+    return plain_text(block.decode("utf-8", "replace")), is_whole
+
+
+def _title(settings: Settings, capture: Capture) -> str:
+    """Return the page's title as the ghost noted it; empty when the note can't be understood."""
+    block, is_whole = read_block(settings, capture, _MOST_INFO)
+    if not is_whole:
+        return ""
+    try:
+        title = json.loads(block).get("title")
+    except (ValueError, AttributeError, RecursionError):
+        return ""
+    return plain_text(title[:_LONGEST_TITLE]) if isinstance(title, str) else ""

@@ -1,0 +1,37 @@
+"""How people open a capture in replay: by commands, and by a link when a server replays at an origin of its own."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from archive import url as urls
+from archive.program_name import command
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayHint:
+    """What opens one capture."""
+
+    open_command: str
+    """Opens a browser window on this machine."""
+    proxy_command: str
+    """Starts a replay proxy, and prints its address and how a browser uses it."""
+    link: str
+    """The capture's address at the replay's origin; empty when there is none."""
+
+
+def replay_hint(collection: str, url: str, timestamp: str, origin: str) -> ReplayHint | None:
+    """Return what opens a capture; None for a record that is not of the web.
+
+    The commands are quoted for a shell, because the URL is of anybody's making.
+    """
+    try:
+        address = urls.canonical(url)
+    except urls.UrlError:
+        return None
+    return ReplayHint(
+        open_command=command(f"open {collection} {shlex.quote(address)} --datetime {timestamp}"),
+        proxy_command=command(f"replay {collection} --datetime {timestamp}"),
+        link=f"{origin.rstrip('/')}/{collection}/{timestamp}/{address}" if origin else "",
+    )

@@ -1,0 +1,155 @@
+"""These pages show collections: what is in them, their WARC files, and their captures by URL and date.
+
+Nothing of the archive runs here: texts are escaped, pictures are drawn anew, and WARC files are downloads.
+"""
+
+from __future__ import annotations
+
+import calendar as months
+from datetime import date
+from typing import Any, Final
+
+from flask import Blueprint, request, send_file
+from werkzeug.wrappers import Response
+
+from admin.collections.browsing import calendar, capture, files, listing, search
+from admin.collections.browsing.replay import replay_hint
+from admin.models.errors import InvalidInput
+from admin.models.transaction import Right
+from admin.web.forms import Form
+from admin.web.page import needs, page, reading, site
+
+BLUEPRINT: Final = Blueprint("collections", __name__, url_prefix="/collections")
+_FIELDS: Final = ("url", "match", "since", "until", "mime", "status", "kind", "job", "after")
+_SANDBOX: Final = "default-src 'none'; sandbox"
+
+
+@BLUEPRINT.get("", endpoint="index")
+@needs(Right.READ)
+def index() -> Response:
+    """Show the collections."""
+    with reading() as opened:
+        found = listing.list_collections(opened, after=request.args.get("after"))
+    return page("collections/index.html", collections=found)
+
+
+@BLUEPRINT.get("/<name>", endpoint="show")
+@needs(Right.READ)
+def show(name: str) -> Response:
+    """Show one collection with its statistics."""
+    with reading() as opened:
+        found = listing.show_collection(opened, name)
+    return page("collections/show.html", collection=found)
+
+
+@BLUEPRINT.get("/<name>/files", endpoint="files")
+@needs(Right.READ)
+def list_files(name: str) -> Response:
+    """Show the WARC files of a collection."""
+    with reading() as opened:
+        found = files.list_files(opened, name, after=request.args.get("after"))
+    return page("collections/files.html", name=name, files=found, is_more=files.more_than_counted)
+
+
+@BLUEPRINT.get("/<name>/file", endpoint="file")
+@needs(Right.OPERATE)
+def download(name: str) -> Response:
+    """Return a WARC file for download, whole or in ranges."""
+    with reading() as opened:
+        path = files.file_for_download(opened, name, request.args.get("file", ""))
+    answer = send_file(
+        path, "application/octet-stream", as_attachment=True, download_name=path.name, conditional=True, etag=False
+    )
+    answer.headers["Content-Security-Policy"] = _SANDBOX
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+@BLUEPRINT.get("/<name>/captures", endpoint="captures")
+@needs(Right.READ)
+def captures(name: str) -> Response:
+    """Search the captures of a collection."""
+    given: dict[str, Any] = {field: text for field in _FIELDS if (text := request.args.get(field, "").strip())}
+    form = Form({**dict.fromkeys(_FIELDS, ""), **given})
+    found = None
+    with reading() as opened:
+        try:
+            found = search.list_captures(opened, name, **given)
+        except InvalidInput as error:
+            form.take(error)
+    status = 200 if found is not None else 422
+    return page("collections/captures.html", status, name=name, captures=found, form=form, kinds=search.KINDS)
+
+
+@BLUEPRINT.get("/<name>/url", endpoint="url")
+@needs(Right.READ)
+def show_url(name: str) -> Response:
+    """Show the calendar of a URL, and its captures of a year or of a day."""
+    url, year, day = (request.args.get(field, "").strip() for field in ("url", "year", "day"))
+    with reading() as opened:
+        try:
+            shown = calendar.show_calendar(opened, name, url, year=_number(year) if year else None)
+            when = day or (str(shown.year) if shown.year is not None else None)
+            found = search.list_captures(
+                opened,
+                name,
+                url=url,
+                match="exact",
+                since=when,
+                until=when,
+                order="newest",
+                after=request.args.get("after"),
+            )
+        except InvalidInput as error:
+            return page("error.html", 422, title="The URL can't be looked up", why=str(error), code=422)
+    return page(
+        "collections/url.html", name=name, calendar=shown, rows=_rows(shown), captures=found, day=day, year=shown.year
+    )
+
+
+@BLUEPRINT.get("/<name>/capture", endpoint="capture")
+@needs(Right.READ)
+def show_capture(name: str) -> Response:
+    """Show one capture with its record, and what a ghost kept of the page."""
+    with reading() as opened:
+        found = capture.show_capture(opened, name, *_place())
+    hint = replay_hint(name, found.url, found.timestamp, site().replay_origin)
+    pictures = [each for each in found.kept if each.capture.url.startswith(capture.PICTURES)]
+    return page("collections/capture.html", name=name, capture=found, replay=hint, pictures=pictures)
+
+
+@BLUEPRINT.get("/<name>/picture", endpoint="picture")
+@needs(Right.READ)
+def picture(name: str) -> Response:
+    """Return a picture that a ghost kept, drawn anew."""
+    with reading() as opened:
+        found = capture.show_picture(opened, name, *_place())
+    answer = Response(found.data, content_type=found.media_type)
+    answer.headers["Content-Security-Policy"] = _SANDBOX
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+    answer.headers["Cache-Control"] = "private, max-age=3600"
+    return answer
+
+
+def _place() -> tuple[str, int]:
+    return request.args.get("file", ""), _number(request.args.get("offset", ""))
+
+
+def _number(text: str) -> int:
+    """Return the number; -1, which nothing has, for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else -1
+
+
+def _rows(shown: calendar.CalendarView) -> list[dict[str, Any]]:
+    """Return the months of the calendar with their days: each a date and the number of its captures."""
+    if shown.year is None:
+        return []
+    counts = {each.day: each.captures for each in shown.days}
+    rows = []
+    for month in range(1, 13):
+        first = date(shown.year, month, 1)
+        days = [first.replace(day=day) for day in range(1, months.monthrange(shown.year, month)[1] + 1)]
+        counted = [(day, counts.get(day, 0)) for day in days]
+        rows.append({"name": first.strftime("%Y-%m"), "days": counted, "captures": sum(each[1] for each in counted)})
+    return rows
