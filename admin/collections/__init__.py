@@ -6,4 +6,5 @@
    the files and names that show such a change until it is complete.
 4. `importing` adds WARC files of other programs; `exporting` writes chosen records to a folder.
 5. `stores` opens the index and Redis together.
+6. `browsing` shows collections to people and programs, on the site and by the API.
 """

@@ -1,4 +1,4 @@
-"""The years and days on which a URL was captured. Days are those of UTC, as in the index."""
+"""The calendar names the years and days on which a URL was captured. Days are those of UTC, as in the index."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class DayCount(OutputModel):
 
 
 class CalendarView(OutputModel):
-    """The years in which a URL was captured, and the days of one of them."""
+    """The calendar has the years in which a URL was captured, and the days of one of them."""
 
     url: str
     key: str

@@ -1,4 +1,4 @@
-"""The WARC files of a collection: a list in pages, their number and size, and one file for download."""
+"""Show the WARC files of a collection: a list in pages, their number and size, and one file for download."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_NAME: Final = 2_000
 
 
 class FileLine(OutputModel):
-    """One WARC file of a collection."""
+    """The line describes one WARC file of a collection."""
 
     name: str
     """The name as the index has it: below the archive folder, without `.open`."""
@@ -37,7 +37,7 @@ class FileLine(OutputModel):
 
 @dataclass(frozen=True, slots=True)
 class FilesTotal:
-    """The number and size of a collection's files."""
+    """The totals are the number and size of a collection's files."""
 
     files: int = 0
     open_files: int = 0

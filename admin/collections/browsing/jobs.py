@@ -1,4 +1,4 @@
-"""The harvests and jobs that write to a collection."""
+"""Find the harvests and jobs that write to a collection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_HARVESTS: Final = 100
 
 
 class HarvestLink(OutputModel):
-    """A harvest whose captures go to the collection."""
+    """The link leads to a harvest whose captures go to the collection."""
 
     id: int
     name: str
@@ -26,7 +26,7 @@ class HarvestLink(OutputModel):
 
 
 class JobLink(OutputModel):
-    """A job that wrote to the collection, or will."""
+    """The link leads to a job that wrote to the collection, or will."""
 
     id: int
     harvest_name: str

@@ -1,4 +1,4 @@
-"""The collections of a home with what is in them, and one collection with its statistics."""
+"""List the collections of a home with what is in them, and show one collection with its statistics."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SHOW_SECONDS: Final = 1.0
 
 
 class CollectionLine(OutputModel):
-    """One collection. What is None was not counted in time, or there is no index to count it in."""
+    """The line describes one collection. What is None was not counted in time, or there is no index to count it in."""
 
     name: str
     files: int | None
@@ -53,7 +53,7 @@ class CollectionLine(OutputModel):
 
 
 class CountLine(OutputModel):
-    """The captures of one month, media type, status or kind of record."""
+    """The line counts the captures of one month, media type, status or kind of record."""
 
     name: str
     captures: int
@@ -61,7 +61,7 @@ class CountLine(OutputModel):
 
 
 class CollectionView(CollectionLine):
-    """One collection with its statistics, and what wrote to it."""
+    """The view shows one collection with its statistics, and what wrote to it."""
 
     warnings: list[str]
     """What is missing or behind, with the remedy; these come first on the page."""
@@ -78,7 +78,7 @@ class CollectionView(CollectionLine):
 
 
 class CollectionPage(Page[CollectionLine]):
-    """One page of the list of collections."""
+    """The page is a part of the list of collections."""
 
     warnings: list[str] = Field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""How people open a capture in replay: by commands, and by a link when a server replays at an origin of its own."""
+"""Say how people open a capture in replay: by commands, or by a link when a server replays at another origin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from archive.program_name import command
 
 @dataclass(frozen=True, slots=True)
 class ReplayHint:
-    """What opens one capture."""
+    """The hint says what opens one capture."""
 
     open_command: str
     """Opens a browser window on this machine."""

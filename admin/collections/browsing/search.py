@@ -22,6 +22,8 @@ _STATUS: Final = re.compile(r"([1-9])xx|([0-9]{1,5})", re.IGNORECASE | re.ASCII)
 _MIME: Final = re.compile(r"[^*\0]{1,255}\*?|\*")
 _DIGITS: Final = re.compile(r"[0-9]{4}(?:[0-9]{2}){0,5}", re.ASCII)
 _LONGEST: Final = 9_000
+_LAST: Final = parse_date("99991231235959") + 999_999
+"""The end of the last year that a date can have; a record of anybody's may name it."""
 
 
 class CaptureLine(OutputModel):
@@ -163,7 +165,8 @@ def _moment(problems: list[Problem], field: str, text: str | None, *, is_end: bo
     try:
         if not _DIGITS.fullmatch(digits):
             raise ValueError
-        return queries.end_of(digits) if is_end else parse_date(digits)
+        start = parse_date(digits)
+        return (_LAST if digits.startswith("9999") else queries.end_of(digits)) if is_end else start
     except (ValueError, OverflowError):
         problems.append(Problem(field, f"{(text or '')[:40]!r} is no date; write such as 2026, 2026-11 or 2026-11-23"))
     return None

@@ -102,7 +102,7 @@ def test_a_damaged_index_is_told_and_is_no_failure(transaction: Transaction, set
     fill(settings)
     for each in settings.home.glob("ghostfleet.db*"):
         each.write_bytes(b"no database at all " * 500)
-    with pytest.raises(DatabaseRefused, match="ghostfleet.db"):
+    with pytest.raises(DatabaseRefused, match=r"ghostfleet\.db"):
         search.list_captures(transaction, NAME)
 
 

@@ -98,8 +98,10 @@ def fits(each: Capture, wanted: Conditions) -> bool:
     return (
         (wanted.since is None or each.date >= wanted.since)
         and (wanted.until is None or each.date <= wanted.until)
-        and (wanted.mime is None or each.mime == wanted.mime or wanted.mime == "image/*" and each.mime[:6] == "image/")
-        and (wanted.status is None or each.status is not None and wanted.status[0] <= each.status <= wanted.status[1])
+        and (
+            wanted.mime is None or each.mime == wanted.mime or (wanted.mime == "image/*" and each.mime[:6] == "image/")
+        )
+        and (wanted.status is None or (each.status is not None and wanted.status[0] <= each.status <= wanted.status[1]))
         and (wanted.kind is None or each.kind == wanted.kind)
         and (wanted.job is None or each.job == wanted.job)
         and not (wanted.captures_only and each.kind == "metadata")
@@ -240,7 +242,8 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> str:
             " INSERT INTO captures (collection, key, date, url, mime, status, kind, filename, offset, length,"
             " record_id, method, payload_length)"
             " SELECT 'news', 'org,example)/' || printf('%06d', i / 10), 1700000000000000 + i % 10 * 3000000000000,"
-            " 'http://example.org/' || printf('%06d', i / 10), CASE i WHEN 999990 THEN 'rare/type' ELSE 'text/html' END,"
+            " 'http://example.org/' || printf('%06d', i / 10),"
+            " CASE i WHEN 999990 THEN 'rare/type' ELSE 'text/html' END,"
             " 200, 'response', 'f' || (i / 10000), i, 300, printf('%08x', i), 'GET', 5 FROM n",
             (MILLION - 1,),
         )
