@@ -10,7 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sqlalchemy import Engine, Select, func, select
@@ -104,22 +105,25 @@ class Census:
             highest = connection.scalar(select(func.max(_C.id))) or 0
         if self._anew is None and self._is_doubtful(highest):
             self._anew = Tally(began=time.monotonic())
-        tally = self._anew or self._shown
-        tally.highest = highest
+        tally = replace(self._anew or self._shown, highest=highest)
+        tally.collections = dict(tally.collections)  # pages may still read the counts that were returned before
+        fresh: set[str] = set()
         started = time.monotonic()
         while tally.reached < highest:
             end = min(tally.reached + STEP, highest)
             with reading(engine) as connection:
                 for row in connection.execute(counting(tally.reached, end)):
-                    _add(tally, row)
+                    _add(tally, row, fresh)
             tally.reached = end
             if time.monotonic() > ends:
                 break
         tally.seconds += time.monotonic() - started
         tally.at = now_micros()
         tally.began = tally.began or started
-        if self._anew is not None and self._anew.is_complete:
-            self._shown, self._anew = self._anew, None
+        if self._anew is None or tally.is_complete:
+            self._shown, self._anew = tally, None
+        else:
+            self._anew = tally
 
     def _is_doubtful(self, highest: int) -> bool:
         """Return whether rows may have been removed since they were counted."""
@@ -160,8 +164,12 @@ _CENSUSES: Final = OrderedDict[str, Census]()
 _LOCK: Final = threading.Lock()
 
 
-def _add(tally: Tally, row: Any) -> None:
-    counts = tally.collections.setdefault(row.collection, Counts())
+def _add(tally: Tally, row: Any, fresh: set[str]) -> None:
+    """Count a row; `fresh` names the collections whose counts nobody else has yet."""
+    if row.collection not in fresh:
+        fresh.add(row.collection)
+        tally.collections[row.collection] = deepcopy(tally.collections.get(row.collection)) or Counts()
+    counts = tally.collections[row.collection]
     captures, size = int(row.captures), int(row.bytes)
     counts.total.add(captures, size)
     counts.first = row.first if counts.first is None else min(counts.first, row.first)

@@ -17,7 +17,7 @@ MOST_HARVESTS: Final = 100
 
 
 class HarvestLink(OutputModel):
-    """The link leads to a harvest whose captures go to the collection."""
+    """The link names a harvest whose captures go to the collection."""
 
     id: int
     name: str
@@ -26,7 +26,7 @@ class HarvestLink(OutputModel):
 
 
 class JobLink(OutputModel):
-    """The link leads to a job that wrote to the collection, or will."""
+    """The link names a job that wrote to the collection, or will."""
 
     id: int
     harvest_name: str

@@ -207,6 +207,11 @@ def test_the_census_counts_new_rows_only_and_all_anew_when_rows_are_gone(
         assert first.collections["news"].total.captures == 7
         while not census.count(engine, 0).is_complete:
             pass
+        # What was returned before does not change under the page that shows it.
+        assert first.collections["news"].total.captures == sum(
+            each.captures for each in first.collections["news"].types.values()
+        )
+        assert (first.reached, first.collections["news"].total.captures) == (7, 7)
         counts = census.count(engine, 60).collections["news"]
         assert counts.total.captures == sum(each.captures for each in counts.months.values()) == 50
         assert {name: each.captures for name, each in counts.kinds.items()} == {"response": 45, "metadata": 5}
