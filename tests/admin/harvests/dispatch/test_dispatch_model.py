@@ -134,7 +134,8 @@ MUTATIONS = {
 }
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("mutation", MUTATIONS.values(), ids=MUTATIONS)
 def test_the_model_finds_what_is_broken(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, mutation: Mutation
