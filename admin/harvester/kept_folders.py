@@ -1,4 +1,4 @@
-"""What a harvester keeps in its home beside the jobs at work: the home's own name, and folders of reported jobs."""
+"""This module keeps a home's own name, and bounds the number of folders of reported jobs."""
 
 from __future__ import annotations
 
