@@ -26,25 +26,26 @@ def name_of_home(harvester: Path) -> str:
     make_folder(harvester)
     path = harvester / _NAME_FILE
     for _ in range(2):
-        if _NAME.fullmatch(name := _read(path)):
+        name = _read(path)
+        if name is not None and _NAME.fullmatch(name):
             return name
         # The first of several harvesters that make up a name at once gives it to the home.
         with tempfile.NamedTemporaryFile("w", dir=harvester, prefix=f".{_NAME_FILE}-") as file:
             file.write(f"{secrets.token_urlsafe(16)}\n")
             file.flush()
             os.fsync(file.fileno())
-            if name:
+            if name is not None:
                 path.unlink(missing_ok=True)  # it was damaged
             with suppress(FileExistsError):
                 os.link(file.name, path)
-    return _read(path)
+    return _read(path) or ""
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> str | None:
     try:
         return path.read_text("ascii", "replace").strip()
     except FileNotFoundError:
-        return ""
+        return None
 
 
 def prune_old_jobs(harvester: Path, most: int) -> int:
