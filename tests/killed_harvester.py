@@ -3,7 +3,12 @@
 POINT is a step of `admin.harvester.job_folder.JobStep`, whose state is durable at that moment, or one of
 
 * `claimed`: the database has given the job away, and nothing is on the disk;
+* `folded`: the job's folder is begun, and does not have its name;
+* `half-prepared`: seeds and profile are written, and harvestInfo is not;
+* `started`: the crawl's process runs, and the folder does not know it;
+* `summed`: the statistics are written, and the folder does not know it;
 * `drafted`: the metadata file is written, and not yet in the archive;
+* `handed-over`: the storage has the data files, and the folder does not know it;
 * `sent`: the database has taken the report, and the folder does not know it.
 """
 
@@ -12,23 +17,28 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from admin.fleet import logs
-from admin.harvester import finishing
+from admin.harvester import finishing, job_folder
+from admin.harvester import harvester as harvester_module
+from admin.harvester.crawl_process import CrawlProcess
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.harvester import HarvesterProcess
-from admin.harvester.job_folder import JobStep
+from admin.harvester.job_folder import INFO_FILE, JobFolder, JobStep
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
 from admin.jobs.interrupts import Interrupts
 from admin.models.database import open_database
 from admin.options import common, fetching, load_settings, resolve_table
+from archive.settings.load import Settings
 
-POINTS = ("claimed", *(step.value for step in JobStep), "drafted", "sent")
+BETWEEN = ("folded", "half-prepared", "started", "summed", "drafted", "handed-over")
+POINTS = ("claimed", *(step.value for step in JobStep), *BETWEEN, "sent")
 
 
 def die() -> None:
@@ -72,6 +82,34 @@ def main(point: str, home: Path | None, settings_file: Path | None, **given: Any
             die()
         publish(*arguments)
 
+    write, save_result, hand_over = job_folder._write_json, JobFolder.save_result, finishing.hand_over
+
+    def written(path: Path, value: Mapping[str, Any], **how: Any) -> None:
+        if point == "folded" and path.name == "state.json" and path.parent.name.startswith("."):
+            die()
+        if point == "half-prepared" and path.name == INFO_FILE:
+            die()
+        write(path, value, **how)
+
+    def summed(self: JobFolder, result: JobResult) -> None:
+        save_result(self, result)
+        if point == "summed":
+            die()
+
+    def handed_over(*arguments: Any) -> dict[str, str]:
+        failed = hand_over(*arguments)
+        if point == "handed-over":
+            die()
+        return failed
+
+    class Started(CrawlProcess):
+        def __init__(self, settings: Settings, folder: JobFolder) -> None:
+            super().__init__(settings, folder)
+            if point == "started":
+                die()
+
+    job_folder._write_json, JobFolder.save_result = written, summed  # type: ignore[method-assign]
+    finishing.hand_over, harvester_module.CrawlProcess = handed_over, Started  # type: ignore[misc]
     DispatchLink.claim, DispatchLink.end = claimed, sent  # type: ignore[method-assign]
     finishing.publish_metadata = drafted
     with Interrupts() as interrupts:

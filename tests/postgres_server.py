@@ -41,22 +41,37 @@ class PostgresServer:
             self._as = {"user": _UNPRIVILEGED}
         data = self._folder / "data"
         self._run("initdb", "--pgdata", data, "--username", "me", "--auth", "trust", "--encoding", "UTF8", "--no-sync")
-        self._process = subprocess.Popen(
-            [programs / _SERVER, "-D", data, "-k", self._folder, "-c", "listen_addresses=", "-c", "fsync=off"],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder, **self._as,
-        )  # fmt: skip
-        until(self._is_ready, what="PostgreSQL answers")
+        self.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._process.send_signal(signal.SIGINT)  # does not wait for its clients
-        self._process.wait(30)
+        self.stop()
         shutil.rmtree(self._folder)
 
-    def url(self, database: str) -> str:
-        """SQLAlchemy's URL of a new, empty database."""
-        self._run("createdb", "--host", self._folder, "--username", "me", database)
+    def start(self) -> None:
+        """Start the server, for the first time or again."""
+        self._process = subprocess.Popen(
+            [
+                *(self._programs / _SERVER, "-D", self._folder / "data", "-k", self._folder),
+                *("-c", "listen_addresses=", "-c", "fsync=off"),
+            ],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder, **self._as,
+        )  # fmt: skip
+        until(self._is_ready, what="PostgreSQL answers")
+
+    def stop(self) -> None:
+        """Stop the server without waiting for its clients."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(30)
+
+    def url(self, database: str, template: str = "template1") -> str:
+        """SQLAlchemy's URL of a new database: empty, or a copy of another one."""
+        self._run("createdb", "--host", self._folder, "--username", "me", "--template", template, database)
         return f"postgresql://me@/{database}?host={self._folder}"
+
+    def drop(self, database: str) -> None:
+        """Remove a database that nobody uses."""
+        self._run("dropdb", "--host", self._folder, "--username", "me", database)
 
     def _is_ready(self) -> bool:
         asked = [self._programs / "pg_isready", "--quiet", "--host", self._folder]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from typing import Final
 
 from flask import Response
@@ -20,6 +21,8 @@ from admin.models.errors import (
     UseCaseError,
 )
 
+RETRY_SECONDS: Final = "10"
+"""A program that got no answer since the database was away may ask again after this time."""
 PROBLEM_TYPE: Final = "application/problem+json"
 _KINDS: Final[tuple[tuple[type[Exception], int, str, str], ...]] = (
     (InvalidInput, 422, "invalid-input", "The input can't be used"),
@@ -62,7 +65,8 @@ def problem_of(error: Exception) -> Response:
     for kind, status, name, title in _KINDS:
         if isinstance(error, kind):
             found = error.problems if isinstance(error, InvalidInput) else ()
-            return problem(status, name, title, str(error), found)
+            headers = {"Retry-After": RETRY_SECONDS} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+            return problem(status, name, title, str(error), found, headers)
     raise error
 
 

@@ -33,6 +33,8 @@ class DispatchLink:
     database: Database
     name: str
     channel: str
+    home: str = ""
+    """The name of the harvester's home."""
 
     @property
     def actor(self) -> Actor:
@@ -42,7 +44,9 @@ class DispatchLink:
     def register(self, free_bytes: int) -> None:
         """Register for the channel. Raises NotFound for an unknown one, InvalidInput for a name that can't be used."""
         with self.database.transaction(self.actor) as transaction:
-            registration = Registration(self.name, self.channel, socket.gethostname(), os.getpid(), free_bytes)
+            registration = Registration(
+                self.name, self.channel, socket.gethostname(), os.getpid(), free_bytes, self.home
+            )
             register(transaction, registration)
 
     def announce(self, state: HarvesterState, free_bytes: int, *, why: str = "", job_id: int | None = None) -> None:

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ from admin.harvester.documentation import log_sizes
 from admin.harvester.finishing import Finishing, NotFinished, report_end
 from admin.harvester.harvest_info import crawl_settings, harvest_info
 from admin.harvester.job_folder import INFO_FILE, FolderError, JobFolder, JobStep, StopCause, is_here, leftovers
+from admin.harvester.kept_folders import name_of_home, prune_old_jobs
 from admin.harvester.notices import notify_users
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
@@ -76,11 +78,12 @@ class HarvesterProcess:
     def run(self, *, most_jobs: int | None = None, registered: Callable[[], None] = lambda: None) -> int:
         """Work until a signal comes, or until so many jobs were taken and finished. Return how many these were.
 
-        Raises HarvesterRefused when another harvester of this name works here, NotFound for an unknown channel,
-        DatabaseRefused when the database is away at the start, HomeError.
+        Raises HarvesterRefused when another harvester of this name works here, IllegalState when one works elsewhere,
+        NotFound for an unknown channel, DatabaseRefused when the database is away at the start, HomeError.
         """
         home_folder.prepare(self._settings.home)
         with self._alone():
+            self._link = replace(self._link, home=name_of_home(self._place))
             self._link.register(self._free_bytes)
             registered()
             self._note(f"{self._link.name} listens to channel {self._link.channel}")
@@ -121,10 +124,17 @@ class HarvesterProcess:
             self._register_again()
         except IllegalState as error:
             log.warning("a job is still to be finished: %s", error)
-            self._finish_leftovers()
+            self._finish_what_was_taken()
         except (DatabaseRefused, UseCaseError) as error:
             log.warning("no job could be asked for: %s", error)
         return None
+
+    def _finish_what_was_taken(self) -> None:
+        """Finish the job of which this harvester heard nothing: the answer to its request was lost."""
+        try:
+            self._finish_leftovers()
+        except (DatabaseRefused, UseCaseError) as error:
+            log.warning("the job that is still to be finished could not be asked for: %s", error)
 
     def _register_again(self) -> None:
         try:
@@ -213,6 +223,7 @@ class HarvesterProcess:
             self._note(f"job {job.id} {'reported' if counted else 'ended'}{f': {errors}' if errors else ''}")
         finally:
             folder.close(is_over=is_over)
+            prune_old_jobs(self._place, self._settings.harvester.old_jobs)
 
     def _finished(self, folder: JobFolder) -> bool:
         """Do what follows the crawl, until the disk takes what there is to keep. Return whether the report counted."""

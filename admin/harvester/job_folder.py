@@ -16,7 +16,9 @@ import json
 import logging
 import os
 import re
+import shutil
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -38,6 +40,7 @@ _STATE: Final = "state.json"
 _RESULT: Final = "result.json"
 _OWNER_LOCK: Final = "owner.lock"
 _ALIVE_LOCK: Final = "alive.lock"
+_UNBORN_SECONDS: Final = 3_600.0
 INFO_FILE: Final = "harvestInfo.json"
 SEEDS_FILE: Final = "seeds.txt"
 PROFILE_FILE: Final = "profile.json"
@@ -281,9 +284,18 @@ def is_here(harvester: Path, claim: ClaimedJob) -> bool:
 def leftovers(harvester: Path, on_step: Callable[[JobStep], None]) -> Iterator[JobFolder]:
     """Yield the folders of jobs whose end was not reported and on which nobody works, oldest first."""
     jobs = harvester / "jobs"
+    _remove_unborn(jobs)
     for path in sorted(jobs.iterdir(), key=_age) if jobs.is_dir() else ():
         if _FOLDER.fullmatch(path.name) and (folder := JobFolder.take_over(path, on_step)) is not None:
             yield folder
+
+
+def _remove_unborn(jobs: Path) -> None:
+    """Remove folders whose making was cut off an hour ago or earlier: nothing was done in them."""
+    for path in jobs.glob(".*.new"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _UNBORN_SECONDS:
+                shutil.rmtree(path)
 
 
 def _age(path: Path) -> tuple[int, str]:

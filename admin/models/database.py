@@ -12,11 +12,12 @@ from alembic import command as alembic
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from admin.models.database_clock import DatabaseClock
 from admin.models.errors import DatabaseRefused, UseCaseError
 from admin.models.transaction import Actor, Transaction
 from archive.dates import Micros, now_micros
@@ -29,6 +30,7 @@ FILE_NAME: Final = "admin.db"
 _POSTGRESQL: Final = "postgresql+psycopg://"
 _READS: Final = "ghostfleet_reads"
 _BUSY_SECONDS: Final = 30.0
+_POSTGRESQL_LIMITS: Final = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
 
 
 def database_url(settings: Settings) -> str:
@@ -43,14 +45,15 @@ class Database:
     """The object opens transactions. Safe to share between threads."""
 
     def __init__(self, url: str, clock: Callable[[], Micros] = now_micros, settings: Settings | None = None) -> None:
-        """Open the database without looking at it. `clock` tells the time of transactions.
+        """Open the database without looking at it. `clock` tells the time of transactions: PostgreSQL's own time
+        unless another clock is given, since programs on other machines use the same database.
 
         Use cases find `settings` in their transactions; without, every setting has its default.
         """
         self._url = url
-        self.clock = clock
         self.settings = settings or Settings()
         self.engine = _open_engine(url)
+        self.clock = clock if clock is not now_micros or self._is_sqlite else DatabaseClock(self.engine)
         self._readers = _readers(self.engine)
 
     @contextmanager
@@ -144,6 +147,10 @@ class Database:
         """Close all connections."""
         self.engine.dispose()
 
+    @property
+    def _is_sqlite(self) -> bool:
+        return self.engine.dialect.name == "sqlite"
+
     def _has_tables(self) -> bool:
         return "domains" in inspect(self.engine).get_table_names()
 
@@ -162,7 +169,11 @@ def open_database(settings: Settings, clock: Callable[[], Micros] = now_micros) 
 
 def _open_engine(url: str) -> Engine:
     url = url.replace("postgresql://", _POSTGRESQL, 1) if url.startswith("postgresql://") else url
-    engine = create_engine(url, pool_pre_ping=True)
+    # A PostgreSQL that can't be reached is away after this time, instead of after the quarter of an hour of TCP.
+    limits = _POSTGRESQL_LIMITS if make_url(url).get_backend_name() == "postgresql" else {}
+    given = make_url(url).query
+    arguments = {name: value for name, value in limits.items() if name not in given}
+    engine = create_engine(url, pool_pre_ping=True, connect_args=arguments)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_at_once)

@@ -234,6 +234,8 @@ class Harvester(Base):
     name: Mapped[str] = mapped_column(Text, primary_key=True)
     channel_id: Mapped[int] = mapped_column(ForeignKey("channels.id"), index=True)
     machine: Mapped[Name]
+    home: Mapped[Name] = mapped_column(default="")
+    """A name that the harvester's home has made up. It tells two harvesters of the same name apart."""
     pid: Mapped[Number]
     state: Mapped[HarvesterState] = mapped_column(chosen(HarvesterState))
     why: Mapped[Words]

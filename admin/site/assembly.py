@@ -7,6 +7,7 @@ from typing import Final
 from flask import Blueprint
 
 from admin.api.blueprint import error_answer, make_blueprint
+from admin.api.problems import problem_of
 from admin.harvests.operations import OPERATIONS
 from admin.models.database import Database
 from admin.site.identity import Identity
@@ -25,7 +26,7 @@ def make_server(database: Database, settings: Settings, replay_origin: str = "")
     """Return the server of the site, which is not started yet."""
     identity = Identity(database)
     site = Site(database, settings, identity.visitor, replay_origin)
-    api = Api(make_blueprint(database, OPERATIONS, identity.actor_of), error_answer)
+    api = Api(make_blueprint(database, OPERATIONS, identity.actor_of), error_answer, problem_of)
     app = create_app(site, PAGES, api)
     live = LiveStreams(database, identity.actor_of_cookie)
     return SiteServer(app, live, Clients(settings.admin.allow_clients))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final
 
 from flask import Blueprint, Flask, current_app, g, request
@@ -18,6 +19,8 @@ from admin.web.security import protect, secret_key
 from archive.listener_access import HostNames
 from archive.version import version
 
+_RETRY_SECONDS: Final = 10
+"""A program that got no answer since the database was away may ask again after this time."""
 MAX_FORM_BYTES: Final = 32 * 1024 * 1024
 """Bytes of a form, uploads included; longer uploads go by the API or the command line."""
 
@@ -29,6 +32,8 @@ class Api:
     blueprint: Blueprint
     error_answer: Callable[[HTTPException], Response]
     """Makes the answer for a path or a method that the API does not have."""
+    refusal_answer: Callable[[Exception], Response]
+    """Makes the answer for a refusal before the API's own views are reached, as when the database is away."""
 
 
 _TITLES: Final = {
@@ -120,6 +125,8 @@ def _add_errors(app: Flask, api: Api | None) -> None:
         return _error_page(400, "the form was too old, or did not come from this site; load its page again and repeat")
 
     def use_case_error(error: UseCaseError | DatabaseRefused) -> Response:
+        if api is not None and request.path.startswith(f"{api.blueprint.url_prefix}/"):
+            return api.refusal_answer(error)
         codes: dict[type[Exception], int] = {NotFound: 404, Forbidden: 403, EditConflict: 409, DatabaseRefused: 503}
         return _error_page(next((code for kind, code in codes.items() if isinstance(error, kind)), 409), str(error))
 
@@ -130,4 +137,7 @@ def _add_errors(app: Flask, api: Api | None) -> None:
 
 
 def _error_page(code: int, why: str) -> Response:
-    return page("error.html", code, title=_TITLES.get(code, "This did not work"), why=why, code=code)
+    answer = page("error.html", code, title=_TITLES.get(code, "This did not work"), why=why, code=code)
+    if code == HTTPStatus.SERVICE_UNAVAILABLE:
+        answer.headers["Retry-After"] = str(_RETRY_SECONDS)
+    return answer

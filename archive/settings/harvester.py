@@ -66,6 +66,12 @@ class HarvesterSettings(Section):
         description="Compress the metadata file of a job, whose name then ends with .gz. NetarchiveSuite: compression"
         " of metadata.",
     )
+    old_jobs: int = Field(
+        500,
+        ge=0,
+        le=100_000,
+        description="Folders of reported jobs that are kept in harvester/oldjobs/; of more, the oldest are removed.",
+    )
     upload_tries: int = Field(
         3, ge=1, le=100, description="Tries to upload the files of a job before its end is reported."
     )

@@ -8,13 +8,15 @@ from typing import Final
 
 from sqlalchemy import select, update
 
-from admin.models.errors import InvalidInput, NotFound, Problem
+from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel
 from admin.models.job_tables import Harvester, HarvesterState
 from admin.models.operation import OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
+SILENT_AFTER: Final[Micros] = 300_000_000
+"""A harvester that works says something more often than this."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,199}")
 
 
@@ -44,10 +46,16 @@ class Registration:
     machine: str
     pid: int
     free_bytes: int = 0
+    home: str = ""
+    """The name of its home; a harvester that was restarted has the same one."""
 
 
 def register(transaction: Transaction, given: Registration) -> None:
-    """Register a harvester, or the same one again after a restart. Raises NotFound for an unknown channel."""
+    """Register a harvester, or the same one again after a restart.
+
+    Raises NotFound for an unknown channel, and IllegalState when a harvester of another home works under this name:
+    each would take the other's jobs for its own, and report them as interrupted.
+    """
     transaction.require(Right.OPERATE)
     if not _NAME.fullmatch(given.name):
         raise InvalidInput(
@@ -56,15 +64,25 @@ def register(transaction: Transaction, given: Registration) -> None:
     channel = transaction.session.scalar(select(Channel).where(Channel.name == given.channel))
     if channel is None:
         raise NotFound("channel", given.channel)
-    row = transaction.session.get(Harvester, given.name)
+    row = transaction.session.get(Harvester, given.name, with_for_update=True)
+    if row is not None and _works_elsewhere(transaction, row, given.home):
+        raise IllegalState(
+            f"a harvester {given.name} of another home works on {row.machine}, heard"
+            f" {(transaction.now - row.heard) // 1_000_000} s ago; give this one another --name"
+        )
     if row is None:
         row = Harvester(name=given.name, why="", job_id=None, registered=transaction.now)
         transaction.session.add(row)
-    row.channel_id, row.machine, row.pid = channel.id, given.machine, given.pid
+    row.channel_id, row.machine, row.pid, row.home = channel.id, given.machine, given.pid, given.home
     row.state, row.why, row.free_bytes = HarvesterState.STOPPED, "starting", given.free_bytes
     row.registered = row.heard = transaction.now
     transaction.session.flush()
     transaction.audit("harvester.register", "harvester", row.name, row.name, new={"channel": channel.name})
+
+
+def _works_elsewhere(transaction: Transaction, row: Harvester, home: str) -> bool:
+    is_heard = row.state is not HarvesterState.STOPPED and transaction.now - row.heard < SILENT_AFTER
+    return is_heard and bool(home) and bool(row.home) and row.home != home
 
 
 def announce(
@@ -89,7 +107,7 @@ def announce(
         raise NotFound("harvester", name)
 
 
-def list_harvesters(transaction: Transaction, *, silent_after: Micros = 300_000_000) -> list[HarvesterView]:
+def list_harvesters(transaction: Transaction, *, silent_after: Micros = SILENT_AFTER) -> list[HarvesterView]:
     """Return all harvesters by channel and name."""
     rows = transaction.session.execute(
         select(Harvester, Channel.name)

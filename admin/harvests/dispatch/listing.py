@@ -197,7 +197,7 @@ def job_samples(transaction: Transaction, job_id: int, *, since: Micros = 0, lim
     rows = transaction.session.scalars(
         select(JobSample)
         .where(JobSample.job_id == job_id, JobSample.at > since)
-        .order_by(JobSample.at.desc())
+        .order_by(JobSample.id.desc())
         .limit(max(1, min(limit, 2000)))
     ).all()
     found = [

@@ -68,6 +68,7 @@ class ClaimedJob:
 def submit_jobs(transaction: Transaction, *, at_most: int = 100, per_channel: int = 0) -> int:
     """Submit NEW jobs of channels that a harvester listens to, oldest first. Return how many.
 
+    At most `at_most` of each channel are submitted, so that a channel with many jobs holds up no other channel.
     `per_channel` limits how many submitted jobs of a channel may wait; 0 is no limit.
     """
     served = transaction.session.scalars(
@@ -77,7 +78,7 @@ def submit_jobs(transaction: Transaction, *, at_most: int = 100, per_channel: in
     ).all()
     submitted = 0
     for channel_id in sorted(served):
-        room = at_most - submitted
+        room = at_most
         if per_channel:
             waiting = transaction.session.scalars(
                 select(HarvestJob.id)

@@ -164,12 +164,16 @@ def _notify(transaction: Transaction, job: HarvestJob, result: JobResult) -> Non
 
 
 def fail_silent_jobs(transaction: Transaction, silent_after: Micros) -> list[int]:
-    """Let jobs fail whose harvester has said nothing for so long. Return their numbers."""
+    """Let jobs fail whose harvester has said nothing for so long. Return their numbers.
+
+    A job on which its harvester reports at this moment is left alone.
+    """
     silent = transaction.session.scalars(
         select(HarvestJob)
         .where(HarvestJob.status == JobStatus.STARTED, HarvestJob.heard < transaction.now - silent_after)
         .order_by(HarvestJob.id)
         .limit(1000)
+        .with_for_update(skip_locked=True)
     ).all()
     failed = []
     for job in silent:
@@ -254,8 +258,11 @@ def _free_harvester(transaction: Transaction, job: HarvestJob) -> None:
 
 
 def _drop_hosts_of_last_sample(transaction: Transaction, job_id: int) -> None:
-    """Drop the hosts of the newest sample so far: only those of the newest one are ever shown."""
-    newest = select(JobSample.id).where(JobSample.job_id == job_id).order_by(JobSample.at.desc()).limit(1)
+    """Drop the hosts of the newest sample so far: only those of the newest one are ever shown.
+
+    The newest is the one that came last, also when the clock was set back.
+    """
+    newest = select(func.max(JobSample.id)).where(JobSample.job_id == job_id)
     transaction.session.execute(
         update(JobSample).where(JobSample.id == newest.scalar_subquery()).values(hosts=[]),
         execution_options={"synchronize_session": False},

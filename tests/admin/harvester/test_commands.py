@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from chain_site import ChainSite
+from crawl_log_sums import summed
 from frontier_bench import Bench
 from harvesters import Admin, RunningHarvester, Wanted, folders
 from waiting import until
@@ -143,9 +144,11 @@ def test_sigterm_closes_the_files_and_the_job_is_reported(settings: Settings, ad
     ended = admin.show(job)
     assert ended.status is JobStatus.FAILED
     assert ended.harvest_error == "Crawl interrupted by shutdown of the harvester"
-    objects, _, _, reason = admin.results(job)["example.org"]
-    assert objects > 4
+    *counted, reason = admin.results(job)["example.org"]
+    assert counted[0] > 4
     assert reason is StopReason.UNFINISHED
+    assert ended.run_name is not None
+    assert tuple(counted) == summed(settings.collection("news") / "jobs" / ended.run_name, "example.org")
     assert list(check(settings.archive_dir("news"))) == []
     assert not list(settings.archive_dir("news").glob("*.open"))
     assert folders(settings.home) == []
@@ -158,5 +161,8 @@ def test_a_limit_of_time_is_the_reason_of_its_domains(settings: Settings, admin:
         ended = admin.ended(job)
         assert harvester.ended() == 0, harvester.said
     assert (ended.status, ended.exit_code) == (JobStatus.DONE, 4)
-    assert admin.results(job)["example.org"][3] is StopReason.TIME_LIMIT
+    *counted, reason = admin.results(job)["example.org"]
+    assert reason is StopReason.TIME_LIMIT
+    assert ended.run_name is not None
+    assert tuple(counted) == summed(settings.collection("news") / "jobs" / ended.run_name, "example.org")
     assert Path(settings.archive_dir("news")).is_dir()

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from chain_site import ChainSite
+from crawl_log_sums import summed
 from harvesters import Admin, RunningHarvester, Wanted, folders, told
 from killed_harvester import POINTS
 from sqlalchemy import select
@@ -26,6 +27,8 @@ from archive.warc.reader import records
 PROGRAM = str(Path(__file__).parents[2] / "killed_harvester.py")
 QUICK = ("claimed", "sent")
 """Points of the short form: nothing is on the disk, and the report has arrived."""
+CUT_OFF = ("claimed", "folded", "taken", "half-prepared", "prepared", "started", "crawling")
+"""Points before the end of the crawl."""
 POINTS_IN_FULL = [point if point in QUICK else pytest.param(point, marks=pytest.mark.slow) for point in POINTS]
 
 
@@ -45,20 +48,24 @@ def reports_of(admin: Admin, job: int) -> int:
 
 @pytest.mark.parametrize("point", POINTS_IN_FULL)
 def test_a_harvester_killed_at_a_point_of_its_work(
-    settings: Settings, admin: Admin, site: ChainSite, point: str
+    settings: Settings, admin: Admin, site: ChainSite, tmp_path: Path, point: str
 ) -> None:
     first, second = add(admin), add(admin)
     admin.submit()
-    with RunningHarvester(settings.home, *flags(site), program=(PROGRAM, point), PYTHONPATH="tests") as killed:
+    storage = tmp_path / "storage"
+    storage.mkdir()
+    stored = {"GHOSTFLEET_STORAGE__URL": str(storage)}
+    program = (PROGRAM, point)
+    with RunningHarvester(settings.home, *flags(site), program=program, PYTHONPATH="tests", **stored) as killed:
         until(lambda: admin.submit() or killed.process.poll() is not None, what=f"the end at {point}", within=110)
         assert killed.ended() == -signal.SIGKILL, killed.said
-    with RunningHarvester(settings.home, *flags(site), "--jobs", "1") as harvester:
+    with RunningHarvester(settings.home, *flags(site), "--jobs", "1", **stored) as harvester:
         admin.ended(second, within=110)
         assert harvester.ended() == 0, harvester.said
     ended = [admin.show(job) for job in (first, second)]
     assert reports_of(admin, first) == reports_of(admin, second) == 1
     assert ended[1].status is JobStatus.DONE
-    was_cut_off = point in ("claimed", "taken", "prepared", "crawling")
+    was_cut_off = point in CUT_OFF
     assert ended[0].status is (JobStatus.FAILED if was_cut_off else JobStatus.DONE), ended[0].harvest_error
     if was_cut_off:
         assert ended[0].harvest_error.startswith("Crawl probably interrupted by shutdown of the harvester")
@@ -73,8 +80,14 @@ def test_a_harvester_killed_at_a_point_of_its_work(
         assert any("/setup/harvestInfo.json" in record.url for record in records(metadata) if record.kind == "resource")
     assert list(check(archive)) == []
     assert not list(archive.glob("*.open"))
-    objects, size, _, _ = admin.results(first)["example.org"]
+    files = {path.name: path.read_bytes() for path in archive.glob("*.warc*")}
+    assert {path.name: path.read_bytes() for path in (storage / "news" / "archive").glob("*.warc*")} == files
+    objects, size, new, _ = admin.results(first)["example.org"]
     assert (ended[0].objects, ended[0].bytes) == (objects, size)
+    logged = (0, 0, 0)
+    if ended[0].run_name:
+        logged = summed(settings.collection("news") / "jobs" / ended[0].run_name, "example.org")
+    assert (objects, size, new) == logged, "the statistics are those of crawl.log"
     if not was_cut_off:
         assert objects == 13
     with admin.database.transaction(COMMAND_LINE) as transaction:

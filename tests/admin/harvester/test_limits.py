@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from urllib.parse import urlsplit
-
+from crawl_log_sums import summed
 from domains_site import DomainsSite
 from harvesters import Admin, RunningHarvester, Wanted, folders, told
 
 from admin.models.job_tables import JobStatus, StopReason
-from archive import crawl_log
 from archive.settings.load import Settings
 
 PAGE = 2_300
 """More than a page of the site takes, head and body."""
-
-
-def summed(run: Path, domain: str) -> tuple[int, int, int]:
-    """Objects, bytes and new bytes of a domain, added up from the columns of crawl.log alone."""
-    objects = size = new = 0
-    for text in (run / "crawl.log").read_text().splitlines():
-        line = crawl_log.parse(text)
-        seed = urlsplit(line.source).hostname or ""
-        if line.code > 0 and not line.extra.get("annotates") and (seed == domain or seed.endswith(f".{domain}")):
-            objects, size = objects + 1, size + line.extra["contentSize"]
-            new += 0 if "duplicate:digest" in line.annotations else line.extra["contentSize"]
-    return objects, size, new
 
 
 def test_limits_of_domains_hold_and_the_statistics_agree_with_the_log(settings: Settings, admin: Admin) -> None:
@@ -64,3 +49,25 @@ def test_limits_of_domains_hold_and_the_statistics_agree_with_the_log(settings: 
     assert aside["www.config.test"] == "limit-of-domain config.test"
     (folder,) = folders(settings.home, "oldjobs")
     assert told(folder / "harvestInfo.json")["max_bytes_per_domain"] == 40_000
+
+
+def test_a_job_has_the_object_limit_of_its_harvest_in_each_domain(settings: Settings, admin: Admin) -> None:
+    names = ("one.test", "two.test")
+    with DomainsSite({"one.test": 40, "two.test": 1}) as site:
+        job = admin.job(
+            [Wanted(name) for name in names],
+            [f"http://www.{name}/" for name in names],
+            harvest_limits=(-1, 8),
+            max_objects=8,
+        )
+        with RunningHarvester(settings.home, "--jobs", "1", *site.resolving("*.test")) as harvester:
+            ended = admin.ended(job)
+            assert harvester.ended() == 0, harvester.said
+    results = admin.results(job)
+    assert {name: result[3] for name, result in results.items()} == {
+        "one.test": StopReason.OBJECT_LIMIT,
+        "two.test": StopReason.COMPLETE,
+    }
+    assert ended.run_name is not None
+    for name, result in results.items():
+        assert result[:3] == summed(settings.collection("news") / "jobs" / ended.run_name, name), name

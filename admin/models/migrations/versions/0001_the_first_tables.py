@@ -281,6 +281,7 @@ def upgrade() -> None:
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("channel_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("machine", sa.String(length=255), nullable=False),
+        sa.Column("home", sa.String(length=255), nullable=False),
         sa.Column("pid", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.String(length=32), nullable=False),
         sa.Column("why", sa.Text(), nullable=False),
