@@ -11,8 +11,17 @@ from flask import Blueprint
 
 from admin.web.pages import (
     audit,
+    domain_aliases,
+    domain_configurations,
+    domain_owners,
+    domain_passwords,
+    domain_seeds,
+    domain_traps,
+    domain_uploads,
     domains,
+    extended_fields,
     fleet,
+    harvest_traps,
     harvests,
     jobs,
     login,
@@ -20,8 +29,23 @@ from admin.web.pages import (
     schedules,
     settings,
     templates,
+    trap_lists,
     users,
 )
+
+for _part in (
+    domain_aliases,
+    domain_configurations,
+    domain_owners,
+    domain_passwords,
+    domain_seeds,
+    domain_traps,
+    domain_uploads,
+    extended_fields,
+    trap_lists,
+):
+    domains.BLUEPRINT.register_blueprint(_part.BLUEPRINT)
+harvests.BLUEPRINT.register_blueprint(harvest_traps.BLUEPRINT)
 
 ALL_PAGES: Final[tuple[Blueprint, ...]] = (
     login.BLUEPRINT,
