@@ -89,7 +89,5 @@ def tested(form: Form, expressions: Sequence[tuple[int, str]], field: str) -> Tr
     except UseCaseError as error:
         form.take(error)
         return None
-    numbered = [
-        each.model_copy(update={"line": line}) for each, (line, _) in zip(results, expressions, strict=True)
-    ]
+    numbered = [each.model_copy(update={"line": line}) for each, (line, _) in zip(results, expressions, strict=True)]
     return TrapTestReport(samples, numbered)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from flask import request
 
-_UTF_16: tuple[bytes, ...] = (b"\xff\xfe", b"\xfe\xff")
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def uploaded_text(field: str, file_field: str = "file") -> str:
@@ -15,5 +17,5 @@ def uploaded_text(field: str, file_field: str = "file") -> str:
     file = request.files.get(file_field)
     if file is None or not file.filename:
         return request.form.get(field, "")
-    content = file.read()
+    content: bytes = file.read()
     return content.decode("utf-16" if content.startswith(_UTF_16) else "utf-8-sig", "replace")

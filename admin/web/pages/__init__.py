@@ -23,9 +23,14 @@ from admin.web.pages import (
     fleet,
     harvest_traps,
     harvests,
+    help,
     jobs,
     login,
+    openid,
     overview,
+    profile,
+    profile_notifications,
+    profile_tokens,
     schedules,
     settings,
     templates,
@@ -45,10 +50,15 @@ for _part in (
     trap_lists,
 ):
     domains.BLUEPRINT.register_blueprint(_part.BLUEPRINT)
+profile.BLUEPRINT.register_blueprint(profile_tokens.BLUEPRINT)
+profile.BLUEPRINT.register_blueprint(profile_notifications.BLUEPRINT)
 harvests.BLUEPRINT.register_blueprint(harvest_traps.BLUEPRINT)
 
 ALL_PAGES: Final[tuple[Blueprint, ...]] = (
     login.BLUEPRINT,
+    openid.BLUEPRINT,
+    profile.BLUEPRINT,
+    help.BLUEPRINT,
     overview.BLUEPRINT,
     domains.BLUEPRINT,
     harvests.BLUEPRINT,

@@ -34,9 +34,7 @@ def edit(name: str) -> Response:
 
         def save(given: TrapsChange) -> TrapsView:
             with transaction() as opened:
-                return trap_forms.placed(
-                    form.values, lambda: use_cases.set_domain_traps(opened, name, given)
-                )
+                return trap_forms.placed(form.values, lambda: use_cases.set_domain_traps(opened, name, given))
 
         def convert(sent: dict[str, Any]) -> dict[str, Any]:
             return {"traps": trap_forms.traps_of(sent), "edition": sent.get("edition")}

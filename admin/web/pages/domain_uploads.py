@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 from flask import Blueprint, Response, abort, request, send_file
 from werkzeug.wrappers import Response as AnyResponse
@@ -48,9 +48,11 @@ def report(token: str) -> Response:
 def _uploaded(form: Form, written: UploadReportFile) -> UploadReport | None:
     """Add the domains of the file, or of the text when there is no file. Return None when the list can't be read."""
     file = request.files.get("file")
-    pieces = pieces_of_file(file.stream) if file is not None and file.filename else [request.form.get("text", "")]
+    database, actor = site().database, visitor().actor
     try:
-        return upload_domains(site().database, visitor().actor, pieces, on_problem=written.add)
+        if file is not None and file.filename:
+            return upload_domains(database, actor, pieces_of_file(cast(BinaryIO, file.stream)), on_problem=written.add)
+        return upload_domains(database, actor, [request.form.get("text", "")], on_problem=written.add)
     except UseCaseError as error:
         form.take(error)
         return None
