@@ -1,4 +1,4 @@
-"""This page browses the REST API by its OpenAPI document, with Swagger UI."""
+"""The page shows the operations of the REST API by its OpenAPI document, with Swagger UI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People log in by OpenID Connect here: the browser goes to the provider, and comes back with a code.
+"""People log in here by OpenID Connect. The browser goes to the provider, and comes back with a code.
 
 A signed cookie keeps the challenge of this browser meanwhile. It is sent to these pages alone, and works once: it is
 removed when the browser comes back, and the provider gives no second token for a code.
