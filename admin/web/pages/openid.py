@@ -1,4 +1,4 @@
-"""People log in here by OpenID Connect. The browser goes to the provider, and comes back with a code.
+"""These pages send the browser of a person to an OpenID Connect provider, and take it back with a code.
 
 A signed cookie keeps the challenge of this browser meanwhile. It is sent to these pages alone, and works once: it is
 removed when the browser comes back, and the provider gives no second token for a code.

@@ -11,6 +11,7 @@ import pytest
 from harvest_database import DAY, MovableClock
 from site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved, serious_findings
 from site_server import RunningSite, running_site, send_form
+from sqlalchemy import event
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
 from admin.harvests.templates.stock import install_stock as install_templates
@@ -280,6 +281,18 @@ def test_a_hundred_thousand_lines_are_uploaded_and_every_wrong_one_is_in_the_rep
     page = client.get("/domains?tld=dk&order=newest")
     after = html.unescape(page.text.partition('rel="next"')[0].rpartition('href="')[2].partition('"')[0])
     assert client.get(after).text.count('<td class="wide"><a href="/domains/name') == 100
+
+
+def test_the_api_adds_a_long_list_in_parts(site: RunningSite, client: httpx.Client) -> None:
+    commits: list[object] = []
+    event.listen(site.database.engine, "commit", commits.append)
+    headers = {"X-CSRFToken": csrf_of(client)}
+    for path in ("domain-uploads", "seed-uploads"):
+        before = len(commits)
+        text = "\n".join(f"http://{path}{number}.dk/" for number in range(4_500))
+        report = client.post(f"/api/v1/{path}", json={"text": text}, headers=headers, timeout=110).json()
+        assert (report["lines"], report["created"]) == (4_500, 4_500)
+        assert len(commits) - before >= 3, "each 2,000 lines have a transaction of their own"
 
 
 def test_a_report_is_for_the_person_who_uploaded_alone(site: RunningSite, client: httpx.Client) -> None:
