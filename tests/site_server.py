@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -54,10 +55,12 @@ def send_form(client: httpx.Client, path: str, to: str = "", **values: str) -> h
 
 
 @contextmanager
-def running_site(database: Database, home: Path) -> Iterator[RunningSite]:
-    """Run the site until the end of the block."""
+def running_site(database: Database, home: Path, more: Mapping[str, Any] | None = None) -> Iterator[RunningSite]:
+    """Run the site until the end of the block; `more` are further settings, which the database gets too."""
     home.mkdir(parents=True, exist_ok=True)
-    settings = load({"home": str(home)}, environment={})
+    settings = load({"home": str(home), **(more or {})}, environment={})
+    if more:
+        database.settings = settings
     listening = socket.create_server(("127.0.0.1", 0))
     server = make_server(database, settings)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

@@ -82,8 +82,11 @@ def _view(database: Database, operation: Operation, authenticate: Authenticate) 
             opened = database.reading if operation.method == "GET" else database.transaction
             with ExitStack() as files:
                 arguments = _arguments(operation, path, files)
-                with opened(actor) as transaction:
-                    body = _body_of(operation(transaction, **arguments))
+                if operation.in_parts is not None:
+                    body = _body_of(operation.in_parts(database, actor, **arguments))
+                else:
+                    with opened(actor) as transaction:
+                        body = _body_of(operation(transaction, **arguments))
         except (UseCaseError, DatabaseRefused) as error:
             return problem_of(error)
         return _answer(operation, body)

@@ -63,6 +63,10 @@ class Operation:
     """What the output is; another type than JSON is for downloads, and the use case returns bytes."""
     status: int = 200
     tags: tuple[str, ...] = ()
+    in_parts: Callable[..., Any] | None = None
+    """Does the same as `use_case` for long inputs. It is called with the Database and the Actor in place of a
+    Transaction, and opens a transaction for each part of the input, so that no writer waits long.
+    """
 
     def __call__(self, transaction: Transaction, /, **arguments: Any) -> Any:
         """Check the right, and carry the use case out. Raises UseCaseError."""

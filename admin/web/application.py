@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from flask import Blueprint, Flask, current_app, g, request
 from flask_wtf.csrf import CSRFError, CSRFProtect
@@ -105,7 +105,14 @@ def _context() -> dict[str, Any]:
         "nonce": g.get("nonce", ""),
         "version": version(),
         "url_endpoints": current_app.view_functions,
+        "provider": _provider_name(),
     }
+
+
+def _provider_name() -> str:
+    """Return what people call the OpenID Connect provider; empty when none is set."""
+    people = cast(Site, current_app.extensions[EXTENSION]).settings.people
+    return people.oidc_name if people.oidc_issuer and people.oidc_client_id else ""
 
 
 def _zone() -> Any:

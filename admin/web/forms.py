@@ -2,23 +2,36 @@
 
 A view makes a `Form`, shows it on GET, and on POST lets `Form.run` call a use case:
 
-    form = Form({"name": domain.name, "comments": domain.comments}, edition=domain.edition)
-    if form.is_sent and (result := form.run(lambda given: change_domain(transaction, given), DomainChange)):
+    form = Form({"name": domain.name, "comments": domain.comments, "edition": domain.edition})
+    if form.is_sent and form.run(save, DomainChange, present=read_again) is not None:
         return done(…)
     return page("domains/edit.html", form=form)
+
+With `present`, the page of an edit conflict shows both versions: what is saved now, and what the person typed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from flask import request
 from pydantic import BaseModel, ValidationError
 
-from admin.models.errors import EditConflict, InvalidInput, Problem, UseCaseError
+from admin.models.errors import EditConflict, Forbidden, InvalidInput, Problem, UseCaseError
 
 _SENT_FIELD: Final = "csrf_token"
+_EDITION: Final = "edition"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field of a form differs from what somebody else has saved meanwhile."""
+
+    label: str
+    typed: str
+    saved: str
 
 
 class Form:
@@ -30,17 +43,21 @@ class Form:
         *,
         lists: Iterable[str] = (),
         switches: Iterable[str] = (),
+        places: Mapping[str, str] | None = None,
     ) -> None:
         """Take the values, or what was sent. `lists` are fields that may be sent several times; `switches` are check
-        boxes, which are absent when they are off.
+        boxes, which are absent when they are off. `places` says beside which field of the form a problem stands whose
+        field has another name.
         """
-        self._lists, self._switches = frozenset(lists), frozenset(switches)
+        self._lists, self._switches, self._places = frozenset(lists), frozenset(switches), dict(places or {})
         self.values: dict[str, Any] = dict(values or {})
         self.problems: dict[str, list[str]] = {}
         self.whole: list[str] = []
         """What is wrong with the form as a whole."""
         self.is_conflict = False
         """Whether somebody else has changed the thing meanwhile."""
+        self.differences: list[Difference] = []
+        """How the present values differ from those of the form, after an edit conflict."""
         self.is_sent = request.method == "POST"
         if self.is_sent:
             self.values.update(self.sent())
@@ -62,10 +79,12 @@ class Form:
         use_case: Callable[[M], R],
         model: type[M],
         convert: Callable[[dict[str, Any]], dict[str, Any]] = lambda values: values,
+        present: Callable[[], Mapping[str, Any]] | None = None,
     ) -> R | None:
         """Check what was sent by `model`, and call the use case. Return its result; None when something was wrong.
 
-        `convert` turns texts of the form into what the model takes. It may raise InvalidInput.
+        `convert` turns texts of the form into what the model takes. It may raise InvalidInput. `present` reads the
+        values anew, edition included, when somebody else has changed them.
         """
         try:
             return use_case(model.model_validate(convert(self.sent())))
@@ -74,10 +93,29 @@ class Form:
                 self.add(".".join(map(str, each["loc"])), each["msg"])
         except UseCaseError as error:
             self.take(error)
+            if self.is_conflict and present is not None:
+                self.compare(present())
         return None
 
+    def compare(self, present: Mapping[str, Any]) -> None:
+        """Show the values that somebody else has saved beside those of the form, which stay as they were typed.
+
+        The form then has the present edition: who sends it again has seen both versions.
+        """
+        for name, saved in present.items():
+            typed = self.values.get(name)
+            if name != _EDITION and _shown(typed) != _shown(saved):
+                label = name.replace("_", " ").capitalize()
+                self.differences.append(Difference(label, _shown(typed), _shown(saved)))
+        self.values[_EDITION] = present[_EDITION]
+
     def take(self, error: UseCaseError) -> None:
-        """Show why a use case refused: each problem beside its field, anything else above the form."""
+        """Show why a use case refused: each problem beside its field, anything else above the form.
+
+        What a person may not do at all gets the page of its own (403), so Forbidden is raised again.
+        """
+        if isinstance(error, Forbidden):
+            raise error
         if isinstance(error, InvalidInput):
             for problem in error.problems:
                 self.add_problem(problem)
@@ -92,8 +130,9 @@ class Form:
 
     def add(self, field: str, message: str) -> None:
         """Show a message beside a field, or above the form when no field of the form has that name."""
+        field = self._places.get(field, field)
         name = field if field in self.values or field in self._switches else field.partition(".")[0]
-        if name in self.values or name in self._switches or name in self._lists:
+        if (name in self.values and name != _EDITION) or name in self._switches or name in self._lists:
             self.problems.setdefault(name, []).append(message)
         else:
             self.whole.append(f"{field}: {message}" if field else message)
@@ -106,3 +145,14 @@ class Form:
     @property
     def has_problems(self) -> bool:
         return bool(self.problems or self.whole)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as a person compares it; browsers send line ends as CR LF."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(sorted(map(str, value)))
+    return str(value).replace("\r\n", "\n").strip()

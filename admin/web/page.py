@@ -157,7 +157,7 @@ def navigation() -> list[Mapping[str, Any]]:
     """Return the entries that the visitor may open; the present one is marked."""
     if g.get("visitor") is None:
         return []
-    part = request.blueprint
+    part = (request.blueprint or "").partition(".")[0]
     return [
         {"title": each.title, "url": url_for(each.endpoint), "is_here": each.endpoint.partition(".")[0] == part}
         for each in NAVIGATION

@@ -56,6 +56,7 @@ _DOMAIN: Final = (
         "Add the domains of a list.",
         input=data.DomainUpload,
         output=data.UploadReport,
+        in_parts=uploads.upload_given_domains,
         tags=_DOMAINS,
     ),
     Operation(
@@ -67,6 +68,7 @@ _DOMAIN: Final = (
         "Add URLs to a seed list of their domains, which are added where they are new.",
         input=data.SeedUpload,
         output=data.UploadReport,
+        in_parts=uploads.upload_given_seeds,
         tags=_DOMAINS,
     ),
     Operation(

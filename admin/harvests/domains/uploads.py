@@ -57,14 +57,19 @@ class UploadTally:
     seeds_known: int = 0
     invalid: int = 0
     problems: list[LineProblem] = field(default_factory=list)
+    on_problem: Callable[[LineProblem], None] | None = None
+    """Gets each line that can't be used, however many there are."""
 
     def refuse(self, line: UploadLine, reason: str) -> None:
         """Count a line that can't be used, and keep it when it is among the first."""
         self.invalid += 1
+        text = line.text if len(line.text) <= _SHOWN else line.text[:_SHOWN] + "…"
+        shown = "".join(char if char.isprintable() else "\ufffd" for char in text)
+        problem = LineProblem(line=line.number, text=shown, reason=reason)
         if len(self.problems) < MOST_PROBLEMS:
-            text = line.text if len(line.text) <= _SHOWN else line.text[:_SHOWN] + "…"
-            shown = "".join(char if char.isprintable() else "\ufffd" for char in text)
-            self.problems.append(LineProblem(line=line.number, text=shown, reason=reason))
+            self.problems.append(problem)
+        if self.on_problem is not None:
+            self.on_problem(problem)
 
     def report(self) -> UploadReport:
         """Return the report for people."""
@@ -111,13 +116,15 @@ def upload_domains(
     *,
     after_line: int = 0,
     on_progress: Progress | None = None,
+    on_problem: Callable[[LineProblem], None] | None = None,
 ) -> UploadReport:
     """Add the domains of a list, and return what came of it. Memory stays flat however long the list is.
 
-    `chunks` are pieces of a file (`upload_lines.pieces_of_file`) or of a text. Raises InvalidInput when it is no list
-    of lines, and IllegalState when the template of new domains is missing.
+    `chunks` are pieces of a file (`upload_lines.pieces_of_file`) or of a text. `on_problem` gets every line that can't
+    be used, whereas the report has the first ones. Raises InvalidInput when it is no list of lines, and IllegalState
+    when the template of new domains is missing.
     """
-    tally = UploadTally()
+    tally = UploadTally(on_problem=on_problem)
     for part in _parts(chunks, after_line):
         with database.transaction(actor) as transaction:
             transaction.require(Right.CURATE)
@@ -171,6 +178,16 @@ def create_seeds(transaction: Transaction, given: SeedUpload) -> UploadReport:
     for part in _parts([given.text], 0):
         add_seeds(transaction, part, SeedTarget(**values), tally)
     return tally.report()
+
+
+def upload_given_domains(database: Database, actor: Actor, given: DomainUpload) -> UploadReport:
+    """Add the domains of a text, each part in a transaction of its own: `create_domains` for long texts."""
+    return upload_domains(database, actor, [given.text])
+
+
+def upload_given_seeds(database: Database, actor: Actor, given: SeedUpload) -> UploadReport:
+    """Add the URLs of a text, each part in a transaction of its own: `create_seeds` for long texts."""
+    return upload_seeds(database, actor, [given.text], SeedTarget(**given.model_dump(exclude={"text"})))
 
 
 def add_seeds(

@@ -1,4 +1,4 @@
-"""These pages show domains with their configurations and seed lists, and add and change them."""
+"""These pages show domains with everything that belongs to them, and add, change and delete them."""
 
 from __future__ import annotations
 
@@ -8,25 +8,18 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import domain as use_cases
-from admin.harvests.domains.data import (
-    DomainChange,
-    DomainCreation,
-    DomainUpload,
-    DomainView,
-    SeedListChange,
-    SeedListView,
-    UploadReport,
-)
-from admin.harvests.domains.search import list_domains
-from admin.harvests.domains.seed_lists import change_seed_list, show_seed_list
-from admin.harvests.domains.uploads import create_domains
+from admin.harvests.domains.data import DomainChange, DomainCreation, DomainView
+from admin.harvests.domains.search import ORDERS, list_domains, tld_statistics
 from admin.models.errors import UseCaseError
 from admin.models.operation import Page
 from admin.models.transaction import Right
+from admin.web.extended_inputs import ExtendedInputs
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction
 
 BLUEPRINT: Final = Blueprint("domains", __name__, url_prefix="/domains")
+_ORDER_NAMES: Final = {"name": "name", "-name": "name, backwards", "newest": "newest first"}
+_YES_NO: Final = {"yes": True, "no": False}
 
 
 @BLUEPRINT.get("", endpoint="index")
@@ -36,35 +29,45 @@ def index() -> Response:
     return _list(Form({"name": ""}))
 
 
+@BLUEPRINT.get("/new", endpoint="new")
+@needs(Right.CURATE)
+def new() -> Response:
+    """Show the form of a new domain."""
+    with reading() as opened:
+        inputs = ExtendedInputs(opened, "domain")
+    form = Form({"name": "", "comments": "", **inputs.values({})})
+    return page("domains/new.html", form=form, fields=inputs.fields)
+
+
 @BLUEPRINT.post("", endpoint="create")
 @needs(Right.CURATE)
 def create() -> Response:
     """Add a domain."""
-    form = Form({"name": "", "comments": ""})
+    with reading() as opened:
+        inputs = ExtendedInputs(opened, "domain")
+    form = Form({"name": "", "comments": "", **inputs.values({})}, places=inputs.places)
 
     def add(given: DomainCreation) -> DomainView:
         with transaction() as opened:
             return use_cases.create_domain(opened, given)
 
-    made = form.run(add, DomainCreation)
-    if made is None:
-        return _list(form, 422)
-    return done(f"Domain {made.unicode_name} was added.", "domains.show", name=made.name)
+    made = form.run(add, DomainCreation, lambda sent: {**inputs.without(sent), "extended": inputs.given(sent, {})})
+    if made is not None:
+        return done(f"Domain {made.unicode_name} was added.", "domains.show", name=made.name)
+    if inputs.fields or "comments" in request.form:
+        return page("domains/new.html", 422, form=form, fields=inputs.fields)
+    return _list(form, 422)
 
 
-@BLUEPRINT.route("/upload", methods=["GET", "POST"], endpoint="upload")
-@needs(Right.CURATE)
-def upload() -> Response:
-    """Add many domains from a list, one on each line."""
-    form, report = Form({"text": ""}), None
-    if form.is_sent:
-
-        def add(given: DomainUpload) -> UploadReport:
-            with transaction() as opened:
-                return create_domains(opened, given)
-
-        report = form.run(add, DomainUpload, _uploaded)
-    return page("domains/upload.html", 422 if form.has_problems else 200, form=form, report=report)
+@BLUEPRINT.get("/tlds", endpoint="tlds")
+@needs(Right.READ)
+def tlds() -> Response:
+    """Count domains by top-level domain."""
+    level = request.args.get("level", "0")
+    with reading() as opened:
+        found = tld_statistics(opened, level=int(level) if level in ("0", "1", "2") else 0)
+    most = max((each.domains for each in found.items), default=0)
+    return page("domains/tlds.html", tlds=found, level=level, most=most)
 
 
 @BLUEPRINT.get("/<name>", endpoint="show")
@@ -73,24 +76,35 @@ def show(name: str) -> Response:
     """Show a domain."""
     with reading() as opened:
         found = use_cases.show_domain(opened, name)
-    return page("domains/show.html", domain=found, form=Form({"comments": found.comments, "edition": found.edition}))
+    return page("domains/show.html", domain=found)
 
 
-@BLUEPRINT.post("/<name>", endpoint="change")
+@BLUEPRINT.route("/<name>/edit", methods=["GET", "POST"], endpoint="change")
 @needs(Right.CURATE)
 def change(name: str) -> Response:
-    """Change what stands beside a domain."""
-    form = Form({"comments": "", "default_configuration": "", "edition": ""})
-
-    def save(given: DomainChange) -> DomainView:
-        with transaction() as opened:
-            return use_cases.change_domain(opened, name, given)
-
-    if form.run(save, DomainChange) is not None:
-        return done("The domain was saved.", "domains.show", name=name)
+    """Change comments, default configuration and extended fields of a domain."""
     with reading() as opened:
         found = use_cases.show_domain(opened, name)
-    return page("domains/show.html", 422, domain=found, form=form)
+        inputs = ExtendedInputs(opened, "domain")
+    form = Form(_values(found, inputs), places=inputs.places)
+    if form.is_sent:
+
+        def save(given: DomainChange) -> DomainView:
+            with transaction() as opened:
+                return use_cases.change_domain(opened, name, given)
+
+        def convert(sent: dict[str, Any]) -> dict[str, Any]:
+            values = {**inputs.without(sent), "extended": inputs.given(sent, found.extended)}
+            return values if sent.get("default_configuration") else {**values, "default_configuration": None}
+
+        def present() -> dict[str, Any]:
+            with reading() as opened:
+                return _values(use_cases.show_domain(opened, name), inputs)
+
+        if form.run(save, DomainChange, convert, present) is not None:
+            return done("The domain was saved.", "domains.show", name=found.name)
+    status = 422 if form.has_problems else 200
+    return page("domains/edit.html", status, domain=found, form=form, fields=inputs.fields)
 
 
 @BLUEPRINT.post("/<name>/delete", endpoint="delete")
@@ -102,38 +116,44 @@ def delete(name: str) -> Response:
     return done(f"Domain {name} was deleted.", "domains.index")
 
 
-@BLUEPRINT.route("/<name>/seed-lists/<seed_list>", methods=["GET", "POST"], endpoint="seeds")
-@needs(Right.READ)
-def seeds(name: str, seed_list: str) -> Response:
-    """Show a seed list, and change its seeds."""
-    with reading() as opened:
-        found = show_seed_list(opened, name, seed_list)
-    form = Form({"seeds": found.seeds, "comments": found.comments, "edition": found.edition})
-    if form.is_sent:
-
-        def save(given: SeedListChange) -> SeedListView:
-            with transaction() as opened:
-                return change_seed_list(opened, name, seed_list, given)
-
-        if form.run(save, SeedListChange) is not None:
-            return done("The seeds were saved.", "domains.show", name=name)
-    status = 422 if form.has_problems else 200
-    return page("domains/seeds.html", status, name=name, seed_list=found, form=form)
+def _values(found: DomainView, inputs: ExtendedInputs) -> dict[str, Any]:
+    return {
+        "comments": found.comments,
+        "default_configuration": found.default_configuration or "",
+        "edition": found.edition,
+        **inputs.values(found.extended),
+    }
 
 
 def _list(form: Form, status: int = 200) -> Response:
-    given: dict[str, Any] = {key: request.args.get(key, "").strip() for key in ("search", "tld", "after")}
+    keys = ("search", "tld", "after", "alias", "has_history", "field", "value", "order")
+    given = {key: request.args.get(key, "").strip() for key in keys}
     problem = ""
     with reading() as opened:
+        inputs = ExtendedInputs(opened, "domain")
         try:
-            found = list_domains(opened, **given)
+            found = list_domains(
+                opened,
+                search=given["search"],
+                tld=given["tld"],
+                alias=_YES_NO.get(given["alias"]),
+                has_history=_YES_NO.get(given["has_history"]),
+                field=given["field"],
+                value=given["value"],
+                order=given["order"] if given["order"] in ORDERS else "name",
+                after=given["after"],
+            )
         except UseCaseError as error:
             problem, found = str(error), Page(items=[])
-    return page("domains/index.html", status, domains=found, form=form, given=given, problem=problem)
-
-
-def _uploaded(sent: dict[str, Any]) -> dict[str, Any]:
-    """Return the text of the form, or of the file that was sent with it."""
-    file = request.files.get("file")
-    text = file.read().decode("utf-8-sig", "replace") if file is not None and file.filename else sent.get("text", "")
-    return {"text": text}
+    is_filtered = any(value for key, value in given.items() if key not in ("order", "after"))
+    return page(
+        "domains/index.html",
+        status if status != 200 else (422 if problem else 200),
+        domains=found,
+        form=form,
+        given=given,
+        problem=problem,
+        fields=inputs.fields,
+        orders=list(_ORDER_NAMES.items()),
+        is_filtered=is_filtered,
+    )

@@ -39,7 +39,7 @@ def show() -> Response:
         else:
             return entered(login, target)
     form.values.pop("password", None)
-    return page("login.html", 200 if not form.has_problems else 401, form=form)
+    return page("login.html", 200 if not form.has_problems else 401, form=form, target=target)
 
 
 @BLUEPRINT.post("/logout", endpoint="leave")

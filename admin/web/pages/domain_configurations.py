@@ -1,0 +1,156 @@
+"""These pages show the configurations of a domain, and make, change, copy and delete them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from flask import Blueprint, request
+from werkzeug.wrappers import Response
+
+from admin.harvests.domains import configurations as use_cases
+from admin.harvests.domains.data import (
+    ConfigurationChange,
+    ConfigurationCreation,
+    ConfigurationView,
+    DomainChange,
+    DomainView,
+)
+from admin.harvests.domains.domain import change_domain, show_domain
+from admin.harvests.templates.catalogue import list_templates
+from admin.harvests.templates.yaml_edit import block_lines
+from admin.models.errors import InvalidInput, Problem
+from admin.models.transaction import Right
+from admin.web.formats import limit_input, parse_limit
+from admin.web.forms import Form
+from admin.web.page import done, needs, page, reading, site, transaction
+from frontier.yaml_document import YamlRefused, read_document
+
+BLUEPRINT: Final = Blueprint("configurations", __name__, url_prefix="/<name>/configurations")
+_LIMITS: Final = ("max_bytes", "max_objects")
+_LISTS: Final = ("seed_lists", "passwords")
+_LONGEST_NAME: Final = 100
+_MOST_TEMPLATES: Final = 500
+
+
+@BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
+@needs(Right.CURATE)
+def create(name: str) -> Response:
+    """Add a configuration to a domain; `copy_of` names one whose values the form shows."""
+    copied = request.args.get("copy_of", "")
+    with reading() as opened:
+        domain = show_domain(opened, name)
+        original = use_cases.show_configuration(opened, name, copied) if copied else None
+    form = Form(_copied(original) if original is not None else _first(domain), lists=_LISTS)
+    if form.is_sent:
+
+        def save(given: ConfigurationCreation) -> ConfigurationView:
+            with transaction() as opened:
+                return use_cases.create_configuration(opened, name, given)
+
+        if (made := form.run(save, ConfigurationCreation, _given)) is not None:
+            return done(f"Configuration {made.name} was made.", "domains.show", name=domain.name)
+    return _page(form, domain, None)
+
+
+@BLUEPRINT.route("/<configuration>", methods=["GET", "POST"], endpoint="edit")
+@needs(Right.READ)
+def edit(name: str, configuration: str) -> Response:
+    """Show a configuration, and change it."""
+    with reading() as opened:
+        domain = show_domain(opened, name)
+        found = use_cases.show_configuration(opened, name, configuration)
+    form = Form(_values(found), lists=_LISTS)
+    if form.is_sent:
+
+        def save(given: ConfigurationChange) -> ConfigurationView:
+            with transaction() as opened:
+                return use_cases.change_configuration(opened, name, configuration, given)
+
+        def present() -> dict[str, Any]:
+            with reading() as opened:
+                return _values(use_cases.show_configuration(opened, name, configuration))
+
+        if form.run(save, ConfigurationChange, _given, present) is not None:
+            return done("The configuration was saved.", "domains.show", name=domain.name)
+    return _page(form, domain, found)
+
+
+@BLUEPRINT.post("/<configuration>/default", endpoint="make_default")
+@needs(Right.CURATE)
+def make_default(name: str, configuration: str) -> Response:
+    """Make a configuration the default of its domain."""
+    with transaction() as opened:
+        change_domain(opened, name, DomainChange(default_configuration=configuration))
+    return done(f"{configuration} is the default configuration now.", "domains.show", name=name)
+
+
+@BLUEPRINT.post("/<configuration>/delete", endpoint="delete")
+@needs(Right.CURATE)
+def delete(name: str, configuration: str) -> Response:
+    """Delete a configuration that is neither the default nor in use."""
+    with transaction() as opened:
+        use_cases.delete_configuration(opened, name, configuration)
+    return done(f"Configuration {configuration} was deleted.", "domains.show", name=name)
+
+
+def _first(domain: DomainView) -> dict[str, Any]:
+    """Return what the form of a new configuration shows first: the values that new domains get."""
+    defaults = site().settings.harvests
+    return {
+        "name": "",
+        "comments": "",
+        "template": defaults.default_template,
+        "seed_lists": [each.name for each in domain.seed_lists[:1]],
+        "passwords": [],
+        "max_bytes": limit_input(defaults.default_max_bytes),
+        "max_objects": limit_input(defaults.default_max_objects),
+        "max_rate": defaults.default_max_rate,
+        "attributes": "",
+    }
+
+
+def _copied(original: ConfigurationView) -> dict[str, Any]:
+    values = _values(original)
+    del values["edition"]
+    return {**values, "name": f"{original.name[: _LONGEST_NAME - 5]} copy"}
+
+
+def _values(found: ConfigurationView) -> dict[str, Any]:
+    values = found.model_dump(include={"name", "comments", "template", "max_rate", "edition", *_LISTS})
+    values.update({key: limit_input(getattr(found, key)) for key in _LIMITS})
+    lines = (line for key, value in found.attributes.items() for line in block_lines(key, value))
+    return {**values, "attributes": "\n".join(lines)}
+
+
+def _given(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the use case takes, of the texts of the form. Raises InvalidInput with all problems."""
+    values, problems = dict(sent), []
+    for key in _LIMITS:
+        try:
+            values[key] = parse_limit(str(sent.get(key, "")))
+        except ValueError as error:
+            problems.append(Problem(key, str(error)))
+    try:
+        values["attributes"] = read_document(text).values() if (text := str(sent.get("attributes", ""))).strip() else {}
+    except YamlRefused as error:
+        problems += [Problem("attributes", each.message, each.line) for each in error.problems]
+    if not str(sent.get("max_rate", "")).strip():
+        problems.append(Problem("max_rate", "the rate is empty; write 1 to 1,000,000 requests a minute"))
+    if problems:
+        raise InvalidInput(*problems)
+    return values
+
+
+def _page(form: Form, domain: DomainView, found: ConfigurationView | None) -> Response:
+    with reading() as opened:
+        names = [each.name for each in list_templates(opened, is_active=True, limit=_MOST_TEMPLATES).items]
+    present = str(form.value("template"))
+    return page(
+        "domains/configuration.html",
+        422 if form.has_problems else 200,
+        form=form,
+        domain=domain,
+        configuration=found,
+        templates=names if present in names or not present else [present, *names],
+    )

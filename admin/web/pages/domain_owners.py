@@ -1,0 +1,36 @@
+"""This page shows who was responsible for a domain and when, and notes a new owner."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint, request
+from werkzeug.wrappers import Response
+
+from admin.harvests.domains import domain as use_cases
+from admin.harvests.domains.data import OwnerCreation, OwnerView
+from admin.models.transaction import Right
+from admin.web.forms import Form
+from admin.web.page import done, needs, page, reading, transaction
+
+BLUEPRINT: Final = Blueprint("owners", __name__, url_prefix="/<name>/owners")
+
+
+@BLUEPRINT.route("", methods=["GET", "POST"], endpoint="index")
+@needs(Right.READ)
+def index(name: str) -> Response:
+    """Show the owners of a domain, the present one first, and note another."""
+    form = Form({"owner": "", "contact": ""})
+    if form.is_sent:
+
+        def save(given: OwnerCreation) -> OwnerView:
+            with transaction() as opened:
+                return use_cases.add_owner(opened, name, given)
+
+        if form.run(save, OwnerCreation) is not None:
+            return done("The owner was noted.", "domains.owners.index", name=name)
+    with reading() as opened:
+        domain = use_cases.show_domain(opened, name)
+        owners = use_cases.list_owners(opened, name, after=request.args.get("after", ""))
+    status = 422 if form.has_problems else 200
+    return page("domains/owners.html", status, domain=domain, owners=owners, form=form)
