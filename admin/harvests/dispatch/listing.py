@@ -32,6 +32,7 @@ class JobLine(OutputModel):
     expected_objects: int
     objects: int
     bytes: int
+    new_bytes: int
     harvest_error: str
     upload_error: str
     harvester: str | None
@@ -232,6 +233,7 @@ def _line(job: HarvestJob, harvest: str, channel: str) -> dict[str, Any]:
         "expected_objects": job.expected_objects,
         "objects": job.objects,
         "bytes": job.bytes,
+        "new_bytes": job.new_bytes,
         "harvest_error": job.harvest_error,
         "upload_error": job.upload_error,
         "harvester": job.harvester,
