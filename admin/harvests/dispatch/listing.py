@@ -115,7 +115,12 @@ def list_jobs(
     after: str | None = None,
     limit: int = 50,
 ) -> Page[JobLine]:
-    """Return jobs in an order; `after` is the number of the last job of the page before. Raises NotFound."""
+    """Return jobs in an order; `after` is the number of the last job of the page before. Raises NotFound, InvalidInput.
+
+    A run is one of a harvest, so `run_number` needs `harvest_id`.
+    """
+    if run_number is not None and harvest_id is None:
+        raise InvalidInput(Problem("run_number", f"run {run_number} of which harvest? Give the harvest's number too"))
     query = select(HarvestJob.id)
     if domain is not None:
         name = comparable(domain)

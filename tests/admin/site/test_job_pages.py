@@ -11,10 +11,12 @@ import httpx
 import pytest
 from axe_pages import serious_in_both_schemes
 from job_rows import add_channel, add_domain, add_harvest, add_job
+from playwright.sync_api import sync_playwright
 from site_server import RunningSite, running_site, send_form
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from admin.harvests.dispatch.harvesters import Registration, announce, register
+from admin.harvests.dispatch.listing import JobOrder, list_jobs
 from admin.harvests.dispatch.observations import (
     MOST_PICTURE_BYTES,
     MOST_PICTURES,
@@ -22,6 +24,10 @@ from admin.harvests.dispatch.observations import (
     LogTail,
     Observations,
     Picture,
+    list_pictures,
+    picture_bytes,
+    show_log,
+    store_observations,
 )
 from admin.harvests.dispatch.queue import TOO_LATE, claim_job, submit_jobs
 from admin.harvests.dispatch.reports import DomainResult, JobResult, report_end, report_progress
@@ -30,6 +36,7 @@ from admin.models.database import Database
 from admin.models.job_tables import HarvesterState, JobCommand, JobLog, JobPicture, StopReason
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
+from browsers.chromium.executable import find_chromium
 
 HOSTILE = '"><script>alert(1)</script>\u202e'
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
@@ -188,6 +195,20 @@ def test_a_picture_is_served_so_that_nothing_in_it_becomes_active(
     assert client.get(source[1]).status_code == 404
 
 
+def test_both_databases_keep_what_a_harvester_shows(database: Database) -> None:
+    with database.transaction(COMMAND_LINE) as transaction:
+        add_domain(transaction, "example.org")
+        number = add_job(transaction, add_harvest(transaction, add_channel(transaction))).id
+        seen = Observations(LogTail(99, "one\ntwo\0\n"), [Picture("http://a.test/\0", 5, PNG)])
+        store_observations(transaction, number, seen)
+        store_observations(transaction, number, Observations(LogTail(100, "two\nthree\n")))
+    with database.reading(COMMAND_LINE) as transaction:
+        assert show_log(transaction, number, pattern="^t").lines == ["two", "three"]
+        (picture,) = list_pictures(transaction, number)
+        assert (picture.size, picture.at) == (len(PNG), 5)
+        assert picture_bytes(transaction, number, picture.id) == PNG
+
+
 def give(client: httpx.Client, number: int, **values: str) -> httpx.Response:
     return send_form(client, f"/jobs/{number}", f"/jobs/{number}/command", **values)
 
@@ -291,8 +312,6 @@ ORDERS = {
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_every_order_of_the_job_list_is_paged_without_gaps(database: Database, order: str) -> None:
-    from admin.harvests.dispatch.listing import JobOrder, list_jobs
-
     with database.transaction(COMMAND_LINE) as transaction:
         add_domain(transaction, "example.org")
         add_domain(transaction, "example.com")
@@ -316,11 +335,31 @@ def test_every_order_of_the_job_list_is_paged_without_gaps(database: Database, o
         assert numbers(harvester="nobody") == []
 
 
+@pytest.mark.parametrize("order", ORDERS)
+def test_no_order_of_the_job_list_sorts_all_jobs(sqlite_database: Database, order: str) -> None:
+    plans = []
+
+    def explain(connection: Any, cursor: Any, statement: str, values: Any, *_: Any) -> None:
+        if statement.startswith("SELECT jobs.id") and "ORDER BY" in statement:
+            plans.append(str(cursor.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()))
+
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        add_domain(transaction, "example.org")
+        number = add_job(transaction, add_harvest(transaction, add_channel(transaction))).id
+    event.listen(sqlite_database.engine, "before_cursor_execute", explain)
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        list_jobs(transaction, order=JobOrder(order))
+        list_jobs(transaction, order=JobOrder(order), after=str(number))
+    assert len(plans) == 2
+    assert [plan for plan in plans if "TEMP B-TREE" in plan] == []
+
+
 def test_a_filter_that_can_not_be_used_is_said_and_kept(client: httpx.Client, job: tuple[int, str]) -> None:
     text = client.get("/jobs", params={"harvest_id": HOSTILE, "order": "sideways", "status": "GONE"}).text
     assert "is no number" in text
     assert "is none of these" in text
     assert "<script>alert" not in text
+    assert "of which harvest?" in client.get("/jobs", params={"run_number": "3"}).text
     assert client.get("/jobs", params={"channel": "a\0b"}).status_code == 200
     assert client.get("/jobs", params={"after": "99"}).status_code == 200
 
@@ -336,3 +375,28 @@ def test_axe_finds_nothing_serious_on_the_pages_of_a_job(
     number = job[0]
     paths = (f"/jobs/{number}", f"/jobs/{number}/log", f"/jobs/{number}/log?pattern=(", f"/jobs/{number}/domains", "/")
     assert serious_in_both_schemes(site, client, paths) == []
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(300)
+def test_a_page_follows_its_job_and_keeps_what_a_person_has_opened(
+    sqlite_database: Database, site: RunningSite, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find_chromium(""), args=["--no-sandbox"])
+        try:
+            context = browser.new_context(base_url=site.address)
+            context.add_cookies(
+                [{"name": name, "value": value, "url": site.address} for name, value in client.cookies.items()]
+            )
+            tab = context.new_page()
+            tab.goto(f"/jobs/{job[0]}")
+            tab.get_by_text("Show the numbers as a table").click()
+            tab.get_by_label("Host", exact=True).fill("typed.test")
+            report(sqlite_database, job, 4321, 3)
+            tab.get_by_role("region", name="Progress").get_by_text("4\u202f321").wait_for(timeout=60_000)
+            assert tab.locator("#samples").get_attribute("open") is not None
+            tab.wait_for_function("document.querySelectorAll('[data-chart] canvas').length === 2")
+            assert tab.get_by_label("Host", exact=True).input_value() == "typed.test"
+        finally:
+            browser.close()
