@@ -1,4 +1,4 @@
-"""The hosts of a running job, with what each waits for, as people read it. Pure apart from the counts that it keeps."""
+"""The hosts of a running job are reported with what each waits for, in words for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts over time: a script draws them on a canvas, and without it the server's small SVG stays.
+"""A script draws charts over time on a canvas, and without it the server's small SVG stays.
 
 A table beside each chart says the same to people who can't see it.
 """

@@ -1,4 +1,4 @@
-"""The domains of a job: why each is in the job, what the job got of it, and why it ended there."""
+"""The domains of a job are listed with what the job got of each, and why each ended there."""
 
 from __future__ import annotations
 

@@ -49,14 +49,14 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """What a harvester shows of its job with one report: the end of the log when it has grown, and new pictures."""
+    """The object has what a harvester shows with one report: the end of the log when it has grown, and new pictures."""
 
     log: LogTail | None = None
     pictures: Sequence[Picture] = ()
 
 
 class JobLogView(OutputModel):
-    """The end of a job's crawl.log, or those of its lines in which a pattern is found."""
+    """The output has the end of a job's crawl.log, or those of its lines in which a pattern is found."""
 
     at: Micros | None
     """When the harvester reported the log; None when there is no report of it."""
@@ -73,7 +73,7 @@ class JobLogView(OutputModel):
 
 
 class PictureView(OutputModel):
-    """A picture in a list; the bytes are fetched one by one."""
+    """The output describes a picture in a list; the bytes are fetched one by one."""
 
     id: int
     url: str

@@ -1,4 +1,4 @@
-"""CSV that spreadsheets show as it is: no cell of ours is taken for a formula. Pure."""
+"""Spreadsheets show this CSV as it is: no cell is taken for a formula. Pure."""
 
 from __future__ import annotations
 

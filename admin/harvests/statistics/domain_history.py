@@ -1,4 +1,4 @@
-"""The history of a domain: what each job harvested of the domain, newest first."""
+"""The history of a domain says what each job harvested of the domain, newest first."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class DomainHistoryLine(OutputModel):
 
 
 class DomainTotals(OutputModel):
-    """What all jobs together harvested of the domain."""
+    """The output says what all jobs together harvested of the domain."""
 
     jobs: int
     objects: int

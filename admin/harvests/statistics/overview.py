@@ -29,7 +29,7 @@ _LATE: Final[Micros] = 60_000_000
 
 
 class HarvestNote(OutputModel):
-    """A harvest that the overview names, with its next run or the reason why it has none."""
+    """The output names a harvest, with its next run or the reason why it has none."""
 
     name: str
     next_run: Micros | None
@@ -38,7 +38,7 @@ class HarvestNote(OutputModel):
 
 
 class ChannelTrouble(OutputModel):
-    """A channel that no harvester serves."""
+    """The output names a channel that no harvester serves."""
 
     name: str
     waiting: bool
@@ -46,7 +46,7 @@ class ChannelTrouble(OutputModel):
 
 
 class Disk(OutputModel):
-    """The room on a disk, of the admin's machine or of a harvester."""
+    """The output says how much room a disk has, of the admin's machine or of a harvester."""
 
     where: str
     free: int
@@ -56,7 +56,7 @@ class Disk(OutputModel):
 
 
 class OverviewView(OutputModel):
-    """Everything that the overview shows."""
+    """The output has everything that the overview shows."""
 
     counts: dict[JobStatus, int]
     """Jobs in each state; a state with more than 10,000 jobs is counted to 10,001."""
