@@ -21,7 +21,7 @@ _MOST: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line of a chart; values that are not known are None."""
+    """The object is a line of a chart; values that are not known are None."""
 
     label: str
     values: Sequence[float | None]
