@@ -66,7 +66,7 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class HostQueue:
-    """The object says how many URLs of a host are queued, and when the next one may be visited."""
+    """The object says how many URLs of a host are queued, when the next one may be visited, and why not now."""
 
     host: str
     queued: int
@@ -74,6 +74,14 @@ class HostQueue:
     """0 when the host can be visited now, or when only the end of a visit or of a block decides."""
     aside: str = ""
     """Why the host was set aside; empty when it was not."""
+    wait: Wait | None = None
+    """Why the host waits; None when it can be visited now, was set aside, or has only documents beyond the limit."""
+    is_beyond: bool = False
+    """Whether the job's limit of pages keeps the rest of the queue back."""
+    visits: int = 0
+    """Visits of the host that go on now, of this job or another one."""
+    failures: int = 0
+    """Failed visits in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,24 +179,53 @@ class Reports:
         with store.guarded():
             seconds, micros = store.client.time()
             now = seconds * 1000 + micros // 1000
-            ready = [(host, due, "") for host, due in islice(store.client.zscan_iter(store.key("ready")), looked_at)]
+            ready = [(host, "", False) for host, _ in islice(store.client.zscan_iter(store.key("ready")), looked_at)]
             aside = islice(store.client.hscan_iter(store.key("aside")), looked_at)
-            found = [*ready, *((host, now, why.decode("utf-8", "replace")) for host, why in aside)]
-            queues = []
+            beyond = islice(store.client.sscan_iter(store.key("beyond")), looked_at)
+            found = [*ready, *((host, why.decode("utf-8", "replace"), False) for host, why in aside)]
+            found += [(host, "", True) for host in beyond]
+            counted: list[tuple[int, str, str, bool]] = []
             for chunk in batched(found, _SCAN):
                 pipeline = store.client.pipeline(transaction=False)
-                for host, _, _ in chunk:
-                    pipeline.zcard(store.key(f"q:{host.decode('utf-8', 'replace')}"))
-                for (host, due, why), count in zip(chunk, pipeline.execute(), strict=True):
-                    name = host.decode("utf-8", "replace")
-                    queues.append(HostQueue(name, int(count), max(due - now, 0) / 1000, why))
-        return nlargest(most, queues, key=lambda queue: (queue.queued, queue.host))
+                names = [host.decode("utf-8", "replace") for host, _, _ in chunk]
+                for name in names:
+                    pipeline.zcard(store.key(f"q:{name}"))
+                for name, (_, why, is_beyond), count in zip(names, chunk, pipeline.execute(), strict=True):
+                    counted.append((int(count), name, why, is_beyond))
+            longest = nlargest(most, counted, key=lambda each: each[:2])
+            pipeline = store.client.pipeline(transaction=False)
+            for _, name, _, _ in longest:
+                pipeline.hmget(store.host_key(name), "d", "n", "j", "f", "e", "b")
+            states = pipeline.execute()
+        return [
+            self._queue(name, count, why, is_beyond, state, now)
+            for (count, name, why, is_beyond), state in zip(longest, states, strict=True)
+        ]
+
+    def _queue(
+        self, host: str, queued: int, aside: str, is_beyond: bool, state: Sequence[bytes | None], now: int
+    ) -> HostQueue:
+        """Return the queue of a host, of the host's fields d, n, j, f, e and b."""
+        due, visits, failures, code, block = (_number(state[at]) for at in (0, 1, 3, 4, 5))
+        due_ms, block_ms = max(due - now, 0), max(block - now, 0)
+        waits = due_ms > 0 or block_ms > 0 or visits > 0
+        row = (host.encode(), due_ms, visits, state[2] or b"", failures, code, block_ms)
+        wait = next(self._waits(row, ())) if waits and not aside and not is_beyond else None
+        due_seconds = 0.0 if aside else max(due_ms, block_ms) / 1000
+        return HostQueue(host, queued, due_seconds, aside, wait, is_beyond, visits, failures)
 
     def limit_of_seconds(self) -> float | None:
         """Return the limit of time that is in force now; None when there is none."""
         with self._store.guarded():
             found = self._store.client.hget(self._store.key("state"), "seconds")
         return float(found) if found is not None else None
+
+    def limits(self) -> dict[str, float]:
+        """Return the limits of the job that are in force now, by their keys in the profile."""
+        names = ("pages", "bytes", "seconds", "host_pages", "urls")
+        with self._store.guarded():
+            found = self._store.client.hmget(self._store.key("state"), *names)
+        return {name: float(value) for name, value in zip(names, found, strict=True) if value is not None}
 
     def rejected(self) -> Iterator[RejectedLink]:
         """Yield the latest rejected links, newest first. Links that were seen before are only counted."""
@@ -253,3 +290,8 @@ class Reports:
     def _scan(self, name: str) -> Iterator[tuple[bytes, Any]]:
         with self._store.guarded():
             yield from self._store.client.hscan_iter(self._store.key(name), count=_SCAN)
+
+
+def _number(value: bytes | None) -> int:
+    """Return a number that a script stored; Lua may have written it as `1.5e+12`."""
+    return int(float(value)) if value else 0

@@ -103,6 +103,10 @@ class Store:
         """Return a key of the job."""
         return f"{self.root}:{name}"
 
+    def host_key(self, host: str) -> str:
+        """Return the key of a host, which all jobs of the shard share."""
+        return f"{self.root.removesuffix(self.job)}@{host}"
+
     def run(self, name: str, *arguments: ScriptArgument) -> Any:
         """Return the answer of one script: atomic, in one round trip. Raises FrontierUnavailable, and FrontierLost."""
         lua = script(name)

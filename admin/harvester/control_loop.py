@@ -11,14 +11,15 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from typing import Any, Final
 
 from admin.harvester.crawl_process import CrawlProcess
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.domain_tally import DomainTally, hosts_to_set_aside, limits_of
+from admin.harvester.host_notes import MOST_HOSTS, HostNotes
 from admin.harvester.job_folder import JobFolder, StopCause
-from admin.harvester.operator_commands import carry_out
+from admin.harvester.job_observer import JobObserver
+from admin.harvester.operator_commands import QUOTA, carry_out
 from admin.harvester.progress_log import ProgressLog
 from admin.harvester.stillness import Stillness
 from admin.jobs.interrupts import Interrupts
@@ -35,9 +36,6 @@ from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
 
-QUOTA: Final = "limit-of-domain"
-"""How the reason begins for which the hosts of a domain at its limit are set aside."""
-_HOSTS: Final = 50
 _STALLED_SECONDS: Final = 10.0
 """Visits of a crawl that stands still get so long to end."""
 _HURRIED_SECONDS: Final = 30.0
@@ -56,6 +54,8 @@ class ControlLoop:
         self._process = process
         self._link = link
         self._interrupts = interrupts
+        self._notes = HostNotes()
+        self._observer = JobObserver(settings.collection(folder.claim.collection), folder.file_prefix)
         self._tally = DomainTally(limits_of(folder.claim), self._rules.disregard_seed_url)
         self._still = Stillness(self._rules.no_response_seconds, self._rules.inactivity_seconds)
         self._progress_log = ProgressLog(folder.path)
@@ -92,6 +92,7 @@ class ControlLoop:
         if self._log is not None:
             for line in self._log.lines():
                 self._tally.add(line)
+                self._notes.add(line)
         with self._frontier_of_run() as frontier:
             if frontier is not None:
                 self._progress = frontier.reports.progress()
@@ -185,21 +186,25 @@ class ControlLoop:
 
     def _report(self) -> None:
         view, hosts = self._view()
+        seen = self._observer.look(self._folder.run_folder)
         state = str(view.get("state", "starting"))
         job = self._folder.claim
         now, before = time.monotonic(), self._last_view
         total = self._tally.total
+        view["bytes_per_second"] = (total.bytes - before[2]) / max(now - before[0], 0.001)
         with suppress(OSError):
             recent = (now - before[0], total.objects - before[1], total.bytes - before[2])
             self._progress_log.add(now_micros(), view, recent)
         self._last_view = (now, total.objects, total.bytes)
         try:
-            commands = self._link.progress(job, state, view, hosts, run_name=self._folder.state.run_name)
+            run_name = self._folder.state.run_name
+            commands = self._link.progress(job, state, view, hosts, run_name=run_name, seen=seen)
         except (IllegalState, NotFound) as error:
             self._ask(StopCause.GIVEN_UP, str(error), signals=2)
             return
         except (DatabaseRefused, UseCaseError) as error:
             log.warning("job %d: its progress could not be reported: %s", job.id, error)
+            self._observer.show_log_again()
             return
         for command in commands:
             with self._frontier_of_run() as frontier:
@@ -221,7 +226,10 @@ class ControlLoop:
             if frontier is not None:
                 told = parsed_object(frontier.controls.stored_view())
                 view = told | view
-                hosts = [asdict(queue) for queue in frontier.reports.longest_queues(_HOSTS)]
+                view["limits"] = frontier.reports.limits()
+                queues = frontier.reports.longest_queues(MOST_HOSTS)
+                paused = progress.paused if progress is not None else None
+                hosts = self._notes.rows(queues, job=frontier.job.name, paused=paused or "")
         if progress is not None:
             view["state"] = "stopping" if progress.stopped else "paused" if progress.paused else "running"
             view |= {"queued": progress.queued, "in_flight": progress.leased, "failed": progress.failed}

@@ -9,11 +9,12 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from admin.harvests.dispatch import queue, reports
 from admin.harvests.dispatch.harvesters import Registration, announce, register
-from admin.harvests.dispatch.queue import ClaimedJob
+from admin.harvests.dispatch.observations import Observations
+from admin.harvests.dispatch.queue import TOO_LATE, ClaimedJob
 from admin.harvests.dispatch.reports import JobResult, PendingCommand
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, UseCaseError
@@ -22,8 +23,6 @@ from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door
 
 log = logging.getLogger(__name__)
-
-TOO_LATE: Final = "not carried out: the crawl has ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +72,12 @@ class DispatchLink:
         *,
         run_name: str = "",
         sample: bool = True,
+        seen: Observations | None = None,
     ) -> list[PendingCommand]:
         """Report on a running job. Return the commands that wait for it."""
         with self.database.transaction(self.actor) as transaction:
             return reports.report_progress(
-                transaction, job.id, job.token, state, progress, hosts, run_name=run_name, sample=sample
+                transaction, job.id, job.token, state, progress, hosts, run_name=run_name, sample=sample, seen=seen
             )
 
     def command_done(self, job: ClaimedJob, command_id: int, outcome: str) -> None:

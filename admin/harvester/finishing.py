@@ -165,6 +165,7 @@ class Finishing:
             domains=domain_results(tally, default_stop_reason(state, run_state), left),
             objects=tally.total.objects,
             bytes=tally.total.bytes,
+            new_bytes=tally.total.new_bytes,
             exit_code=state.exit_code,
             run_name=state.run_name,
             report={

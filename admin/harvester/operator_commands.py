@@ -13,6 +13,8 @@ from frontier.scope import Accepted, Rejected
 from frontier.store import FrontierLost, FrontierUnavailable
 
 BLOCKED: Final = "blocked by an operator"
+QUOTA: Final = "limit-of-domain"
+"""How the reason begins for which the hosts of a domain at its limit are set aside."""
 _NAMED: Final = 20
 NOT_RUNNING: Final = "not carried out: the crawl is starting or ending"
 
@@ -59,12 +61,14 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
             return _added(frontier, [Seed.parse(url) for url in arguments["urls"]])
         case Verb.SET_LIMITS:
             limits = frontier.set_limits(arguments["limits"]).model_dump(exclude_none=True)
-            said = ", ".join(f"{name} {value:g}" for name, value in limits.items())
+            said = ", ".join(f"{name} {_plain(value)}" for name, value in limits.items())
             return f"limits in force: {said or 'none'}"
         case Verb.BLOCK_HOST:
             is_new = frontier.controls.set_host_aside(arguments["host"], BLOCKED)
             return f"nothing more of {arguments['host']} is visited" if is_new else "was set aside before"
         case Verb.UNBLOCK_HOST:
+            if (why := frontier.controls.hosts_aside().get(arguments["host"], "")).startswith(QUOTA):
+                return f"not carried out: the limit of the domain{why.removeprefix(QUOTA)} is reached"
             is_new = frontier.controls.wake_host(arguments["host"])
             return f"{arguments['host']} is visited again" if is_new else "was not set aside"
         case Verb.ADD_REJECT:
@@ -72,6 +76,11 @@ def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
             return "URLs in which the expression is found are left out from now on"
         case _:
             return f"not carried out: {verb} is no command for a frontier"
+
+
+def _plain(value: float) -> str:
+    """Return a limit without an exponent, so that people read `5000000000` and not `5e+09`."""
+    return str(int(value)) if float(value).is_integer() else str(value)
 
 
 def _added(frontier: Frontier, seeds: list[Seed]) -> str:

@@ -13,6 +13,7 @@ from admin.harvests.dispatch.operations import OPERATIONS as DISPATCH
 from admin.harvests.domains.operations import OPERATIONS as DOMAINS
 from admin.harvests.generation.operations import OPERATIONS as GENERATION
 from admin.harvests.schedules.operations import OPERATIONS as SCHEDULES
+from admin.harvests.statistics.operations import OPERATIONS as STATISTICS
 from admin.harvests.templates.operations import OPERATIONS as TEMPLATES
 from admin.models.operation import Operation
 from admin.notifications.operations import OPERATIONS as NOTIFICATIONS
@@ -26,6 +27,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *GENERATION,
     *DISPATCH,
     *COLLECTIONS,
+    *STATISTICS,
     *PEOPLE,
     *NOTIFICATIONS,
 )

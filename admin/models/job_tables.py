@@ -5,7 +5,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, Connection, ForeignKey, Index, Text, UniqueConstraint, event, inspect
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+    event,
+    inspect,
+    text,
+)
 from sqlalchemy.orm import Mapped, Mapper, mapped_column, relationship
 
 from admin.models.base import Base, Document, Edition, Key, Limit, Moment, Name, Number, Words, chosen
@@ -39,6 +50,13 @@ class HarvestJob(Base):
         Index("ix_jobs_harvest_run", "harvest_id", "run_number", "id"),
         Index("ix_jobs_channel_status", "channel_id", "status", "id"),
         Index("ix_jobs_collection_id", "collection", "id"),
+        Index("ix_jobs_harvester_id", "harvester", "id"),
+        Index(
+            "ix_jobs_upload_error",
+            "id",
+            sqlite_where=text("upload_error <> ''"),
+            postgresql_where=text("upload_error <> ''"),
+        ),
     )
 
     id: Mapped[Key]
@@ -87,6 +105,8 @@ class HarvestJob(Base):
     upload_error_details: Mapped[Words]
     objects: Mapped[Number] = mapped_column(default=0)
     bytes: Mapped[Number] = mapped_column(default=0)
+    new_bytes: Mapped[Number] = mapped_column(default=0)
+    """Bytes that the collection did not have before."""
     exit_code: Mapped[int | None]
     report: Mapped[Document | None]
     """What the crawl's report.json says at the end."""
@@ -105,6 +125,7 @@ class JobConfiguration(Base):
     __table_args__ = (
         UniqueConstraint("job_id", "domain_name"),
         Index("ix_job_configurations_configuration_id", "configuration_id"),
+        Index("ix_job_configurations_domain_job", "domain_name", "job_id"),
     )
 
     id: Mapped[Key]
@@ -213,6 +234,32 @@ class JobSample(Base):
     """The numbers of the progress view: urls, bytes, new_bytes, queued, failed, rate, errors by kind …"""
     hosts: Mapped[Document] = mapped_column(default=list)
     """The hosts with the longest queues, and what each waits for."""
+
+
+class JobLog(Base):
+    """The row has the end of a running job's crawl.log, as its harvester reported the end of the log last."""
+
+    __tablename__ = "job_logs"
+
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    at: Mapped[Moment]
+    size: Mapped[Number]
+    """Bytes of the whole log."""
+    tail: Mapped[str] = mapped_column(Text)
+
+
+class JobPicture(Base):
+    """The row has a small picture of a page that a ghost of a running job visited."""
+
+    __tablename__ = "job_pictures"
+    __table_args__ = (Index("ix_job_pictures_job_id", "job_id", "id"),)
+
+    id: Mapped[Key]
+    job_id: Mapped[int] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
+    at: Mapped[Moment]
+    url: Mapped[str] = mapped_column(Text)
+    image: Mapped[bytes] = mapped_column(LargeBinary)
+    """PNG or JPEG."""
 
 
 class HarvesterState(StrEnum):

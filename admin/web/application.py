@@ -79,7 +79,6 @@ def create_app(site: Site, blueprints: Iterable[Blueprint], api: Api | None = No
     app.jinja_env.globals.update(
         {name: getattr(formats, name) for name in ("plural", "duration_text", "unicode_domain", "date_iso")},
         NOTHING=formats.NOTHING,
-        bars=charts.progress_chart,
         bar_chart=charts.bar_chart,
         options_of=lambda values: [(value, value) for value in values],
     )

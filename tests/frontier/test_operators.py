@@ -56,6 +56,9 @@ def test_hosts_beyond_a_limit_of_pages_are_visited_again_when_it_is_raised(bench
     _links(frontier, "http://example.org/a", "http://elsewhere.example/")
     frontier.finish(seed, VisitOutcome(200, is_document=True))
     assert isinstance(frontier.claim("w"), JobStopped)
+    queues = {queue.host: queue.is_beyond for queue in frontier.reports.longest_queues(5)}
+    assert queues == {"example.org": True, "elsewhere.example": True}
+    assert frontier.reports.limits() == {"pages": 1}
     frontier.set_limits({"pages": 3})
     hosts = {_lease(frontier, f"w{number}").host for number in range(2)}
     assert hosts == {"example.org", "elsewhere.example"}

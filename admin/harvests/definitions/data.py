@@ -160,3 +160,12 @@ class RunView(OutputModel):
     is_extra: bool
     statuses: dict[str, int]
     """How many of its jobs are in each state."""
+    objects: int = 0
+    bytes: int = 0
+    new_bytes: int = 0
+    errors: int = 0
+    """How many of its jobs have an error of the harvest or of the upload."""
+    first_started: Micros | None = None
+    """When the first of its jobs was started."""
+    last_ended: Micros | None = None
+    """When the last of its jobs ended; None while a job has not ended."""

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
 from admin.harvests.definitions.checks import find_harvest
 from admin.harvests.definitions.data import HarvestItem, RunView
 from admin.harvests.domains.lookup import count_up_to_limit, page_size
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule
-from admin.models.job_tables import HarvestJob
+from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
 
 LONGEST_SEARCH: Final = 200
+_UNDER_WAY: Final = frozenset((JobStatus.DRAFT, JobStatus.NEW, JobStatus.SUBMITTED, JobStatus.STARTED))
 
 
 def list_harvests(
@@ -92,24 +95,58 @@ def _views(transaction: Transaction, harvest_id: int, runs: Sequence[HarvestRun]
     if not runs:
         return []
     numbers = [run.number for run in runs]
+    error = case(((HarvestJob.harvest_error != "") | (HarvestJob.upload_error != ""), 1), else_=0)
     counted = transaction.session.execute(
-        select(HarvestJob.run_number, HarvestJob.status, func.count())
+        select(
+            HarvestJob.run_number,
+            HarvestJob.status,
+            func.count(),
+            func.sum(HarvestJob.objects),
+            func.sum(HarvestJob.bytes),
+            func.sum(HarvestJob.new_bytes),
+            func.sum(error),
+            func.min(HarvestJob.started),
+            func.max(HarvestJob.ended),
+        )
         .where(HarvestJob.harvest_id == harvest_id, HarvestJob.run_number.between(min(numbers), max(numbers)))
         .group_by(HarvestJob.run_number, HarvestJob.status)
     )
-    statuses: defaultdict[int, dict[str, int]] = defaultdict(dict)
-    for number, status, count in counted:
-        statuses[number][str(status)] = count
-    return [
-        RunView(
-            number=run.number,
-            started=run.started,
-            jobs=run.jobs,
-            configurations=run.configurations,
-            left_out=run.left_out,
-            dates_skipped=run.dates_skipped,
-            is_extra=run.is_extra,
-            statuses=statuses[run.number],
-        )
-        for run in runs
-    ]
+    groups: defaultdict[int, list[_JobsOfState]] = defaultdict(list)
+    for number, status, count, objects, size, new, errors, started, ended in counted:
+        sums = (int(objects), int(size), int(new), int(errors))
+        groups[number].append(_JobsOfState(JobStatus(status), count, *sums, started, ended))
+    return [_view(run, groups[run.number]) for run in runs]
+
+
+@dataclass(frozen=True, slots=True)
+class _JobsOfState:
+    """The object adds up the jobs of a run that are in one state."""
+
+    status: JobStatus
+    count: int
+    objects: int
+    bytes: int
+    new_bytes: int
+    errors: int
+    started: Micros | None
+    ended: Micros | None
+
+
+def _view(run: HarvestRun, groups: Sequence[_JobsOfState]) -> RunView:
+    is_over = bool(groups) and not any(group.status in _UNDER_WAY for group in groups)
+    return RunView(
+        number=run.number,
+        started=run.started,
+        jobs=run.jobs,
+        configurations=run.configurations,
+        left_out=run.left_out,
+        dates_skipped=run.dates_skipped,
+        is_extra=run.is_extra,
+        statuses={str(group.status): group.count for group in groups},
+        objects=sum(group.objects for group in groups),
+        bytes=sum(group.bytes for group in groups),
+        new_bytes=sum(group.new_bytes for group in groups),
+        errors=sum(group.errors for group in groups),
+        first_started=min((group.started for group in groups if group.started is not None), default=None),
+        last_ended=max((group.ended for group in groups if group.ended is not None), default=None) if is_over else None,
+    )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, func, literal, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute, defer
 
-from admin.models.domain_tables import Domain
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest
-from admin.models.job_tables import DomainHistory, HarvestJob, JobConfiguration, JobSample, JobStatus, StopReason
+from admin.models.job_tables import HarvestJob, JobConfiguration, JobSample, JobStatus
 from admin.models.operation import OutputModel, Page
+from admin.models.plain_text import comparable
 from admin.models.transaction import Transaction
 from archive.dates import Micros
 
@@ -32,27 +35,13 @@ class JobLine(OutputModel):
     expected_objects: int
     objects: int
     bytes: int
+    new_bytes: int
     harvest_error: str
     upload_error: str
     harvester: str | None
     created: Micros
     started: Micros | None
     ended: Micros | None
-
-
-class JobDomain(OutputModel):
-    """The model describes one domain of a job: why the domain is in the job, and what the job got of it."""
-
-    domain_name: str
-    configuration_name: str
-    expected_objects: int
-    max_bytes: int
-    max_objects: int
-    reason: str
-    objects: int | None = None
-    bytes: int | None = None
-    new_bytes: int | None = None
-    stop_reason: StopReason | None = None
 
 
 class JobView(JobLine):
@@ -90,6 +79,29 @@ class SampleView(OutputModel):
     hosts: list[dict[str, Any]] = Field(default_factory=list)
 
 
+class JobOrder(StrEnum):
+    """Lists of jobs have one of these orders; an index serves each of them."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    HARVEST = "harvest"
+    """By harvest, newest runs first."""
+    STATE = "state"
+    """By state, newest first."""
+    CHANNEL = "channel"
+    """By channel and state, newest first."""
+
+
+_ORDERS: Final[Mapping[JobOrder, tuple[tuple[InstrumentedAttribute[Any], ...], bool]]] = {
+    JobOrder.NEWEST: ((HarvestJob.id,), True),
+    JobOrder.OLDEST: ((HarvestJob.id,), False),
+    JobOrder.HARVEST: ((HarvestJob.harvest_id, HarvestJob.run_number, HarvestJob.id), True),
+    JobOrder.STATE: ((HarvestJob.status, HarvestJob.id), True),
+    JobOrder.CHANNEL: ((HarvestJob.channel_id, HarvestJob.status, HarvestJob.id), True),
+}
+"""The columns of an index, and whether the order is descending."""
+
+
 def list_jobs(
     transaction: Transaction,
     *,
@@ -99,11 +111,22 @@ def list_jobs(
     channel: str | None = None,
     domain: str | None = None,
     harvester: str | None = None,
+    order: JobOrder = JobOrder.NEWEST,
     after: str | None = None,
     limit: int = 50,
 ) -> Page[JobLine]:
-    """Return jobs, newest first; `after` is the number of the last job of the page before."""
+    """Return jobs in an order; `after` is the number of the last job of the page before. Raises NotFound, InvalidInput.
+
+    A run is one of a harvest, so `run_number` needs `harvest_id`.
+    """
+    if run_number is not None and harvest_id is None:
+        raise InvalidInput(Problem("run_number", f"run {run_number} of which harvest? Give the harvest's number too"))
     query = select(HarvestJob.id)
+    if domain is not None:
+        name = comparable(domain)
+        query = query.where(
+            HarvestJob.id.in_(select(JobConfiguration.job_id).where(JobConfiguration.domain_name == name))
+        )
     if status is not None:
         query = query.where(HarvestJob.status == status)
     if harvest_id is not None:
@@ -111,38 +134,49 @@ def list_jobs(
     if run_number is not None:
         query = query.where(HarvestJob.run_number == run_number)
     if channel is not None:
-        found = transaction.session.scalar(select(Channel.id).where(Channel.name == channel))
+        found = transaction.session.scalar(select(Channel.id).where(Channel.name == comparable(channel)))
         if found is None:
             raise NotFound("channel", channel)
         query = query.where(HarvestJob.channel_id == found)
     if harvester is not None:
-        query = query.where(HarvestJob.harvester == harvester)
-    if domain is not None:
-        query = query.where(
-            select(JobConfiguration.id)
-            .where(JobConfiguration.job_id == HarvestJob.id, JobConfiguration.domain_name == domain)
-            .exists()
-        )
-    total = _counted(transaction, query)
+        query = query.where(HarvestJob.harvester == comparable(harvester))
+    total = counted(transaction, query)
+    columns, is_descending = _ORDERS[order]
     if after is not None:
-        if not after.isdecimal() or len(after) > 18:
-            raise InvalidInput(Problem("after", f"{after[:50]!r} is no job's number"))
-        query = query.where(HarvestJob.id < int(after))
+        place, mark = tuple_(*columns), _place(transaction, after, columns)
+        query = query.where(place < mark if is_descending else place > mark)
     wanted = max(1, min(limit, MOST))
-    numbers = transaction.session.scalars(query.order_by(HarvestJob.id.desc()).limit(wanted + 1)).all()
+    ordered = query.order_by(*(column.desc() if is_descending else column for column in columns))
+    numbers = transaction.session.scalars(ordered.limit(wanted + 1)).all()
     shown = numbers[:wanted]
-    rows = transaction.session.execute(
-        select(HarvestJob, Harvest.name, Channel.name)
-        .join(Harvest, Harvest.id == HarvestJob.harvest_id)
-        .join(Channel, Channel.id == HarvestJob.channel_id)
-        .where(HarvestJob.id.in_(shown))
-        .order_by(HarvestJob.id.desc())
-    )
     return Page[JobLine](
-        items=[JobLine(**_line(job, harvest, name)) for job, harvest, name in rows],
+        items=lines_of(transaction, shown),
         next=str(shown[-1]) if len(numbers) > wanted else None,
         total=total,
     )
+
+
+def lines_of(transaction: Transaction, numbers: Sequence[int]) -> list[JobLine]:
+    """Return the lines of these jobs, in this order."""
+    rows = transaction.session.execute(
+        select(HarvestJob, Harvest.name, Channel.name)
+        .options(defer(HarvestJob.seeds), defer(HarvestJob.profile), defer(HarvestJob.report))
+        .join(Harvest, Harvest.id == HarvestJob.harvest_id)
+        .join(Channel, Channel.id == HarvestJob.channel_id)
+        .where(HarvestJob.id.in_(numbers))
+    )
+    found = {job.id: JobLine(**_line(job, harvest, name)) for job, harvest, name in rows}
+    return [found[number] for number in numbers if number in found]
+
+
+def _place(transaction: Transaction, after: str, columns: Sequence[InstrumentedAttribute[Any]]) -> Any:
+    """Return the place of a job in an order. Raises InvalidInput for what is no job."""
+    if not (after.isascii() and after.isdecimal()) or len(after) > 18:
+        raise InvalidInput(Problem("after", f"{after[:50]!r} is no job's number"))
+    row = transaction.session.execute(select(*columns).where(HarvestJob.id == int(after))).one_or_none()
+    if row is None:
+        raise InvalidInput(Problem("after", f"there is no job {after}; begin with the first page"))
+    return tuple_(*(literal(value, column.type) for value, column in zip(row, columns, strict=True)))
 
 
 def show_job(transaction: Transaction, job_id: int) -> JobView:
@@ -166,30 +200,6 @@ def job_seeds(transaction: Transaction, job_id: int) -> bytes:
     if seeds is None:
         raise NotFound("job", job_id)
     return seeds.encode()
-
-
-def job_domains(
-    transaction: Transaction, job_id: int, *, after: str | None = None, limit: int = 100
-) -> Page[JobDomain]:
-    """Return the job's domains by name, with what the job got of each; `after` is the last name of the page before."""
-    wanted = max(1, min(limit, MOST))
-    query = select(JobConfiguration).where(JobConfiguration.job_id == job_id)
-    total = _counted(transaction, query.with_only_columns(JobConfiguration.id))
-    if after is not None:
-        query = query.where(JobConfiguration.domain_name > after)
-    rows = transaction.session.scalars(query.order_by(JobConfiguration.domain_name).limit(wanted + 1)).all()
-    shown = rows[:wanted]
-    found = transaction.session.execute(
-        select(Domain.name, DomainHistory)
-        .join(Domain, Domain.id == DomainHistory.domain_id)
-        .where(DomainHistory.job_id == job_id, Domain.name.in_([row.domain_name for row in shown]))
-    )
-    results = {row[0]: row[1] for row in found}
-    return Page[JobDomain](
-        items=[_domain(row, results.get(row.domain_name)) for row in shown],
-        next=shown[-1].domain_name if len(rows) > wanted else None,
-        total=total,
-    )
 
 
 def job_samples(transaction: Transaction, job_id: int, *, since: Micros = 0, limit: int = 500) -> list[SampleView]:
@@ -232,6 +242,7 @@ def _line(job: HarvestJob, harvest: str, channel: str) -> dict[str, Any]:
         "expected_objects": job.expected_objects,
         "objects": job.objects,
         "bytes": job.bytes,
+        "new_bytes": job.new_bytes,
         "harvest_error": job.harvest_error,
         "upload_error": job.upload_error,
         "harvester": job.harvester,
@@ -241,21 +252,7 @@ def _line(job: HarvestJob, harvest: str, channel: str) -> dict[str, Any]:
     }
 
 
-def _domain(row: JobConfiguration, result: DomainHistory | None) -> JobDomain:
-    found = JobDomain.model_validate(row)
-    if result is None:
-        return found
-    return found.model_copy(
-        update={
-            "objects": result.objects,
-            "bytes": result.bytes,
-            "new_bytes": result.new_bytes,
-            "stop_reason": StopReason(result.stop_reason),
-        }
-    )
-
-
-def _counted(transaction: Transaction, query: Select[Any]) -> int | None:
+def counted(transaction: Transaction, query: Select[Any]) -> int | None:
     """Return how many rows a query has; None for more than 10,000, which nobody counts."""
     count = transaction.session.scalar(select(func.count()).select_from(query.limit(_COUNTED + 1).subquery())) or 0
     return None if count > _COUNTED else count

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.harvests.dispatch import channels, harvesters, listing, steering
+from admin.harvests.dispatch import channels, harvesters, job_domains, listing, observations, steering
 from admin.harvests.dispatch.channels import ChannelInput, ChannelView
 from admin.harvests.dispatch.harvesters import HarvesterView
-from admin.harvests.dispatch.listing import JobDomain, JobLine, JobView, SampleView
+from admin.harvests.dispatch.job_domains import JobDomain
+from admin.harvests.dispatch.listing import JobLine, JobView, SampleView
 from admin.harvests.dispatch.steering import JobCommandInput, JobCommandView
 from admin.models.operation import InputModel, Operation, OutputModel
 from admin.models.transaction import Right, Transaction
@@ -54,10 +55,19 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/jobs/{job_id}/domains",
         Right.READ,
-        listing.job_domains,
+        job_domains.list_job_domains,
         "List a job's domains with their results.",
         output=JobDomain,
         is_list=True,
+    ),
+    Operation(
+        "job.stop-reasons",
+        "GET",
+        "/jobs/{job_id}/stop-reasons",
+        Right.READ,
+        job_domains.stop_reasons,
+        "Count the domains of a job by the reason for which each ended.",
+        output=job_domains.StopReasonCount,
     ),
     Operation(
         "job.samples",
@@ -67,6 +77,33 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         listing.job_samples,
         "List samples of a job's progress.",
         output=SampleView,
+    ),
+    Operation(
+        "job.log",
+        "GET",
+        "/jobs/{job_id}/log",
+        Right.READ,
+        observations.show_log,
+        "Show the end of a running job's crawl.log, or its lines in which a pattern is found.",
+        output=observations.JobLogView,
+    ),
+    Operation(
+        "job.pictures",
+        "GET",
+        "/jobs/{job_id}/pictures",
+        Right.READ,
+        observations.list_pictures,
+        "List the last pictures of a running job's ghosts.",
+        output=observations.PictureView,
+    ),
+    Operation(
+        "job.picture",
+        "GET",
+        "/jobs/{job_id}/pictures/{picture_id}",
+        Right.READ,
+        observations.picture_bytes,
+        "Download a picture, PNG or JPEG.",
+        media_type="application/octet-stream",
     ),
     Operation(
         "job.command",

@@ -14,15 +14,17 @@ from typing import Any, Final
 from sqlalchemy import select, update
 from sqlalchemy.orm import selectinload
 
-from admin.harvests.dispatch.job_status import RESUBMITTABLE, check_transition
+from admin.harvests.dispatch.job_status import ENDED, RESUBMITTABLE, check_transition
+from admin.harvests.dispatch.observations import forget_observations
 from admin.models.errors import IllegalState, NotFound
 from admin.models.harvest_tables import Channel
-from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, JobConfiguration, JobStatus
+from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, JobCommand, JobConfiguration, JobStatus
 from admin.models.transaction import Transaction
 from archive.dates import Micros
 
 READY_AFTER: Final[Micros] = 300_000_000
 """A channel is served while one of its harvesters was heard within this time."""
+TOO_LATE: Final = "not carried out: the crawl has ended"
 _TRIES: Final = 5
 
 
@@ -244,7 +246,18 @@ def move(transaction: Transaction, job_id: int, before: JobStatus, after: JobSta
         .values(status=after, edition=HarvestJob.edition + 1, **values)
         .execution_options(synchronize_session="fetch")
     )
-    return bool(changed.rowcount)  # type: ignore[attr-defined]
+    if not changed.rowcount:  # type: ignore[attr-defined]
+        return False
+    if after in ENDED:
+        transaction.session.execute(
+            update(JobCommand)
+            .where(JobCommand.job_id == job_id, JobCommand.done.is_(None))
+            .values(done=transaction.now, outcome=TOO_LATE)
+            .execution_options(synchronize_session="fetch")
+        )
+    if after in ENDED and after is not JobStatus.FAILED:
+        forget_observations(transaction, job_id)
+    return True
 
 
 _CONTENT: Final = (

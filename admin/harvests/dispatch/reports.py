@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import delete, func, select, update
 
+from admin.harvests.dispatch.observations import Observations, store_observations
 from admin.harvests.dispatch.queue import move
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, NotFound
@@ -61,6 +62,7 @@ class JobResult:
     domains: Sequence[DomainResult] = ()
     objects: int = 0
     bytes: int = 0
+    new_bytes: int = 0
     exit_code: int | None = None
     run_name: str = ""
     report: Mapping[str, Any] = field(default_factory=dict)
@@ -85,6 +87,7 @@ def report_progress(
     *,
     run_name: str = "",
     sample: bool = True,
+    seen: Observations | None = None,
 ) -> list[PendingCommand]:
     """Note a running job's progress. Return what operators have asked meanwhile.
 
@@ -96,6 +99,7 @@ def report_progress(
     job.heard = transaction.now
     job.run_name = run_name or job.run_name
     job.objects, job.bytes = int(progress.get("urls", job.objects)), int(progress.get("bytes", job.bytes))
+    job.new_bytes = int(progress.get("new_bytes", job.new_bytes))
     harvester = transaction.session.get(Harvester, job.harvester) if job.harvester else None
     if harvester is not None:
         harvester.heard = transaction.now
@@ -111,6 +115,8 @@ def report_progress(
             )
         )
         _drop_old_samples(transaction, job_id)
+    if seen is not None:
+        store_observations(transaction, job_id, seen)
     rows = transaction.session.scalars(
         select(JobCommand)
         .where(JobCommand.job_id == job_id, JobCommand.done.is_(None))
@@ -203,6 +209,7 @@ def _take_over(transaction: Transaction, job: HarvestJob, result: JobResult) -> 
     job.upload_error = _appended(job.upload_error, result.upload_error, _SHORT)
     job.upload_error_details = _appended(job.upload_error_details, result.upload_error_details, _LONG)
     job.objects, job.bytes, job.exit_code = result.objects, result.bytes, result.exit_code
+    job.new_bytes = result.new_bytes
     job.run_name = result.run_name or job.run_name
     job.report = dict(result.report) or None
     job.heard = transaction.now

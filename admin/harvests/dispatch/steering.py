@@ -68,6 +68,15 @@ class JobCommandView(OutputModel):
 _LIMITS: Final = frozenset(("pages", "urls", "bytes", "seconds", "host_pages"))
 
 
+CAN_NOT_BE_UNDONE: Final = frozenset((Verb.STOP_AFTER_PAGE, Verb.STOP_NOW, Verb.ADD_REJECT))
+"""The site asks before it gives one of these commands."""
+
+
+def check_command(given: JobCommandInput) -> None:
+    """Raise InvalidInput for a command whose arguments can't be used."""
+    _arguments(given)
+
+
 def give_command(transaction: Transaction, job_id: int, given: JobCommandInput) -> JobCommandView:
     """Give a command to a running job. Raises NotFound, IllegalState for a job that does not run, InvalidInput."""
     transaction.require(Right.OPERATE)

@@ -9,6 +9,8 @@ from typing import Final
 
 from flask import Blueprint
 
+import admin.web.pages.domain_statistics
+import admin.web.pages.harvest_runs  # noqa: F401 both add pages to the blueprint of another module
 from admin.web.pages import (
     audit,
     collections,

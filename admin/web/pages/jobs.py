@@ -1,4 +1,4 @@
-"""These pages show jobs: the list, and one job with its progress, domains, commands and errors."""
+"""These pages show jobs: the list, and one job with its progress, hosts, log, pictures, domains and commands."""
 
 from __future__ import annotations
 
@@ -7,40 +7,60 @@ from typing import Any, Final
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from admin.harvests.dispatch import listing, steering
-from admin.harvests.dispatch.steering import JobCommandInput, Verb
-from admin.models.errors import UseCaseError
-from admin.models.job_tables import JobStatus
+from admin.harvests.dispatch import job_domains, listing, observations, steering
+from admin.harvests.dispatch.job_domains import DomainOrder
+from admin.harvests.dispatch.listing import JobOrder
+from admin.harvests.dispatch.steering import CAN_NOT_BE_UNDONE, JobCommandInput, Verb
+from admin.models.errors import IllegalState, UseCaseError
+from admin.models.job_tables import JobStatus, StopReason
 from admin.models.transaction import Right
+from admin.web.charts import job_charts
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
-_FILTERS: Final = ("status", "harvest_id", "run_number", "channel", "domain", "harvester", "after")
+_FILTERS: Final = ("status", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
+_COMMAND_FIELDS: Final = ("urls", "host", "expression", "limits", "reason")
+_PICTURE_POLICY: Final = "default-src 'none'; sandbox"
+_QUESTIONS: Final = {
+    Verb.STOP_AFTER_PAGE: "Stop job {} after the pages that are being visited? It can't go on later.",
+    Verb.STOP_NOW: "Stop job {} now? Pages that are being visited break off, and the job can't go on later.",
+    Verb.ADD_REJECT: "Reject these URLs in job {}? The rule can't be taken back while the job runs.",
+}
+_ACT_QUESTIONS: Final = {
+    "resubmit": "Make a new job with the content of job {}? Job {} stays as it is, and is marked as resubmitted.",
+    "cancel": "Cancel job {}? It counts as failed then, and can be resubmitted.",
+}
 
 
 @BLUEPRINT.get("", endpoint="index")
 @needs(Right.READ)
 def index() -> Response:
-    """Show jobs, newest first, with filters."""
+    """Show jobs with filters, in an order."""
     sent = {name: request.args.get(name, "").strip() for name in _FILTERS}
     given: dict[str, Any] = {name: text for name, text in sent.items() if text}
+    form = Form(given)
     problem = ""
     for name in ("harvest_id", "run_number"):
-        if name in given and not given[name].isdecimal():
-            problem = f"{name}: {given.pop(name)!r} is no number"
+        if name in given and not (given[name].isascii() and given[name].isdecimal() and len(given[name]) < 19):
+            form.add(name, f"{given.pop(name)[:50]!r} is no number")
         elif name in given:
             given[name] = int(given[name])
-    if "status" in given:
-        given["status"] = JobStatus(given["status"]) if given["status"] in JobStatus else None
+    for name, kind in (("status", JobStatus), ("order", JobOrder)):
+        if name in given and given[name] not in kind:
+            form.add(name, f"{given.pop(name)[:50]!r} is none of these; choose one")
     with reading() as opened:
         try:
             jobs = listing.list_jobs(opened, **given)
         except UseCaseError as error:
             problem, jobs = str(error), listing.list_jobs(opened)
         counts = listing.count_by_status(opened)
-    form = Form(given)
-    return page("jobs/index.html", jobs=jobs, counts=counts, form=form, problem=problem, statuses=list(JobStatus))
+    if not problem and form.has_problems:
+        problem = "A filter can't be used"
+    statuses, orders = list(JobStatus), list(JobOrder)
+    return page(
+        "jobs/index.html", jobs=jobs, counts=counts, form=form, problem=problem, statuses=statuses, orders=orders
+    )
 
 
 @BLUEPRINT.get("/<int:number>", endpoint="show")
@@ -57,14 +77,53 @@ def live(number: int) -> Response:
     return page("jobs/live.html", **_values(number))
 
 
+@BLUEPRINT.get("/<int:number>/log", endpoint="log")
+@needs(Right.READ)
+def log(number: int) -> Response:
+    """Show the end of a running job's crawl.log, and search it."""
+    return _log(number, "jobs/log.html")
+
+
+@BLUEPRINT.get("/<int:number>/log/live", endpoint="log_live")
+@needs(Right.READ)
+def log_live(number: int) -> Response:
+    """Show the lines of the log."""
+    return _log(number, "jobs/log_lines.html")
+
+
+@BLUEPRINT.get("/<int:number>/pictures/<int:picture>", endpoint="picture")
+@needs(Right.READ)
+def picture(number: int, picture: int) -> Response:
+    """Return a small picture of a page; nothing in it can become active."""
+    with reading() as opened:
+        image = observations.picture_bytes(opened, number, picture)
+    headers = {
+        "Content-Security-Policy": _PICTURE_POLICY,
+        "X-Content-Type-Options": "nosniff",
+        "Content-Disposition": "inline",
+        "Cache-Control": "private, max-age=86400, immutable",
+        "Cross-Origin-Resource-Policy": "same-origin",
+    }
+    return Response(image, content_type=observations.picture_type(image), headers=headers)
+
+
 @BLUEPRINT.get("/<int:number>/domains", endpoint="domains")
 @needs(Right.READ)
 def domains(number: int) -> Response:
-    """Show the job's domains, why each is in the job, and what the job got of it."""
+    """Show the job's domains, why each is in the job, what the job got of it, and why it ended there."""
+    order, reason = request.args.get("order", "name"), request.args.get("stop_reason", "")
     with reading() as opened:
         job = listing.show_job(opened, number)
-        found = listing.job_domains(opened, number, after=request.args.get("after"), limit=200)
-    return page("jobs/domains.html", job=job, domains=found)
+        found = job_domains.list_job_domains(
+            opened,
+            number,
+            order=DomainOrder(order) if order in DomainOrder else DomainOrder.NAME,
+            stop_reason=StopReason(reason) if reason in StopReason else None,
+            after=request.args.get("after"),
+            limit=200,
+        )
+        reasons = job_domains.stop_reasons(opened, number)
+    return page("jobs/domains.html", job=job, domains=found, reasons=reasons, order=order, reason=reason)
 
 
 @BLUEPRINT.get("/<int:number>/setup", endpoint="setup")
@@ -90,24 +149,44 @@ def seeds(number: int) -> Response:
 @BLUEPRINT.route("/<int:number>/command", methods=["POST"], endpoint="command")
 @needs(Right.OPERATE)
 def command(number: int) -> Response:
-    """Give a command to a running job."""
-    form = Form({"verb": "", "urls": "", "host": "", "expression": "", "limits": "", "reason": ""})
+    """Give a command to a running job, and ask first when it can't be undone."""
+    form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""))
+    is_confirmed = request.form.get("confirmed") == "yes"
+    asked: list[JobCommandInput] = []
 
-    def give(given: JobCommandInput) -> steering.JobCommandView:
+    def give(given: JobCommandInput) -> steering.JobCommandView | None:
+        if given.verb in CAN_NOT_BE_UNDONE and not is_confirmed:
+            with reading() as opened:
+                if (status := listing.show_job(opened, number).status) is not JobStatus.STARTED:
+                    raise IllegalState(f"job {number} is {status}; only a STARTED job takes commands")
+            steering.check_command(given)
+            asked.append(given)
+            return None
         with transaction() as opened:
             return steering.give_command(opened, number, given)
 
     result = form.run(give, JobCommandInput, _command_of)
+    if asked:
+        question = _QUESTIONS[asked[0].verb].format(number)
+        fields = {name: request.form[name] for name in ("verb", *_COMMAND_FIELDS) if request.form.get(name)}
+        return page("jobs/confirm.html", number=number, question=question, fields=fields, label=str(asked[0].verb))
     if result is not None:
-        return done(f"Job {number} was told to {result.verb}.", "jobs.show", number=number)
+        text = f"Job {number} was told to {result.verb}. Its harvester answers with its next report."
+        return done(text, "jobs.show", number=number)
     return page("jobs/show.html", 422, **{**_values(number), "form": form})
 
 
 @BLUEPRINT.post("/<int:number>/<any(resubmit, reject, undo_reject, cancel):action>", endpoint="act")
 @needs(Right.OPERATE)
 def act(number: int, action: str) -> Response:
-    """Resubmit, reject or cancel a job, or take a rejection back."""
+    """Resubmit, reject or cancel a job, or take a rejection back; ask first when it can't be undone."""
     reason = request.form.get("reason", "")[:1000]
+    if action in _ACT_QUESTIONS and request.form.get("confirmed") != "yes":
+        with reading() as opened:
+            listing.show_job(opened, number)
+        question = _ACT_QUESTIONS[action].format(number, number)
+        fields = {"reason": reason} if reason else {}
+        return page("jobs/confirm.html", number=number, question=question, fields=fields, label=action)
     with transaction() as opened:
         if action == "resubmit":
             new = steering.resubmit(opened, number)
@@ -127,9 +206,32 @@ def _values(number: int) -> dict[str, Any]:
         job = listing.show_job(opened, number)
         samples = listing.job_samples(opened, number)
         commands = steering.list_commands(opened, number)
-    form = Form({"verb": "", "urls": "", "host": "", "expression": "", "limits": "", "reason": ""})
+        pictures = observations.list_pictures(opened, number)
+        reasons = job_domains.stop_reasons(opened, number)
+    form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""))
     form.is_sent = False
-    return {"job": job, "samples": samples, "commands": commands, "form": form, "verbs": list(Verb)}
+    return {
+        "job": job,
+        "samples": samples,
+        "charts": job_charts(samples),
+        "commands": commands,
+        "pictures": pictures,
+        "reasons": reasons,
+        "form": form,
+        "verbs": list(Verb),
+    }
+
+
+def _log(number: int, template: str) -> Response:
+    form = Form({"pattern": request.args.get("pattern", "")})
+    found = None
+    with reading() as opened:
+        job = listing.show_job(opened, number)
+        try:
+            found = observations.show_log(opened, number, pattern=form.value("pattern"))
+        except UseCaseError as error:
+            form.take(error)
+    return page(template, 422 if form.has_problems else 200, job=job, log=found, form=form)
 
 
 def _command_of(sent: dict[str, Any]) -> dict[str, Any]:

@@ -1,59 +1,34 @@
-"""The overview shows what runs now, what needs a person, what runs next, and the fleet."""
+"""The overview shows what runs now, what needs a person, what runs next, disks and the fleet."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from flask import Blueprint
-from sqlalchemy import select
 from werkzeug.wrappers import Response
 
-from admin.harvests.dispatch import harvesters, listing
-from admin.models.harvest_tables import Harvest
-from admin.models.job_tables import HarvesterState, JobStatus
+from admin.harvests.statistics.overview import show_overview
 from admin.models.transaction import Right
 from admin.web.page import needs, page, reading
 
 BLUEPRINT: Final = Blueprint("overview", __name__)
-_SHOWN: Final = 20
 
 
 @BLUEPRINT.get("/", endpoint="show")
 @needs(Right.READ)
 def show() -> Response:
     """Show the overview."""
-    return page("overview/show.html", **_values())
+    return _page("overview/show.html")
 
 
 @BLUEPRINT.get("/overview/live", endpoint="live")
 @needs(Right.READ)
 def live() -> Response:
     """Show the part of the overview that changes."""
-    return page("overview/live.html", **_values())
+    return _page("overview/live.html")
 
 
-def _values() -> dict[str, Any]:
+def _page(template: str) -> Response:
     with reading() as opened:
-        running = listing.list_jobs(opened, status=JobStatus.STARTED, limit=_SHOWN)
-        failed = listing.list_jobs(opened, status=JobStatus.FAILED, limit=_SHOWN)
-        counts = listing.count_by_status(opened)
-        fleet = harvesters.list_harvesters(opened)
-        stopped = opened.session.scalars(
-            select(Harvest).where(Harvest.is_active.is_(False), Harvest.why_inactive != "").limit(_SHOWN)
-        ).all()
-        coming = opened.session.scalars(
-            select(Harvest)
-            .where(Harvest.is_active.is_(True), Harvest.next_run.is_not(None))
-            .order_by(Harvest.next_run)
-            .limit(_SHOWN)
-        ).all()
-    waiting = [each for each in fleet if each.is_silent or each.state is HarvesterState.DORMANT]
-    return {
-        "running": running,
-        "failed": failed,
-        "counts": counts,
-        "fleet": fleet,
-        "stopped": stopped,
-        "coming": coming,
-        "waiting": waiting,
-    }
+        view = show_overview(opened)
+    return page(template, view=view)

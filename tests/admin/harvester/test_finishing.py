@@ -14,11 +14,12 @@ from oracles import fastwarc_check, warcio_kinds
 from waiting import until
 
 from admin.harvester import finishing
-from admin.harvester.dispatch_link import TOO_LATE, DispatchLink
+from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.finishing import Finishing
 from admin.harvester.harvest_info import harvest_info
 from admin.harvester.harvester import HarvesterProcess
 from admin.harvester.job_folder import JobFolder, JobStep
+from admin.harvests.dispatch.queue import TOO_LATE
 from admin.harvests.dispatch.steering import Verb
 from admin.jobs.interrupts import Interrupts
 from admin.jobs.runs import RunState, resume_or_create

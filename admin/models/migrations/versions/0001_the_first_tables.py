@@ -577,6 +577,7 @@ def upgrade() -> None:
         sa.Column("upload_error_details", sa.Text(), nullable=False),
         sa.Column("objects", sa.BigInteger(), nullable=False),
         sa.Column("bytes", sa.BigInteger(), nullable=False),
+        sa.Column("new_bytes", sa.BigInteger(), nullable=False),
         sa.Column("exit_code", sa.Integer(), nullable=True),
         sa.Column("report", sa.JSON(none_as_null=True), nullable=True),
         sa.ForeignKeyConstraint(["channel_id"], ["channels.id"], name=op.f("fk_jobs_channel_id_channels")),
@@ -590,7 +591,15 @@ def upgrade() -> None:
         batch_op.create_index("ix_jobs_channel_status", ["channel_id", "status", "id"], unique=False)
         batch_op.create_index("ix_jobs_collection_id", ["collection", "id"], unique=False)
         batch_op.create_index("ix_jobs_harvest_run", ["harvest_id", "run_number", "id"], unique=False)
+        batch_op.create_index("ix_jobs_harvester_id", ["harvester", "id"], unique=False)
         batch_op.create_index("ix_jobs_status_id", ["status", "id"], unique=False)
+        batch_op.create_index(
+            "ix_jobs_upload_error",
+            ["id"],
+            unique=False,
+            sqlite_where=sa.text("upload_error <> ''"),
+            postgresql_where=sa.text("upload_error <> ''"),
+        )
 
     op.create_table(
         "subscriptions",
@@ -688,6 +697,7 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("job_configurations", schema=None) as batch_op:
         batch_op.create_index("ix_job_configurations_configuration_id", ["configuration_id"], unique=False)
+        batch_op.create_index("ix_job_configurations_domain_job", ["domain_name", "job_id"], unique=False)
 
     op.create_table(
         "job_samples",
@@ -702,6 +712,28 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("job_samples", schema=None) as batch_op:
         batch_op.create_index("ix_job_samples_job_at", ["job_id", "at"], unique=False)
+
+    op.create_table(
+        "job_logs",
+        sa.Column("job_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("tail", sa.Text(), nullable=False),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_job_logs_job_id_jobs"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("job_id", name=op.f("pk_job_logs")),
+    )
+    op.create_table(
+        "job_pictures",
+        sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("job_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
+        sa.Column("at", sa.BigInteger(), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("image", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["job_id"], ["jobs.id"], name=op.f("fk_job_pictures_job_id_jobs"), ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_job_pictures")),
+    )
+    with op.batch_alter_table("job_pictures", schema=None) as batch_op:
+        batch_op.create_index("ix_job_pictures_job_id", ["job_id", "id"], unique=False)
     if op.get_bind().dialect.name != "sqlite":  # SQLite has it since `domains` was made
         op.create_foreign_key(
             "fk_domains_default_configuration_id_configurations",
@@ -717,12 +749,18 @@ def downgrade() -> None:
     """Undo the change."""
     if op.get_bind().dialect.name != "sqlite":
         op.drop_constraint("fk_domains_default_configuration_id_configurations", "domains", type_="foreignkey")
+    with op.batch_alter_table("job_pictures", schema=None) as batch_op:
+        batch_op.drop_index("ix_job_pictures_job_id")
+
+    op.drop_table("job_pictures")
+    op.drop_table("job_logs")
     with op.batch_alter_table("job_samples", schema=None) as batch_op:
         batch_op.drop_index("ix_job_samples_job_at")
 
     op.drop_table("job_samples")
     with op.batch_alter_table("job_configurations", schema=None) as batch_op:
         batch_op.drop_index("ix_job_configurations_configuration_id")
+        batch_op.drop_index("ix_job_configurations_domain_job")
 
     op.drop_table("job_configurations")
     with op.batch_alter_table("job_commands", schema=None) as batch_op:
@@ -741,7 +779,9 @@ def downgrade() -> None:
 
     op.drop_table("subscriptions")
     with op.batch_alter_table("jobs", schema=None) as batch_op:
+        batch_op.drop_index("ix_jobs_upload_error")
         batch_op.drop_index("ix_jobs_status_id")
+        batch_op.drop_index("ix_jobs_harvester_id")
         batch_op.drop_index("ix_jobs_harvest_run")
         batch_op.drop_index("ix_jobs_collection_id")
         batch_op.drop_index("ix_jobs_channel_status")

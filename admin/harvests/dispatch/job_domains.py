@@ -1,0 +1,132 @@
+"""The domains of a job are listed with what the job got of each, and why each ended there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, and_, func, or_, select
+
+from admin.harvests.dispatch.listing import MOST, counted
+from admin.models.domain_tables import Domain
+from admin.models.errors import InvalidInput, Problem
+from admin.models.job_tables import DomainHistory, JobConfiguration, StopReason
+from admin.models.operation import OutputModel, Page
+from admin.models.transaction import Right, Transaction
+
+
+class JobDomain(OutputModel):
+    """The model describes one domain of a job: why the domain is in the job, and what the job got of it."""
+
+    domain_name: str
+    configuration_name: str
+    expected_objects: int
+    max_bytes: int
+    max_objects: int
+    reason: str
+    objects: int | None = None
+    bytes: int | None = None
+    new_bytes: int | None = None
+    stop_reason: StopReason | None = None
+
+
+class StopReasonCount(OutputModel):
+    """The output says how many domains of a job ended for one reason."""
+
+    stop_reason: StopReason
+    domains: int
+
+
+class DomainOrder(StrEnum):
+    """Lists of a job's domains have one of these orders; the largest numbers come first."""
+
+    NAME = "name"
+    EXPECTED = "expected"
+    OBJECTS = "objects"
+    BYTES = "bytes"
+    NEW_BYTES = "new_bytes"
+
+
+_NUMBERS: Final[Mapping[DomainOrder, ColumnElement[Any]]] = {
+    DomainOrder.EXPECTED: JobConfiguration.expected_objects.expression,
+    DomainOrder.OBJECTS: func.coalesce(DomainHistory.objects, -1),
+    DomainOrder.BYTES: func.coalesce(DomainHistory.bytes, -1),
+    DomainOrder.NEW_BYTES: func.coalesce(DomainHistory.new_bytes, -1),
+}
+
+
+def list_job_domains(
+    transaction: Transaction,
+    job_id: int,
+    *,
+    order: DomainOrder = DomainOrder.NAME,
+    stop_reason: StopReason | None = None,
+    after: str | None = None,
+    limit: int = 100,
+) -> Page[JobDomain]:
+    """Return the job's domains, with what the job got of each; `stop_reason` leaves the others out."""
+    transaction.require(Right.READ)
+    wanted = max(1, min(limit, MOST))
+    query = (
+        select(JobConfiguration, DomainHistory)
+        .outerjoin(Domain, Domain.name == JobConfiguration.domain_name)
+        .outerjoin(
+            DomainHistory, and_(DomainHistory.job_id == JobConfiguration.job_id, DomainHistory.domain_id == Domain.id)
+        )
+        .where(JobConfiguration.job_id == job_id)
+    )
+    if stop_reason is not None:
+        query = query.where(DomainHistory.stop_reason == stop_reason)
+    total = counted(transaction, query.with_only_columns(JobConfiguration.id))
+    name = JobConfiguration.domain_name
+    number = _NUMBERS.get(order)
+    if number is None:
+        query = query.where(name > after) if after is not None else query
+        query = query.order_by(name)
+    else:
+        query = query.add_columns(number)
+        if after is not None:
+            value, last = _mark(after)
+            query = query.where(or_(number < value, and_(number == value, name > last)))
+        query = query.order_by(number.desc(), name)
+    rows = transaction.session.execute(query.limit(wanted + 1)).all()
+    shown = rows[:wanted]
+    following = None
+    if len(rows) > wanted:
+        last = shown[-1][0].domain_name
+        following = last if number is None else f"{tuple(shown[-1])[-1]} {last}"
+    return Page[JobDomain](items=[_domain(row[0], row[1]) for row in shown], next=following, total=total)
+
+
+def stop_reasons(transaction: Transaction, job_id: int) -> list[StopReasonCount]:
+    """Return how many domains of the job ended for each reason, the most frequent first."""
+    transaction.require(Right.READ)
+    rows = transaction.session.execute(
+        select(DomainHistory.stop_reason, func.count())
+        .where(DomainHistory.job_id == job_id)
+        .group_by(DomainHistory.stop_reason)
+        .order_by(func.count().desc(), DomainHistory.stop_reason)
+    )
+    return [StopReasonCount(stop_reason=StopReason(reason), domains=count) for reason, count in rows]
+
+
+def _mark(after: str) -> tuple[int, str]:
+    value, _, name = after.partition(" ")
+    if not value.lstrip("-").isdecimal() or not value.isascii() or len(value) > 18:
+        raise InvalidInput(Problem("after", f"{after[:100]!r} is no place in the list; use the `next` of a page"))
+    return int(value), name
+
+
+def _domain(row: JobConfiguration, result: DomainHistory | None) -> JobDomain:
+    found = JobDomain.model_validate(row)
+    if result is None:
+        return found
+    return found.model_copy(
+        update={
+            "objects": result.objects,
+            "bytes": result.bytes,
+            "new_bytes": result.new_bytes,
+            "stop_reason": StopReason(result.stop_reason),
+        }
+    )
