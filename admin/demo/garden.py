@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from admin.demo import certificates
-from admin.demo.pages import HOSTS, LINKED_PAGES, LISTED_PAGES, answer_to
+from admin.demo.pages import HOSTS, LINKED_PAGES, LISTED_PAGES, NEIGHBOURS, answer_to
 from admin.demo.server import Server
 from admin.demo.wire import Answer, Request
 
@@ -26,7 +26,7 @@ UNTRUSTED_HOST: Final = "wild.garden.test"
 class GardenSite:
     """The site serves from `start()` to `stop()`, or as a context manager."""
 
-    hosts: Final = (*HOSTS, UNTRUSTED_HOST)
+    hosts: Final = (*HOSTS, *NEIGHBOURS, UNTRUSTED_HOST)
 
     def __init__(self) -> None:
         self.http_port = 0
@@ -90,7 +90,7 @@ class GardenSite:
         folder = self.ca_pem.parent
         authority = certificates.authority()
         self.ca_pem.write_bytes(authority.public_pem())
-        trusted = certificates.server_context(certificates.certificate(HOSTS, authority), folder)
+        trusted = certificates.server_context(certificates.certificate((*HOSTS, *NEIGHBOURS), authority), folder)
         wild = certificates.server_context(certificates.certificate([UNTRUSTED_HOST], None), folder)
 
         def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:

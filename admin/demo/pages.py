@@ -19,6 +19,10 @@ WWW: Final = "www.garden.test"
 MEDIA: Final = "media.garden.test"
 SHOP: Final = "shop.garden.test"
 HOSTS: Final = (WWW, MEDIA, SHOP)
+ORCHARD: Final = "www.orchard.test"
+MEADOW: Final = "www.meadow.test"
+NEIGHBOURS: Final = (ORCHARD, MEADOW)
+"""These small sites are domains of their own, for harvests of several domains."""
 SLOW_SECONDS: Final = 1.5
 COOKIE: Final = "season=spring"
 
@@ -186,6 +190,16 @@ def _routes() -> dict[str, dict[str, Answer | Maker]]:
             "/": Answer(_page("shop.html")),
             "/basket": _basket,
             "/robots.txt": Answer(b"User-agent: *\nDisallow:\n", content_type=TYPES[".txt"]),
+        },
+        ORCHARD: {
+            "/": Answer(_page("orchard.html", layout="neighbour.html")),
+            "/apples.html": Answer(_page("apples.html", layout="neighbour.html")),
+            "/pears.html": Answer(_page("pears.html", layout="neighbour.html")),
+        },
+        MEADOW: {
+            "/": Answer(_page("meadow.html", layout="neighbour.html")),
+            "/hay.html": Answer(_page("hay.html", layout="neighbour.html")),
+            "/old": _redirect(301, "/hay.html"),
         },
         "wild.garden.test": {"/": Answer(_page("greenhouse.html"))},
     }
