@@ -76,7 +76,7 @@ def harvester_role(settings: Settings, channel: str, number: int) -> Role:
         harvester_title(channel, number),
         ShutdownStage.WORKERS,
         ("harvester", "--channel", channel, "--name", name),
-        does="finish what was left behind",
+        does="register",
         stop_seconds=settings.harvester.process_seconds + _FINISHING_SECONDS,
         hurried_seconds=_HURRIED_SECONDS,
         environment=chosen.for_child(),

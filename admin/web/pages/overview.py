@@ -47,6 +47,7 @@ def _values() -> dict[str, Any]:
             .order_by(Harvest.next_run)
             .limit(_SHOWN)
         ).all()
+        opened.session.expunge_all()  # the end of the block would empty the rows that the template shows
     waiting = [each for each in fleet if each.is_silent or each.state is HarvesterState.DORMANT]
     return {
         "running": running,

@@ -26,6 +26,8 @@ def test_the_demo_has_a_finished_job_whose_statistics_the_api_tells(start_up: St
         ready = command.line(ready=True)
         with httpx.Client(base_url=ready["admin"], timeout=30) as client:
             _log_in(client, ready["first_administrator"])
+            for page in ("/", "/domains", "/harvests", "/schedules", "/templates", "/jobs", "/fleet", "/settings"):
+                assert client.get(page).status_code == 200, page
             (job,) = _finished_jobs(client, 1)
             assert (job["status"], job["harvest_name"], job["harvest_error"]) == ("DONE", FIRST_HARVEST, "")
             results = {each["domain_name"]: each for each in _told(client, f"/jobs/{job['id']}/domains")["items"]}
