@@ -20,6 +20,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS: Final = {
+    "up": Entry("admin.commands.up:up", "Run a whole installation: proxies, scheduler, harvesters, admin site."),
     "crawl": Entry("admin.commands.crawl:crawl", "Crawl web sites into a collection on this machine."),
     "proxy": Entry("admin.commands.fleet:proxy", "Run the recording proxies without a crawl, for any HTTP client."),
     "restart": Entry("admin.commands.fleet:restart", "Restart the recording processes without losing a request."),

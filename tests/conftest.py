@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from garden import GardenSite
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from needs import chromium, free_port
 from redis_server import RedisServer
 
+from admin.demo.garden import GardenSite
 from archive.settings.load import Settings, load
 
 # A slow machine is no failure: no example has a deadline, and examples may take long to make.

@@ -20,11 +20,12 @@ from typing import Final
 
 from demo_looks import CHANNEL_TOLERANCE, SHARE_TOLERANCE, Likeness, compare, read_views
 from demo_replay import browsing, replaying, tripwire, visit_page
-from garden import GardenSite
-from garden_pages import REACHED_BY
 from PIL import Image
 from rich.console import Console
 from rich.table import Table
+
+from admin.demo.garden import GardenSite
+from admin.demo.pages import REACHED_BY
 
 TOP: Final = Path(__file__).resolve().parent.parent
 COLLECTION: Final = "demo"

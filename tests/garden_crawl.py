@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from garden import GardenSite
-
+from admin.demo.garden import GardenSite
 from archive.capture import Capture
 from archive.warc import cdxj
 from bench.process import our_command, source_environment, tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from garden import GardenSite
-from garden_wire import Request
+from admin.demo.garden import GardenSite
+from admin.demo.wire import Request
 
 
 @dataclass(frozen=True)

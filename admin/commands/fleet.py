@@ -135,10 +135,10 @@ def _serve_and_restart(
             fleet.tick()
             if interrupts.asked_to_restart:
                 interrupts.asked_to_restart = False
-                control_file.answer(_restart(fleet, reload, lambda: interrupts.asked_to_stop), fleet.pids)
+                control_file.answer(restart_fleet(fleet, reload, lambda: interrupts.asked_to_stop), fleet.pids)
 
 
-def _restart(fleet: Fleet, reload: Callable[[], Settings], abandon: Callable[[], bool]) -> str:
+def restart_fleet(fleet: Fleet, reload: Callable[[], Settings], abandon: Callable[[], bool]) -> str:
     """Restart the fleet; return the reason when that failed, else an empty text."""
     from admin.fleet.process import StartError, StartInterrupted
 

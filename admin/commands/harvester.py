@@ -47,8 +47,11 @@ def harvester(home: Path | None, settings_file: Path | None, **given: Any) -> No
     standing = ParentLink.attach(
         given["title"] or f"harvester {channel}", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
     )
-    (settings.home / "logs").mkdir(parents=True, exist_ok=True)
-    logs.to_file(settings.home / "logs" / "harvester.log", settings.logs.format)
+    if standing.is_absent:
+        (settings.home / "logs").mkdir(parents=True, exist_ok=True)
+        logs.to_file(settings.home / "logs" / "harvester.log", settings.logs.format)
+    else:
+        logs.to_stderr(settings.logs.format)
     with Interrupts() as interrupts:
         try:
             database = open_database(settings)

@@ -6,15 +6,17 @@ import json
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import click
 
-from admin.options import InputError, common, load_settings
+from admin.options import InputError, child_options, common, load_settings
 
 
 @click.command("scheduler")
 @common
-def scheduler(home: Path | None, settings_file: Path | None) -> None:
+@child_options
+def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> None:
     """Look each minute for harvests that are ready, and make their jobs, until SIGTERM or Ctrl-C.
 
     The scheduler also submits new jobs to channels, and sends notifications. A second scheduler waits for the first one
@@ -26,15 +28,20 @@ def scheduler(home: Path | None, settings_file: Path | None) -> None:
       2  refused: the database can't be used, or has another version
     """
     settings = load_settings(home, settings_file, {})
+    from admin.fleet.child import ParentLink
     from admin.fleet.logs import to_stderr
     from admin.models.database import open_database
     from admin.models.errors import DatabaseRefused
     from admin.scheduler.assembly import installed_scheduler, send_messages
 
+    standing = ParentLink.attach(
+        given["title"] or "scheduler", given["ready_fd"], given["lifeline_fd"], given["held_fds"]
+    )
     to_stderr(settings.logs.format)
     try:
         database = open_database(settings)
     except DatabaseRefused as error:
+        standing.report_unfit(str(error))
         raise InputError(str(error)) from error
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -42,7 +49,9 @@ def scheduler(home: Path | None, settings_file: Path | None) -> None:
     works = installed_scheduler(database, settings)
     sender = threading.Thread(target=send_messages, args=(database, stop), name="notifications")
     sender.start()
-    click.echo(json.dumps({"ready": True, "scheduler": works.owner}))
+    standing.report_ready()
+    if standing.is_absent:
+        click.echo(json.dumps({"ready": True, "scheduler": works.owner}))
     try:
         works.run(stop)
     finally:

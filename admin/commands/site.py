@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from admin.options import InputError, common, load_settings
-
-if TYPE_CHECKING:
-    from admin.models.database import Database
+from admin.options import InputError, child_options, common, load_settings
 
 
 @click.command("admin")
 @common
 @click.option("--port", type=click.IntRange(0, 65535), metavar="PORT", help="Port of the site.  [8080]")
-def admin(home: Path | None, settings_file: Path | None, port: int | None) -> None:
+@click.option("--listen-fd", type=int, default=-1, hidden=True)
+@child_options
+def admin(home: Path | None, settings_file: Path | None, port: int | None, listen_fd: int, **given: Any) -> None:
     """Serve the admin site and its REST API until SIGTERM or Ctrl-C.
 
     The first start makes the database, with the stock channels and templates, and prints a link that makes the first
@@ -30,49 +30,43 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None) -> No
       2  refused: the port is taken, the address is not allowed, or the database has another version
     """
     settings = load_settings(home, settings_file, {"admin.port": port})
+    from admin.fleet.child import ParentLink
+    from admin.fleet.logs import to_stderr
     from admin.fleet.sockets import PortError, address, listen
     from admin.models.database import open_database
     from admin.models.errors import DatabaseRefused
     from admin.site.assembly import make_server
+    from admin.site.first_start import prepare
     from archive.listener_access import exposure
 
+    standing = ParentLink.attach(given["title"] or "admin", given["ready_fd"], given["lifeline_fd"], given["held_fds"])
+    if not standing.is_absent:
+        to_stderr(settings.logs.format)
     if refusal := exposure(settings):
         raise InputError(refusal)
     try:
         database = open_database(settings)
-        listener = listen(settings.admin.host, settings.admin.port, option="admin.port")[0]
+        if listen_fd >= 0:
+            listener = socket.socket(fileno=listen_fd)
+        else:
+            listener = listen(settings.admin.host, settings.admin.port, option="admin.port")[0]
     except (DatabaseRefused, PortError) as error:
+        standing.report_unfit(str(error))
         raise InputError(str(error)) from error
     server = make_server(database, settings)
-    where = f"http://{address(listener)}"
-    click.echo(f"ghostfleet admin: {where}/")
-    for line in _prepared(database, where):
-        click.echo(line)
+    if standing.is_absent:
+        where = f"http://{address(listener)}"
+        click.echo(f"ghostfleet admin: {where}/")
+        if link := prepare(database):
+            click.echo(f"No user can log in yet. This link makes the first administrator: {where}{link}")
     runs = threading.Thread(target=server.run, args=([listener],), name="site")
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     runs.start()
+    standing.report_ready()
     while runs.is_alive():
         runs.join(0.5)
     database.close()
-
-
-def _prepared(database: Database, where: str) -> list[str]:
-    """Fill a new database. Return what to tell the person who started the command."""
-    from admin.harvests.dispatch import channels
-    from admin.harvests.schedules.stock import install_stock as install_schedules
-    from admin.harvests.templates.stock import install_stock as install_templates
-    from admin.models.transaction import COMMAND_LINE
-    from admin.people.invitations import first_invitation
-
-    with database.transaction(COMMAND_LINE) as transaction:
-        channels.install_stock(transaction)
-        install_templates(transaction)
-        install_schedules(transaction)
-        link = first_invitation(transaction)
-    if link is None:
-        return []
-    return [f"No user can log in yet. This link makes the first administrator: {where}/welcome/{link.token}"]
 
 
 def link_lines(link: Any, where: str) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -63,9 +63,10 @@ class Fleet:
         abandon: Callable[[], bool],
         *,
         fds: tuple[int, ...] = (),
+        port_option: str = "--port",
     ) -> None:
-        """Start nothing yet. All children inherit `fds`."""
-        self._fds = fds
+        """Start nothing yet. All children inherit `fds`. `port_option` is the option that sets the proxies' port."""
+        self._fds, self._port_option = fds, port_option
         self.settings = settings
         self._abandon = abandon
         self.addresses: Addresses | None = None
@@ -81,6 +82,11 @@ class Fleet:
     def pids(self) -> list[int]:
         """Process ids of the children that run now."""
         return [slot.child.pid for slot in self._supervisor.slots if slot.is_filled] if self._supervisor else []
+
+    @property
+    def slots(self) -> list[Slot]:
+        """Return the slots of all children."""
+        return self._supervisor.slots if self._supervisor else []
 
     @property
     def restarts(self) -> int:
@@ -121,6 +127,21 @@ class Fleet:
             self._supervisor.replace(slot, role, READY_SECONDS, abandon)
         self.settings = chosen
 
+    def add(self, role: Role) -> Slot:
+        """Start a further child, which is supervised like the others. Raises StartError."""
+        assert self._supervisor is not None
+        return self._supervisor.start(role)
+
+    def await_ready(self, slots: Sequence[Slot]) -> None:
+        """Return when these children are ready. Raises StartError or StartInterrupted."""
+        assert self._supervisor is not None
+        self._supervisor.wait_ready(slots, READY_SECONDS, self._abandon, self._note)
+
+    def try_again(self, slot: Slot, seconds: float) -> None:
+        """Start a child again that the supervisor has given up, after so many seconds."""
+        assert self._supervisor is not None
+        self._supervisor.try_again(slot, seconds)
+
     def add_worker(
         self,
         index: int,
@@ -139,7 +160,7 @@ class Fleet:
         assert self.addresses is not None
         name = f"worker-{index}"
         arguments = ["worker", "--job", job, "--name", name, "--at-once", str(at_once), "--log-dir", str(log_dir)]
-        arguments += ["--proxy", self.addresses.proxy, *self._redis_arguments()]
+        arguments += ["--proxy", self.addresses.proxy, *self.redis_arguments()]
         arguments += [part for control in self.addresses.controls for part in ("--control", control)]
         self._supervisor.start(
             Role(
@@ -186,9 +207,9 @@ class Fleet:
 
     def _start(self) -> Addresses:
         proxy, chosen = self.settings.proxy, self.settings.admin
-        main_sockets = self._listen(proxy.host, proxy.port, proxy.processes, "--port")
+        main_sockets = self.listen(proxy.host, proxy.port, proxy.processes, self._port_option)
         controls = [self._control_socket(index) for index in range(proxy.processes)]
-        (cdx,) = self._listen(chosen.host, chosen.cdx_port, 1, "the setting admin.cdx_port")
+        (cdx,) = self.listen(chosen.host, chosen.cdx_port, 1, "the setting admin.cdx_port")
         self._proxy_sockets, self._control_sockets = main_sockets, controls
         environment = {**os.environ, **self.settings.for_child()}
         self._supervisor = supervisor = Supervisor(self.settings.home / "logs", environment, self._note, fds=self._fds)
@@ -209,7 +230,8 @@ class Fleet:
                 slot.role = role  # a child that is started again does not wait while Redis is away
         return self.addresses
 
-    def _listen(self, host: str, port: int, count: int, option: str) -> list[socket.socket]:
+    def listen(self, host: str, port: int, count: int, option: str) -> list[socket.socket]:
+        """Open `count` sockets on a port, which the fleet closes at its end. Raises PortError, which names `option`."""
         opened = sockets.listen(host, port, count, option=option)
         self._listeners += opened
         for listener in opened:
@@ -218,7 +240,7 @@ class Fleet:
 
     def _control_socket(self, index: int) -> socket.socket:
         first = self.settings.proxy.control_port
-        (control,) = self._listen("127.0.0.1", first + index if first else 0, 1, "the setting proxy.control_port")
+        (control,) = self.listen("127.0.0.1", first + index if first else 0, 1, "the setting proxy.control_port")
         return control
 
     def _begin_redis(self) -> tuple[str, Slot | None]:
@@ -245,7 +267,7 @@ class Fleet:
         for warning in warnings:
             self._note(warning)
 
-    def _redis_arguments(self) -> tuple[str, ...]:
+    def redis_arguments(self) -> tuple[str, ...]:
         """Return the options that name the home's private Redis to a child; none with the setting redis.url.
 
         A child reads that setting itself. Its URL may have a password, which a command line would show to all users.
@@ -258,7 +280,7 @@ class Fleet:
         return Role(
             "indexer-0",
             ShutdownStage.INDEX,
-            ("indexer", "--cdx-fd", str(cdx.fileno()), *self._redis_arguments()),
+            ("indexer", "--cdx-fd", str(cdx.fileno()), *self.redis_arguments()),
             does="read what is new in the index files",
             fds=(cdx.fileno(),),
             stop_seconds=_INDEX_SECONDS + (storage.drain_seconds if storage.url else 0),
@@ -271,7 +293,7 @@ class Fleet:
         return Role(
             f"proxy-{index}",
             ShutdownStage.PROXIES,
-            ("_proxy-process", "--index", str(index), *descriptors, *self._redis_arguments()),
+            ("_proxy-process", "--index", str(index), *descriptors, *self.redis_arguments()),
             does="load its code",
             fds=fds,
             stop_seconds=settings.proxy.drain_seconds + _PROXY_MARGIN_SECONDS,

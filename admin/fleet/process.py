@@ -54,6 +54,8 @@ class Role:
     """Further descriptors that the child inherits, such as listening sockets. The parent keeps them open."""
     stop_seconds: float = 30.0
     """The time from SIGTERM to SIGKILL."""
+    hurried_seconds: float = 0.0
+    """In a hurry, the time from a second SIGTERM to SIGKILL. With 0, the child gets no second SIGTERM and less time."""
     ends_by_itself: bool = False
     """True for workers: after exit code 0 the child is not restarted."""
     before_restart: Callable[[], None] | None = None
@@ -189,6 +191,10 @@ class Child:
             or self.report.unfinished
             or f"{self.role.name} {exit_text(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
         )
+
+    def last_log_line(self) -> str:
+        """Return the last line of the child's log that is not empty."""
+        return _last_line(self.log_file)
 
     def terminate(self) -> None:
         """Ask the process to end."""

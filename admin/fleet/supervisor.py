@@ -52,6 +52,8 @@ class Slot:
     """When the next child starts (monotonic seconds); None while there is a child."""
     finished: bool = False
     """Whether the slot stays empty from now on."""
+    last_end: str = ""
+    """How the last child ended that was not asked to."""
 
     @property
     def is_filled(self) -> bool:
@@ -147,6 +149,10 @@ class Supervisor:
         """
         self._check_children(None)
 
+    def try_again(self, slot: Slot, seconds: float) -> None:
+        """Start a child for a slot that was given up, after so many seconds; its earlier deaths no longer count."""
+        slot.finished, slot.deaths, slot.due = False, 0, time.monotonic() + seconds
+
     def remaining(self, stage: ShutdownStage) -> list[Slot]:
         """Return the slots of a stage that are filled or will be filled again."""
         return [slot for slot in self.slots if slot.role.stage == stage and not slot.finished]
@@ -154,18 +160,24 @@ class Supervisor:
     def stop_stage(self, stage: ShutdownStage, hurry: Callable[[], bool] = lambda: False) -> int:
         """End the children of a stage, wait until they are reaped, and return how many had to be killed.
 
-        `hurry` is called while waiting. From when it returns True, each child has two seconds from its SIGTERM on.
+        `hurry` is called while waiting. From when it returns True, each child has two seconds from its SIGTERM on; a
+        role may have more time, from a second SIGTERM on.
         """
         slots = self.remaining(stage)
         ending = [slot.child for slot in slots if slot.is_filled]
         ending += [child for child in self._retired if child.role.stage == stage]
         for child in ending:
             child.terminate()
-        began, pause = time.monotonic(), threading.Event()
+        began, hurried, pause = time.monotonic(), math.inf, threading.Event()
         while any(child.exit_code is None for child in ending):
-            waited, must_hurry = time.monotonic() - began, hurry()
+            if hurried == math.inf and hurry():
+                hurried = time.monotonic()
+                for child in ending:
+                    if child.role.hurried_seconds:
+                        child.terminate()
             for child in ending:
-                if waited > (HURRIED_SECONDS if must_hurry else child.role.stop_seconds) and child.exit_code is None:
+                if time.monotonic() > _deadline(child.role, began, hurried) and child.exit_code is None:
+                    waited = time.monotonic() - began
                     log.warning("%s did not end within %.0f s and is killed", child.role.name, waited)
                     child.kill()
             pause.wait(0.02)
@@ -249,6 +261,7 @@ class Supervisor:
         if code is None:
             return
         message = slot.child.start_failure or f"{slot.role.name} {exit_text(code)}"
+        slot.last_end = message
         slot.child.reap()
         if slot.role.ends_by_itself and code == 0:
             slot.finished = True
@@ -264,12 +277,20 @@ class Supervisor:
         pause = min(FIRST_PAUSE_SECONDS * 2 ** (slot.deaths - 1), LONGEST_PAUSE_SECONDS)
         slot.due = time.monotonic() + pause
         log.warning("%s; it is restarted in %.1f s", message, pause)
-        self._on_restart(f"{slot.role.name} {exit_text(code)} and is restarted")
+        reason = f": {slot.child.last_log_line()}" if code > 0 else ""
+        self._on_restart(f"{slot.role.name} {exit_text(code)}{reason} and is restarted")
 
     def _restart(self, slot: Slot) -> None:
         self._prepare(slot.role)
         slot.child, slot.due = self._spawn(slot.role), None
         slot.restarts += 1
+
+
+def _deadline(role: Role, asked: float, hurried: float) -> float:
+    """Return when a child is killed that was asked to end at `asked`; `hurried` is when the hurry began."""
+    if math.isinf(hurried):
+        return asked + role.stop_seconds
+    return hurried + role.hurried_seconds if role.hurried_seconds else asked + HURRIED_SECONDS
 
 
 def _has_failed(child: Child) -> bool:

@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
+from admin.models.clock import clock_of
 from admin.models.database_clock import DatabaseClock
 from admin.models.errors import DatabaseRefused, UseCaseError
 from admin.models.transaction import Actor, Transaction
@@ -159,10 +160,10 @@ class Database:
         return f"the database {self.shown} can't be used: {str(cause).strip().splitlines()[0][:300]}"
 
 
-def open_database(settings: Settings, clock: Callable[[], Micros] = now_micros) -> Database:
+def open_database(settings: Settings, clock: Callable[[], Micros] | None = None) -> Database:
     """Return the admin's database, ready for use. Raises DatabaseRefused."""
     settings.home.mkdir(parents=True, exist_ok=True)
-    database = Database(database_url(settings), clock, settings)
+    database = Database(database_url(settings), clock or clock_of(settings), settings)
     database.check()
     return database
 

@@ -16,6 +16,12 @@ class AdminSettings(Section):
         " admin.allow_clients.",
     )
     port: int = Field(8080, ge=0, le=65535, description="Port of the admin site. 0 picks a free port.")
+    replay_port: int = Field(
+        8081,
+        ge=0,
+        le=65535,
+        description="Port of the replay proxy that `ghostfleet up` runs beside the admin site. 0 picks a free port.",
+    )
     cdx_port: int = Field(0, ge=0, le=65535, description="Port of the CDX server. 0 picks a free port.")
     allow_clients: tuple[str, ...] = Field(
         (),

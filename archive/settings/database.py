@@ -15,3 +15,9 @@ class DatabaseSettings(Section):
         description="SQLAlchemy URL of the database, such as `postgresql://…` (needs `ghostfleet[postgresql]`). By"
         " default an SQLite file in the home is used.",
     )
+    clock_file: str = Field(
+        "",
+        description="For tests only: a file with a number of seconds, which is added to the time of everything in the"
+        " admin's database. It is read again for each transaction, so the clock moves when the file changes. All parts"
+        " of an installation must name the same file.",
+    )

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from garden import GardenSite
 from origin import RawOrigin
 from proxying import RunningProxy
 from visiting import Fleet
+
+from admin.demo.garden import GardenSite
 
 
 @pytest.fixture(scope="session")

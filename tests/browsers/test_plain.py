@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from garden import GardenSite
 from origin import Close, RawOrigin, Reset, Send
 from proxy_process import ProxyProcess
 from proxying import RunningProxy
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
+from admin.demo.garden import GardenSite
 from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control
 from browsers.visit import FleetUnavailable

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from garden import GardenSite
 from origin import Drip, RawOrigin, Send, Wait
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
+from admin.demo.garden import GardenSite
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings, load
 from browsers.heartbeat import LeaseHeartbeat

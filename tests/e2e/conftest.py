@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from garden import GardenSite
 from garden_crawl import crawl
 from harvesting import Harvest
 from needs import chromium, redis_server
+
+from admin.demo.garden import GardenSite
 
 
 @pytest.fixture(scope="session")

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from garden import GardenSite
 from garden_crawl import fetched, without_fragment
 from harvesting import Harvest
 from needs import chromium
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
+
+from admin.demo.garden import GardenSite
 
 pytestmark = pytest.mark.browser
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from garden import GardenSite
 from garden_crawl import COLLECTION, END_SECONDS, QUICK, crawl, crawling, fetched, kill9
 from needs import redis_server
 from origin import RawOrigin, Step
 from visiting import document, page
+
+from admin.demo.garden import GardenSite
 
 
 @pytest.fixture

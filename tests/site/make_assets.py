@@ -23,7 +23,7 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-STATIC = Path(__file__).parent / "static"
+STATIC = Path(__file__).resolve().parents[2] / "admin" / "demo" / "site" / "static"
 SIZE = (800, 600)
 
 

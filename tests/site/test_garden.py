@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import pytest
-from garden import UNTRUSTED_HOST, GardenSite
-from garden_pages import EXCLUDED_PAGES, MEDIA, SHOP, WWW
+
+from admin.demo.garden import UNTRUSTED_HOST, GardenSite
+from admin.demo.pages import EXCLUDED_PAGES, MEDIA, SHOP, WWW
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from garden import GardenSite
-from garden_pages import MEDIA, WWW
 from needs import chromium
 from playwright.sync_api import Browser, Page, sync_playwright
 from waiting import until
+
+from admin.demo.garden import GardenSite
+from admin.demo.pages import MEDIA, WWW
 
 pytestmark = pytest.mark.browser
 

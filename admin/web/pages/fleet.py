@@ -1,4 +1,4 @@
-"""These pages show harvesters and channels."""
+"""These pages show the parts of a `ghostfleet up`, harvesters and channels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Final
 from flask import Blueprint
 from werkzeug.wrappers import Response
 
+from admin.fleet.installation_file import read_installation
 from admin.harvests.dispatch import channels, harvesters
 from admin.harvests.dispatch.channels import ChannelInput
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, site, transaction
 
 BLUEPRINT: Final = Blueprint("fleet", __name__, url_prefix="/fleet")
 
@@ -19,7 +20,7 @@ BLUEPRINT: Final = Blueprint("fleet", __name__, url_prefix="/fleet")
 @BLUEPRINT.get("", endpoint="index")
 @needs(Right.READ)
 def index() -> Response:
-    """Show harvesters and channels."""
+    """Show parts, harvesters and channels."""
     return _page(_empty())
 
 
@@ -62,4 +63,6 @@ def _empty() -> Form:
 def _page(form: Form, status: int = 200) -> Response:
     with reading() as opened:
         found, listed = harvesters.list_harvesters(opened), channels.list_channels(opened)
-    return page("fleet/index.html", status, harvesters=found, channels=listed, form=form)
+    settings = site().settings
+    values = {"running": read_installation(settings.home), "collection": settings.proxy.collection}
+    return page("fleet/index.html", status, harvesters=found, channels=listed, form=form, **values)

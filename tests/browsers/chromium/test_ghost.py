@@ -17,13 +17,13 @@ from typing import Any
 import psutil
 import pytest
 import trustme
-from garden import GardenSite
 from origin import Drip, RawOrigin, Send, Wait
 from PIL import Image
 from proxying import RunningProxy
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
+from admin.demo.garden import GardenSite
 from browsers.chromium.executable import BrowserMissing
 from browsers.chromium.ghost import ChromiumVisitor
 from browsers.chromium.trust import spki_hash

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as the garden site speaks it: its own small server side, because the tests choose framing and timing."""
+"""The garden site has a small HTTP/1.1 server of its own, because the tests choose framing and timing."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BODILESS: Final = frozenset({204, 304})
 
 
 class BadRequest(ValueError):
-    """The client sent something that is no HTTP/1.1 request."""
+    """The request is not HTTP/1.1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request as the site saw it; header names in lower case, the last of a repeated one wins."""
+    """The request is as the site saw it. Header names are in lower case, and the last of a repeated one counts."""
 
     scheme: str
     host: str
@@ -36,23 +36,23 @@ class Request:
 
     @property
     def path(self) -> str:
-        """The target without its query."""
+        """Return the target without its query."""
         return self.target.partition("?")[0]
 
     @property
     def query(self) -> str:
-        """What follows the question mark."""
+        """Return the part of the target behind the question mark."""
         return self.target.partition("?")[2]
 
     @property
     def url(self) -> str:
-        """The URL a browser would show for it."""
+        """Return the URL as a browser shows it."""
         return f"{self.scheme}://{self.host}{self.target}"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the site says to one request, and how it frames it."""
+    """The answer has what the site says to one request, and how it is framed."""
 
     body: bytes = b""
     status: int = 200
@@ -64,12 +64,12 @@ class Answer:
 
     @property
     def etag(self) -> str:
-        """A validator that is the same for the same bytes."""
+        """Return a validator that is the same for the same bytes."""
         return f'"{hashlib.sha256(self.body).hexdigest()[:16]}"'
 
 
 def read_request(stream: BinaryIO, scheme: str) -> Request | None:
-    """The next request on a connection, None when the client closed it. Raises BadRequest."""
+    """Return the next request on a connection; None when the client closed it. Raises BadRequest."""
     line = stream.readline(MAX_LINE)
     if not line.strip():
         return None
@@ -82,7 +82,7 @@ def read_request(stream: BinaryIO, scheme: str) -> Request | None:
 
 
 def respond(stream: BinaryIO, request: Request, answer: Answer, stopping: threading.Event) -> bool:
-    """Sends the answer, after its wait; says whether the connection may serve another request."""
+    """Send the answer, after its wait. Return whether the connection may serve another request."""
     if answer.wait_seconds and stopping.wait(answer.wait_seconds):
         return False
     answer = _revalidated(request, answer)
@@ -105,14 +105,14 @@ def _headers(stream: BinaryIO) -> Iterator[tuple[str, str]]:
 
 
 def _revalidated(request: Request, answer: Answer) -> Answer:
-    """304 when the client holds these very bytes (RFC 9110, 13.1.2)."""
+    """Return a 304 when the client has the same bytes (RFC 9110, 13.1.2)."""
     if answer.status == 200 and request.headers.get("if-none-match") == answer.etag:
         return replace(answer, status=304, headers=(*answer.headers, ("ETag", answer.etag)), framing="length")
     return answer
 
 
 def _part(request: Request, answer: Answer) -> Answer:
-    """206 with the one range asked for, 416 when it lies outside (RFC 9110, 14.2); only plain, sized bodies."""
+    """Return a 206 with the range, or a 416 (RFC 9110, 14.2), for plain bodies with a length."""
     wanted = request.headers.get("range", "")
     if answer.status != 200 or answer.framing != "length" or answer.gzip or not wanted.startswith("bytes="):
         return answer

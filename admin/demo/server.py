@@ -1,4 +1,4 @@
-"""The garden site's listeners: one thread per connection, and a stop that leaves none behind."""
+"""The server of the garden site has one thread for each connection, and ends all of them when it stops."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final, cast
 
-from garden_wire import Answer, BadRequest, Request, read_request, respond
+from admin.demo.wire import Answer, BadRequest, Request, read_request, respond
 
 PATIENCE_SECONDS: Final = 60
-"""How long a silent connection is kept."""
+"""A silent connection is kept for this time."""
 GLANCE_SECONDS: Final = 0.5
-"""How often a listener looks whether it shall stop; Linux wakes it at once, macOS does not."""
+"""A listener looks this often whether it shall stop. Linux wakes it at once, macOS does not."""
 
 
 class Server:
-    """Serves `answer` on any number of ports of 127.0.0.1 until `stop()`."""
+    """The server serves `answer` on any number of ports of 127.0.0.1 until `stop()`."""
 
     def __init__(self, answer: Callable[[Request], Answer]) -> None:
         self._answer = answer
@@ -28,14 +28,14 @@ class Server:
         self._stopping = threading.Event()
 
     def listen(self, tls: ssl.SSLContext | None = None) -> int:
-        """Starts to listen, for https when given a TLS context; the free port that was taken."""
+        """Start to listen, for https with a TLS context. Return the free port that was taken."""
         listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         listener.settimeout(GLANCE_SECONDS)
         self._run(self._accept, listener, tls)
         return int(listener.getsockname()[1])
 
     def stop(self) -> None:
-        """Closes every port and connection, and waits for their threads."""
+        """Close all ports and connections, and wait for their threads."""
         self._stopping.set()
         with self._lock:
             for each in self._open:
@@ -75,11 +75,11 @@ class Server:
 
     def _exchange(self, stream: BinaryIO, scheme: str) -> bool:
         request = read_request(stream, scheme)
-        return bool(request) and respond(stream, request, self._answer(request), self._stopping)
+        return request is not None and respond(stream, request, self._answer(request), self._stopping)
 
     @contextmanager
     def _tracked(self, each: socket.socket) -> Iterator[socket.socket]:
-        """While open, stop() knows of it."""
+        """Let `stop` close the socket while the block runs."""
         with each:
             with self._lock:
                 self._open.add(each)

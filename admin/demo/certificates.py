@@ -1,4 +1,4 @@
-"""Certificates of the garden site: one authority of its own, and a host that nobody vouches for."""
+"""The garden site has certificates of an authority of its own, and a host with one that it signed itself."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ _SIGNS = x509.KeyUsage(
 
 @dataclass(frozen=True, slots=True)
 class Signed:
-    """A certificate and the key that goes with it."""
+    """The object has a certificate and the key that goes with it."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
     def pem(self) -> bytes:
-        """Key and certificate, as a server loads them."""
+        """Return key and certificate, as a server loads them."""
         key = self.key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         return key + self.public_pem()
 
     def public_pem(self) -> bytes:
-        """The certificate alone, as a client trusts it."""
+        """Return the certificate alone, as a client trusts it."""
         return self.certificate.public_bytes(serialization.Encoding.PEM)
 
 
 def authority() -> Signed:
-    """A new certificate authority."""
+    """Return a new certificate authority."""
     return _sign("Garden test authority", [], issuer=None, is_ca=True)
 
 
 def certificate(hosts: Sequence[str], issuer: Signed | None) -> Signed:
-    """A server's certificate for `hosts`, signed by `issuer` or, without one, by itself."""
+    """Return a server's certificate for `hosts`, signed by `issuer` or, without one, by itself."""
     return _sign(hosts[0], hosts, issuer, is_ca=False)
 
 
 def server_context(signed: Signed, folder: Path) -> ssl.SSLContext:
-    """TLS context of a server; `folder` is where the PEM file that OpenSSL insists on is written."""
+    """Return the TLS context of a server. The PEM file that OpenSSL needs is written to `folder`."""
     path = folder / f"{signed.certificate.serial_number:x}.pem"
     path.touch(mode=0o600)
     path.write_bytes(signed.pem())

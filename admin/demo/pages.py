@@ -1,4 +1,4 @@
-"""What the garden site says to a request: pages, redirects, answers to scripts, files. No I/O but reading `site/`."""
+"""This module answers requests to the garden site: pages, redirects, answers to scripts, files of `site/`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from string import Template
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from garden_film import film
-from garden_wire import Answer, Request
+from admin.demo.film import film
+from admin.demo.wire import Answer, Request
 
 SITE: Final = Path(__file__).resolve().parent / "site"
 STATIC: Final = SITE / "static"
@@ -19,6 +19,10 @@ WWW: Final = "www.garden.test"
 MEDIA: Final = "media.garden.test"
 SHOP: Final = "shop.garden.test"
 HOSTS: Final = (WWW, MEDIA, SHOP)
+ORCHARD: Final = "www.orchard.test"
+MEADOW: Final = "www.meadow.test"
+NEIGHBOURS: Final = (ORCHARD, MEADOW)
+"""These small sites are domains of their own, for harvests of several domains."""
 SLOW_SECONDS: Final = 1.5
 COOKIE: Final = "season=spring"
 
@@ -56,17 +60,17 @@ LINKED_PAGES: Final = (
     f"https://{WWW}/members.html",
 )
 LISTED_PAGES: Final = (f"http://{WWW}/hidden/greenhouse.html",)
-"""In the site map only."""
+"""These pages are in the site map only."""
 REACHED_BY: Final = {f"https://{WWW}/members.html": f"http://{WWW}/members"}
-"""Pages that are linked only by way of a redirect, and the URL of the link: a ghost's visit goes by that."""
+"""Some pages are linked only by way of a redirect. The value is the URL of the link, which a ghost visits."""
 EXCLUDED_PAGES: Final = (f"http://{WWW}/private/office.html",)
-"""Linked, and disallowed by robots.txt."""
+"""These pages are linked, and disallowed by robots.txt."""
 
 type Maker = Callable[[Request], Answer]
 
 
 def answer_to(request: Request) -> Answer:
-    """The answer of the host asked; 421 for a name that is none of ours, 404 for a path that is nothing."""
+    """Return the answer of a host: 421 for an unknown name, 404 for an unknown path."""
     routes = _routes().get(request.host)
     if routes is None:
         return Answer(b"This server knows no such host.\n", 421, TYPES[".txt"])
@@ -83,7 +87,7 @@ def _without_gzip(answer: Answer) -> Answer:
 
 @cache
 def _page(file: str, *, layout: str = "layout.html", **words: str) -> bytes:
-    """A page of `site/pages`: its first line is the title, the rest goes into the layout."""
+    """Return a page of `site/pages`. Its first line is the title, and the rest goes into the layout."""
     text = Template((SITE / "pages" / file).read_text("utf-8")).substitute(words)
     title, _, body = text.partition("\n")
     whole = Template((SITE / layout).read_text("utf-8")).substitute(title=title, body=body.rstrip())
@@ -97,7 +101,7 @@ def _plant(plant: str) -> Answer:
 
 @cache
 def _file(path: str) -> Answer:
-    """A file of `site/static`, the same on every host."""
+    """Return a file of `site/static`, which is the same on each host."""
     found = (STATIC / path.lstrip("/")).resolve()
     if not found.is_file() or STATIC not in found.parents:
         return Answer(_page("missing.html"), 404)
@@ -150,7 +154,7 @@ def _site_map() -> Answer:
 
 @cache
 def _routes() -> dict[str, dict[str, Answer | Maker]]:
-    """What each host says on each path; every host has the files of `site/static` too."""
+    """Return the answers of each host by path. Each host has the files of `site/static` besides."""
     return {
         WWW: {
             "/": Answer(_page("index.html"), gzip=True),
@@ -186,6 +190,16 @@ def _routes() -> dict[str, dict[str, Answer | Maker]]:
             "/": Answer(_page("shop.html")),
             "/basket": _basket,
             "/robots.txt": Answer(b"User-agent: *\nDisallow:\n", content_type=TYPES[".txt"]),
+        },
+        ORCHARD: {
+            "/": Answer(_page("orchard.html", layout="neighbour.html")),
+            "/apples.html": Answer(_page("apples.html", layout="neighbour.html")),
+            "/pears.html": Answer(_page("pears.html", layout="neighbour.html")),
+        },
+        MEADOW: {
+            "/": Answer(_page("meadow.html", layout="neighbour.html")),
+            "/hay.html": Answer(_page("hay.html", layout="neighbour.html")),
+            "/old": _redirect(301, "/hay.html"),
         },
         "wild.garden.test": {"/": Answer(_page("greenhouse.html"))},
     }

@@ -1,8 +1,8 @@
-"""The garden site: a small, dynamic web site on loopback that the tests and the demo crawl.
+"""The garden site is a small, dynamic web site on loopback that the tests and the demos crawl.
 
-Several host names, http and https. It listens on free ports; its URLs carry none, because whoever fetches from it
-maps the names (`GardenSite.resolve` is what `--resolve` wants). Its pages lie in `site/`, what is computed and how
-everything is framed is in `garden_pages.py`.
+It has several host names, http and https. It listens on free ports. Its URLs name no port, because a client maps the
+names (`GardenSite.resolve` has the form of `--resolve`). Its pages are in `site/`; `pages.py` has what is computed,
+and how everything is framed.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-import garden_certificates as certificates
-from garden_pages import HOSTS, LINKED_PAGES, LISTED_PAGES, answer_to
-from garden_server import Server
-from garden_wire import Answer, Request
+from admin.demo import certificates
+from admin.demo.pages import HOSTS, LINKED_PAGES, LISTED_PAGES, NEIGHBOURS, answer_to
+from admin.demo.server import Server
+from admin.demo.wire import Answer, Request
 
 UNTRUSTED_HOST: Final = "wild.garden.test"
-"""Serves https with a certificate that it signed itself."""
+"""This host serves https with a certificate that it signed itself."""
 
 
 class GardenSite:
-    """The site. `start()` it or use it as a context manager; `stop()` closes every port and connection."""
+    """The site serves from `start()` to `stop()`, or as a context manager."""
 
-    hosts: Final = (*HOSTS, UNTRUSTED_HOST)
+    hosts: Final = (*HOSTS, *NEIGHBOURS, UNTRUSTED_HOST)
 
     def __init__(self) -> None:
         self.http_port = 0
@@ -45,38 +45,38 @@ class GardenSite:
 
     @property
     def ca_pem(self) -> Path:
-        """The public certificate of the site's own authority, to be trusted by whoever fetches."""
+        """Return the public certificate of the site's own authority, which clients must trust."""
         return Path(self._temporary.name) / "ca.pem"
 
     @property
     def resolve(self) -> dict[str, str]:
-        """Where the site's names lead: `name:port` to `address:port`."""
+        """Return the addresses of the site's names: `name:port` to `address:port`."""
         ports = {80: self.http_port, 443: self.https_port}
         return {f"{host}:{port}": f"127.0.0.1:{real}" for host in self.hosts for port, real in ports.items()}
 
     @property
     def requests(self) -> list[Request]:
-        """Everything that was asked of the site since `forget_requests`, oldest first."""
+        """Return all requests since `forget_requests`, oldest first."""
         with self._lock:
             return list(self._requests)
 
     def forget_requests(self) -> None:
-        """Empties the request log."""
+        """Empty the request log."""
         with self._lock:
             self._requests.clear()
 
     @staticmethod
     def urls(*, listed: bool = True) -> list[str]:
-        """Every page of www.garden.test that links lead to and, if `listed`, those only in the site map."""
+        """Return each page of www.garden.test that links lead to and, if `listed`, those only in the site map."""
         return [*LINKED_PAGES, *(LISTED_PAGES if listed else ())]
 
     def start(self) -> None:
-        """Listens on two free ports of 127.0.0.1."""
+        """Listen on two free ports of 127.0.0.1."""
         self.https_port = self._server.listen(self._tls_context())
         self.http_port = self._server.listen()
 
     def stop(self) -> None:
-        """Closes the ports and every connection; what was asked stays readable in `requests`."""
+        """Close the ports and all connections. `requests` can still be read."""
         self._server.stop()
         self._temporary.cleanup()
 
@@ -86,11 +86,11 @@ class GardenSite:
         return answer_to(request)
 
     def _tls_context(self) -> ssl.SSLContext:
-        """The trusted certificate, but the self-signed one for the wild host."""
+        """Return a context with the trusted certificate, and the self-signed one for the wild host."""
         folder = self.ca_pem.parent
         authority = certificates.authority()
         self.ca_pem.write_bytes(authority.public_pem())
-        trusted = certificates.server_context(certificates.certificate(HOSTS, authority), folder)
+        trusted = certificates.server_context(certificates.certificate((*HOSTS, *NEIGHBOURS), authority), folder)
         wild = certificates.server_context(certificates.certificate([UNTRUSTED_HOST], None), folder)
 
         def choose(connection: ssl.SSLObject, name: str | None, _: ssl.SSLContext) -> None:

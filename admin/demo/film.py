@@ -1,4 +1,4 @@
-"""The garden's film: a real one of a few seconds, made two mebibytes long so that it is fetched by range."""
+"""The garden's film is a real one of a few seconds, made two mebibytes long so that it is fetched by range."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILM_BYTES: Final = 2 * 1024 * 1024
 
 @cache
 def film(path: Path) -> bytes:
-    """The MP4 at `path` with a `free` box before its index (`moov`), FILM_BYTES long.
+    """Return the MP4 at `path` with a `free` box before its index (`moov`), FILM_BYTES long.
 
     A player reads the start, then must jump over the padding to the index at the end: a request for a later range.
     """
@@ -26,7 +26,7 @@ def film(path: Path) -> bytes:
 
 
 def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Top-level boxes of an MP4 (ISO/IEC 14496-12, 4.2): type, and the whole box."""
+    """Yield the top-level boxes of an MP4 (ISO/IEC 14496-12, 4.2): type, and the whole box."""
     at = 0
     while at < len(data):
         size, kind = struct.unpack_from(">I4s", data, at)
@@ -35,6 +35,6 @@ def _boxes(data: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _noise(length: int) -> bytes:
-    """Bytes that are the same every time and don't compress."""
+    """Return bytes that are the same every time and don't compress."""
     blocks = (hashlib.sha256(number.to_bytes(4)).digest() for number in range(length // 32 + 1))
     return b"".join(blocks)[:length]

@@ -1,0 +1,1 @@
+"""This package runs all parts of an installation with one command: `ghostfleet up`."""

@@ -1,0 +1,150 @@
+"""The installation is a fleet with the admin site, a scheduler, harvesters and a replay proxy, all supervised.
+
+Redis, recording proxies and indexer are what the others rest on: when one of these can't be kept alive, the whole
+installation ends. Another part that dies again and again is given up for a minute, and the rest goes on.
+
+At the end, harvesters and scheduler end first, and the site last but Redis and indexer: people can watch the end of
+running jobs.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from admin.fleet import home_folder
+from admin.fleet.fleet import Fleet
+from admin.fleet.installation_file import Part, PartState
+from admin.fleet.process import StartError
+from admin.fleet.supervisor import RestartLimitReached, Slot
+from admin.up.roles import harvester_role, replay_role, scheduler_role, shown_address, site_role
+from archive.dates import Micros, now_micros
+from archive.listener_access import exposure
+from archive.settings.load import Settings
+
+log = logging.getLogger(__name__)
+
+PORT_OPTION: Final = "--port"
+PROXY_PORT_OPTION: Final = "--proxy-port"
+REPLAY_PORT_OPTION: Final = "--replay-port"
+_AGAIN_SECONDS: Final = 60.0
+_MICROS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Harvesting:
+    """The object says which harvesters the installation runs."""
+
+    channels: tuple[str, ...]
+    per_channel: int = 1
+
+    def each(self) -> list[tuple[str, int]]:
+        """Return the channel of each harvester, and its number from 1 on."""
+        return [(channel, number) for channel in self.channels for number in range(1, self.per_channel + 1)]
+
+
+class InstallationProcesses:
+    """The object runs all processes of an installation. Its owner calls `tick` a few times a second.
+
+    `note` is called with one line for each event that people should know. While the installation starts, `abandon` is
+    called often; when it returns True, the start ends with StartInterrupted.
+    """
+
+    def __init__(
+        self, settings: Settings, harvesting: Harvesting, note: Callable[[str], None], abandon: Callable[[], bool]
+    ) -> None:
+        """Start nothing yet."""
+        self._settings, self._harvesting, self._note = settings, harvesting, note
+        self.fleet = Fleet(settings, note, abandon, port_option=PROXY_PORT_OPTION)
+        self._own: list[Slot] = []
+        self._given_up: set[str] = set()
+        self._is_ending = False
+        self._since: dict[int, Micros] = {}
+        self.addresses: Mapping[str, str] = {}
+
+    def start(self) -> None:
+        """Start all processes, and return when they are ready.
+
+        Raises PortError, HomeError, StartError or StartInterrupted; then no process runs.
+        """
+        fleet, chosen = self.fleet, self._settings.admin
+        if problem := exposure(self._settings):
+            raise StartError(problem)
+        home_folder.prepare(self._settings.home)
+        try:
+            (site,) = fleet.listen(chosen.host, chosen.port, 1, PORT_OPTION)
+            (replay,) = fleet.listen(self._settings.proxy.host, chosen.replay_port, 1, REPLAY_PORT_OPTION)
+            (control,) = fleet.listen("127.0.0.1", 0, 1, "0")
+            found = fleet.start()
+            self._own = [
+                fleet.add(replay_role(fleet.settings, fleet, replay, control)),
+                fleet.add(site_role(self._settings, site, replay)),
+                fleet.add(scheduler_role()),
+                *(fleet.add(harvester_role(self._settings, *each)) for each in self._harvesting.each()),
+            ]
+            self.addresses = {
+                "admin": shown_address(site),
+                "proxy": found.proxy,
+                "replay": shown_address(replay),
+                "replay_control": shown_address(control),
+                "cdx": found.cdx,
+            }
+            fleet.await_ready(self._own)
+        except BaseException:
+            fleet.stop(hurry=lambda: True)
+            raise
+
+    def tick(self) -> None:
+        """Check the processes once. Raises RestartLimitReached or StartError when the installation can't go on."""
+        try:
+            self.fleet.tick()
+        except (RestartLimitReached, StartError) as error:
+            failed = [slot for slot in self.fleet.slots if slot.finished]
+            if any(slot not in self._own for slot in failed):
+                raise
+            for slot in failed:
+                self._give_up(slot, str(error))
+        self._given_up = {
+            slot.role.name
+            for slot in self._own
+            if slot.role.name in self._given_up and not (slot.is_filled and slot.child.is_ready)
+        }
+
+    def stop(self, hurry: Callable[[], bool]) -> None:
+        """End all processes in order; from when `hurry` returns True, soon."""
+        self._is_ending = True
+        self.fleet.stop(hurry)
+
+    def parts(self) -> list[Part]:
+        """Return the health of all parts."""
+        return [self._part(slot) for slot in self.fleet.slots]
+
+    def _give_up(self, slot: Slot, why: str) -> None:
+        """Leave a part alone for a minute, after which it starts again."""
+        log.error("%s: %s; it is started again in %.0f s", slot.role.name, why, _AGAIN_SECONDS)
+        self._note(f"{why}; {slot.role.name} is started again in {_AGAIN_SECONDS:.0f} s")
+        slot.last_end = why
+        self._given_up.add(slot.role.name)
+        self.fleet.try_again(slot, _AGAIN_SECONDS)
+
+    def _part(self, slot: Slot) -> Part:
+        child, name = slot.child, slot.role.name
+        runs = slot.is_filled and child.exit_code is None
+        if name in self._given_up:
+            state = PartState.FAILED
+        elif self._is_ending:
+            state = PartState.ENDING
+        elif not runs:
+            state = PartState.RESTARTING
+        else:
+            state = PartState.READY if child.is_ready else PartState.STARTING
+        started = now_micros() - int((time.monotonic() - child.started) * _MICROS)
+        since = self._since.setdefault(child.pid, started)
+        return Part(_SHOWN.get(name, name), state, child.pid if runs else 0, slot.restarts, since, slot.last_end)
+
+
+_SHOWN: Final = {"redis-keeper": "redis", "indexer-0": "indexer"}
+"""Names of parts that people know by another name than their log."""

@@ -1,0 +1,121 @@
+"""This script photographs the admin site of a real `ghostfleet up --demo`: `.venv/bin/python docs/site_pictures.py`.
+
+It starts the demo in a temporary home, becomes its first administrator, waits until the demo's jobs have ended, and
+writes pictures/site-*.png. With `--home FOLDER` it uses, and keeps, the demo's home of an earlier call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from admin.up.demo_home import SECOND_HARVEST
+from browsers.chromium.executable import find_chromium
+
+TOP: Final = Path(__file__).resolve().parent.parent
+PICTURES: Final = TOP / "docs" / "pictures"
+WIDTH, HEIGHT = 1180, 760
+MOST_BYTES: Final = 150_000
+JOBS: Final = 2
+JOBS_SECONDS: Final = 300
+SHOTS: Final = {
+    "overview": "/",
+    "job": "/jobs/1",
+    "domain": "/domains/garden.test",
+    "harvest": f"/harvests/{SECOND_HARVEST}",
+    "fleet": "/fleet",
+}
+
+
+def main() -> int:
+    """Write all pictures."""
+    parser = argparse.ArgumentParser(description="Photograph the admin site of a demo.")
+    parser.add_argument("--home", type=Path, help="home of the demo, which is kept  [a temporary folder]")
+    chosen = parser.parse_args().home
+    with (
+        tempfile.TemporaryDirectory(prefix="ghostfleet-pictures-") as folder,
+        running_demo(chosen or Path(folder) / "home") as ready,
+        opened_page() as page,
+    ):
+        become_administrator(page, ready["first_administrator"])
+        await_jobs(page, ready["admin"])
+        for name, path in SHOTS.items():
+            write_picture(page, f"{ready['admin']}{path}", PICTURES / f"site-{name}.png")
+    return 0
+
+
+@contextmanager
+def running_demo(home: Path) -> Iterator[dict[str, Any]]:
+    """Run the demo on free ports until the end of the block; yield what its JSON line says."""
+    command = [sys.executable, "-m", "admin.cli", "up", "--demo", "--json", "--home", str(home)]
+    command += [part for option in ("--port", "--proxy-port", "--replay-port") for part in (option, "0")]
+    with subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+@contextmanager
+def opened_page() -> Iterator[Page]:
+    """Open a page of the size of the pictures."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(find_chromium()))
+        yield browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        browser.close()
+
+
+def become_administrator(page: Page, link: str | None) -> None:
+    """Make the first user by the link."""
+    if link is None:
+        raise SystemExit("the home has an administrator already; leave --home out, or name a new folder")
+    password = secrets.token_urlsafe(20)
+    page.goto(link)
+    page.fill("[name=name]", "curator")
+    page.fill("[name=full_name]", "Ada Curator")
+    page.fill("[name=password]", password)
+    page.fill("[name=repeated]", password)
+    page.click("main form button[type=submit]")
+    page.wait_for_url(lambda url: "/welcome/" not in url)
+
+
+def await_jobs(page: Page, site: str) -> None:
+    """Return when the demo's jobs are done."""
+    deadline = time.monotonic() + JOBS_SECONDS
+    while len(page.request.get(f"{site}/api/v1/jobs?status=DONE").json()["items"]) < JOBS:
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the demo's jobs were not done after {JOBS_SECONDS} s; see logs/ in its home")
+        page.wait_for_timeout(1000)
+
+
+def write_picture(page: Page, url: str, path: Path) -> None:
+    """Write the page as it is at the top of the window; fewer colours keep the file small."""
+    page.goto(url)
+    page.evaluate("document.fonts.ready")
+    whole = page.evaluate("document.documentElement.scrollHeight")
+    shown = page.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": min(whole, HEIGHT)})
+    with Image.open(io.BytesIO(shown)) as picture:
+        picture.convert("RGB").quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    size = path.stat().st_size
+    print(f"{path.relative_to(TOP)}: {size:,} bytes")
+    if size > MOST_BYTES:
+        raise SystemExit(f"{path} has {size:,} bytes, more than {MOST_BYTES:,}; show less of the page")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
