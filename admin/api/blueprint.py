@@ -19,11 +19,12 @@ from werkzeug.exceptions import HTTPException
 
 from admin.api.arguments import BODY, LINES, parameters_model
 from admin.api.openapi import document
-from admin.api.problems import problem, problem_of, problems_of
+from admin.api.problems import problem, problem_of
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, InvalidInput, Problem, UseCaseError
 from admin.models.operation import Operation
 from admin.models.transaction import Actor, check_right
+from admin.models.validation import problems_of
 
 PREFIX: Final = "/api/v1"
 MAX_BODY: Final = 16 * 1024 * 1024

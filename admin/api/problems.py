@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from flask import Response
-from pydantic import ValidationError
 
 from admin.models.errors import (
     DatabaseRefused,
@@ -64,20 +63,3 @@ def problem_of(error: Exception) -> Response:
             found = error.problems if isinstance(error, InvalidInput) else ()
             return problem(status, name, title, str(error), found)
     raise error
-
-
-def problems_of(error: ValidationError) -> InvalidInput:
-    """Return pydantic's complaints as an InvalidInput: a problem for each field."""
-    return InvalidInput(
-        *(
-            Problem(".".join(map(str, each["loc"])), _message(each["msg"], each["input"]))
-            for each in error.errors(include_url=False, include_context=False)
-        )
-    )
-
-
-def _message(text: str, given: object) -> str:
-    if isinstance(given, dict | list):
-        return text
-    shown = given if isinstance(given, str) else json.dumps(given, default=str)
-    return f"{shown[:100]!r}: {text}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -59,24 +59,13 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None) -> No
 
 def _prepared(database: Database, where: str) -> list[str]:
     """Fill a new database. Return what to tell the person who started the command."""
-    from admin.harvests.dispatch import channels
-    from admin.harvests.schedules.stock import install_stock as install_schedules
-    from admin.harvests.templates.stock import install_stock as install_templates
+    from admin.harvests.stock import prepare
     from admin.models.transaction import COMMAND_LINE
     from admin.people.invitations import first_invitation
 
+    prepare(database)
     with database.transaction(COMMAND_LINE) as transaction:
-        channels.install_stock(transaction)
-        install_templates(transaction)
-        install_schedules(transaction)
         link = first_invitation(transaction)
     if link is None:
         return []
     return [f"No user can log in yet. This link makes the first administrator: {where}/welcome/{link.token}"]
-
-
-def link_lines(link: Any, where: str) -> list[str]:
-    """Return what to tell about a one-time link."""
-    from archive.dates import iso_second
-
-    return [f"{where}/welcome/{link.token}", f"The link works once, until {iso_second(link.expires)}."]
