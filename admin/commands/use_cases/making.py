@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -63,6 +62,7 @@ def with_doors(command: click.Command) -> click.Command:
             help=f"Use the REST API of this admin site with the API token in {TOKEN}, not the database of the home.",
         )
     )
+    command.params.append(click.Option(["--token"], envvar=TOKEN, default="", hidden=True))
     marked = common(_nothing)
     command.params += reversed(getattr(marked, "__click_params__", []))
     del marked.__click_params__  # type: ignore[attr-defined]
@@ -74,7 +74,7 @@ def open_caller(given: Mapping[str, Any]) -> Caller:
     if given.get("server"):
         if given.get("as_user"):
             raise InputError("--as is for the database of the home; with --server the token's user acts")
-        return RemoteCaller(given["server"], os.environ.get(TOKEN, ""))
+        return RemoteCaller(given["server"], given["token"])
     return LocalCaller(load_settings(given.get("home"), given.get("settings_file")), given.get("as_user") or "")
 
 
@@ -133,7 +133,7 @@ def _run(operation: Operation, inputs: Sequence[Input], given: Mapping[str, Any]
             body = checked(operation.input, _fields(operation, caller, parameters, values, given), inputs)
         if operation.method == "DELETE":
             about = ", ".join(str(value) for value in parameters.values())
-            confirmed(f"{operation.summary.rstrip('.')} ({about})", yes=given["yes"])
+            confirmed(f"{operation.name} {about}", yes=given["yes"])
         _answer(operation, caller, parameters, body, given)
 
 

@@ -139,6 +139,8 @@ def _text(kind: type[BaseModel], name: str, value: Any) -> str:
 def _plain_text(value: Any) -> str:
     if isinstance(value, Enum):
         return str(value.value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
 
 

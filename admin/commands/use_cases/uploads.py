@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, Final
@@ -10,7 +9,7 @@ from typing import Any, Final
 import click
 
 from admin.commands.use_cases.doors import LocalCaller, RemoteCaller, explained
-from admin.commands.use_cases.making import TOKEN, checked, operation_of, with_doors
+from admin.commands.use_cases.making import checked, operation_of, with_doors
 from admin.commands.use_cases.parameters import FILE
 from admin.commands.use_cases.show import printable, show_json
 from admin.commands.use_cases.values import opened_file, read_text
@@ -69,7 +68,7 @@ def _sent(name: str, fields: dict[str, Any], given: dict[str, Any]) -> int:
     """Send the file to a server as one request."""
     operation = operation_of(name)
     assert operation.input is not None
-    with closing(RemoteCaller(given["server"], os.environ.get(TOKEN, ""))) as caller:
+    with closing(RemoteCaller(given["server"], given["token"])) as caller:
         body = checked(operation.input, {"text": read_text(given["file"], "text"), **fields})
         return _told(caller(operation, {}, body), given)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from pydantic import Field
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 
+from admin.harvests.input_checks import COUNTED, checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest
@@ -14,9 +15,6 @@ from admin.models.job_tables import DomainHistory, HarvestJob, JobConfiguration,
 from admin.models.operation import OutputModel, Page
 from admin.models.transaction import Transaction
 from archive.dates import Micros
-
-MOST: Final = 500
-_COUNTED: Final = 10_000
 
 
 class JobLine(OutputModel):
@@ -123,12 +121,12 @@ def list_jobs(
             .where(JobConfiguration.job_id == HarvestJob.id, JobConfiguration.domain_name == domain)
             .exists()
         )
-    total = _counted(transaction, query)
+    total = count_up_to_limit(transaction, query)
     if after is not None:
         if not after.isdecimal() or len(after) > 18:
             raise InvalidInput(Problem("after", f"{after[:50]!r} is no job's number"))
         query = query.where(HarvestJob.id < int(after))
-    wanted = max(1, min(limit, MOST))
+    wanted = checked_limit(limit)
     numbers = transaction.session.scalars(query.order_by(HarvestJob.id.desc()).limit(wanted + 1)).all()
     shown = numbers[:wanted]
     rows = transaction.session.execute(
@@ -172,9 +170,9 @@ def job_domains(
     transaction: Transaction, job_id: int, *, after: str | None = None, limit: int = 100
 ) -> Page[JobDomain]:
     """Return the job's domains by name, with what the job got of each; `after` is the last name of the page before."""
-    wanted = max(1, min(limit, MOST))
+    wanted = checked_limit(limit)
     query = select(JobConfiguration).where(JobConfiguration.job_id == job_id)
-    total = _counted(transaction, query.with_only_columns(JobConfiguration.id))
+    total = count_up_to_limit(transaction, query.with_only_columns(JobConfiguration.id))
     if after is not None:
         query = query.where(JobConfiguration.domain_name > after)
     rows = transaction.session.scalars(query.order_by(JobConfiguration.domain_name).limit(wanted + 1)).all()
@@ -198,7 +196,7 @@ def job_samples(transaction: Transaction, job_id: int, *, since: Micros = 0, lim
         select(JobSample)
         .where(JobSample.job_id == job_id, JobSample.at > since)
         .order_by(JobSample.at.desc())
-        .limit(max(1, min(limit, 2000)))
+        .limit(checked_limit(limit, 2_000))
     ).all()
     found = [
         SampleView(at=row.at, state=row.state, progress=row.progress, hosts=row.hosts if number == 0 else [])
@@ -212,7 +210,7 @@ def count_by_status(transaction: Transaction) -> dict[JobStatus, int]:
     return {
         status: transaction.session.scalar(
             select(func.count()).select_from(
-                select(HarvestJob.id).where(HarvestJob.status == status).limit(_COUNTED + 1).subquery()
+                select(HarvestJob.id).where(HarvestJob.status == status).limit(COUNTED + 1).subquery()
             )
         )
         or 0
@@ -253,9 +251,3 @@ def _domain(row: JobConfiguration, result: DomainHistory | None) -> JobDomain:
             "stop_reason": StopReason(result.stop_reason),
         }
     )
-
-
-def _counted(transaction: Transaction, query: Select[Any]) -> int | None:
-    """Return how many rows a query has; None for more than 10,000, which nobody counts."""
-    count = transaction.session.scalar(select(func.count()).select_from(query.limit(_COUNTED + 1).subquery())) or 0
-    return None if count > _COUNTED else count

@@ -162,6 +162,15 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         status=201,
     ),
     Operation(
+        "channel.show",
+        "GET",
+        "/channels/{name}",
+        Right.READ,
+        channels.show_channel,
+        "Show a channel.",
+        output=ChannelView,
+    ),
+    Operation(
         "channel.change",
         "PUT",
         "/channels/{name}",
