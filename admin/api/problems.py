@@ -56,8 +56,18 @@ def problem(
     return response
 
 
+class RequestRefused(Exception):
+    """The request is refused before any use case: the status and the kind say why."""
+
+    def __init__(self, status: int, kind: str, title: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.kind, self.title = status, kind, title
+
+
 def problem_of(error: Exception) -> Response:
     """Return the problem document of an error that a use case raised."""
+    if isinstance(error, RequestRefused):
+        return problem(error.status, error.kind, error.title, str(error))
     for kind, status, name, title in _KINDS:
         if isinstance(error, kind):
             found = error.problems if isinstance(error, InvalidInput) else ()

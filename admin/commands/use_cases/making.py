@@ -17,9 +17,9 @@ from admin.commands.use_cases.parameters import FILE, Input, inputs_of
 from admin.commands.use_cases.show import show, show_bytes, show_json, show_pages, show_pages_as_json
 from admin.commands.use_cases.values import KeyValue, put, read_mapping
 from admin.harvests.operations import OPERATIONS
-from admin.models.errors import Problem
+from admin.models.errors import InvalidInput, Problem
 from admin.models.operation import Operation, Page
-from admin.models.validation import problems_of
+from admin.models.validation import check_storable, problems_of
 from admin.options import InputError, common, load_settings
 
 TOKEN: Final = "GHOSTFLEET_TOKEN"
@@ -33,6 +33,10 @@ Exit codes:
   2  the input or the database can't be used"""
 
 
+class UseCaseCommand(click.Command):
+    """The command has the options and the exit codes that all commands of use cases have."""
+
+
 def make_command(name: str, verb: str) -> click.Command:
     """Return the command of an operation; `verb` is its last word."""
     operation = _BY_NAME[name]
@@ -42,7 +46,7 @@ def make_command(name: str, verb: str) -> click.Command:
     def run(**given: Any) -> None:
         _run(operation, inputs, given)
 
-    command = click.Command(
+    command = UseCaseCommand(
         verb,
         params=[*(each.parameter for each in inputs), *options],
         callback=run,
@@ -86,11 +90,15 @@ def operation_of(name: str) -> Operation:
 def checked(model: type[BaseModel], values: Mapping[str, Any], inputs: Sequence[Input] = ()) -> BaseModel:
     """Return an input model with these values. Raises InputError that names the options."""
     try:
-        return model.model_validate(values)
-    except ValidationError as error:
+        try:
+            found = model.model_validate(values)
+        except ValidationError as error:
+            raise problems_of(error) from error
+        check_storable(found)
+    except InvalidInput as error:
         names = {each.field: each.shown for each in inputs if each.in_body}
-        problems = [_named(each, names) for each in problems_of(error).problems]
-        raise InputError("; ".join(problems)) from error
+        raise InputError("; ".join(_named(each, names) for each in error.problems)) from error
+    return found
 
 
 def confirmed(what: str, *, yes: bool) -> None:

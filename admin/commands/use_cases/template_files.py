@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from admin.commands.use_cases.making import checked, open_caller, operation_of, with_doors
+from admin.commands.use_cases.making import UseCaseCommand, checked, open_caller, operation_of, with_doors
 from admin.commands.use_cases.parameters import FILE
 from admin.commands.use_cases.show import show, show_bytes, show_json
 from admin.commands.use_cases.values import read_text
@@ -59,7 +59,7 @@ def _download(name: str, version: int | None, output: str | None, as_json: bool,
 
 
 upload: Final = with_doors(
-    click.Command(
+    UseCaseCommand(
         "upload",
         params=[
             click.Argument(["name"], metavar="NAME"),
@@ -73,7 +73,7 @@ upload: Final = with_doors(
     )
 )
 download: Final = with_doors(
-    click.Command(
+    UseCaseCommand(
         "download",
         params=[
             click.Argument(["name"], metavar="NAME"),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import click
 
 from admin.commands.use_cases.doors import LocalCaller, RemoteCaller, explained
-from admin.commands.use_cases.making import checked, operation_of, with_doors
+from admin.commands.use_cases.making import UseCaseCommand, checked, operation_of, with_doors
 from admin.commands.use_cases.parameters import FILE
 from admin.commands.use_cases.show import printable, show_json
 from admin.commands.use_cases.values import opened_file, read_text
@@ -101,7 +101,7 @@ def _file() -> list[click.Parameter]:
 
 
 upload_domains: Final = with_doors(
-    click.Command(
+    UseCaseCommand(
         "upload",
         params=_file(),
         callback=_upload_domains,
@@ -112,7 +112,7 @@ upload_domains: Final = with_doors(
     )
 )
 upload_seeds: Final = with_doors(
-    click.Command(
+    UseCaseCommand(
         "upload-seeds",
         params=[
             *_file(),
