@@ -1,4 +1,4 @@
-"""These functions check what people type, and cut lists into pages."""
+"""The functions here check the input of people, and divide lists into pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands `template upload` and `template download` move the text of templates between files and versions."""
+"""The commands `template upload` and `template download` have their place here. They move texts to and from files."""
 
 from __future__ import annotations
 

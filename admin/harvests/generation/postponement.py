@@ -27,4 +27,4 @@ def postponed(session: Session, harvests: Sequence[DueHarvest]) -> dict[int, str
         .join(Channel, or_(Channel.id == Harvest.channel_id, is_default))
         .where(Harvest.id.in_([each.id for each in harvests]), Channel.id.not_in(select(Harvester.channel_id)))
     )
-    return dict(found.tuples())
+    return {row.id: row.name for row in found}
