@@ -96,7 +96,8 @@ class RemoteCaller:
         path = _IN_PATH.sub(lambda found: quote(str(parameters[found[1]]), safe=""), operation.path)
         query = {name: _plain(value) for name, value in parameters.items() if name not in inside and value is not None}
         sent: dict[str, Any] = {"json": _revealed(body)} if body is not None else {}
-        sent["headers"] = {"If-Match": "*"}  # without an edition, whatever is there is changed
+        if operation.method != "GET":
+            sent["headers"] = {"If-Match": "*"}  # without an edition, whatever is there is changed
         try:
             answer = self._client.request(operation.method, self.where + PREFIX + path, params=query, **sent)
         except httpx.HTTPError as error:
