@@ -31,7 +31,8 @@ COMMANDS: Final = {
         "admin.commands.collections:collection", "List, show, delete, rename, import and export collections."
     ),
     "job": Entry(
-        "admin.commands.jobs:job", "List and show jobs; stop, pause or resume a running job, or add seeds to it."
+        "admin.commands.jobs:job",
+        "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds to it.",
     ),
     "profile": Entry("admin.commands.profiles:profile", "Check the profile of a crawl."),
     "check": Entry("admin.commands.checking:check", "Validate WARC files and report problems with file and offset."),
@@ -43,7 +44,32 @@ COMMANDS: Final = {
     "deduplicator": Entry("admin.commands.dedup:deduplicator", "Convert Heritrix's DeDuplicator settings to ours."),
     "config": Entry("admin.commands.upkeep:config", "Print every setting, its value and where the value comes from."),
     "admin": Entry("admin.commands.site:admin", "Serve the admin site and its REST API."),
-    "user": Entry("admin.commands.users:user", "Invite users of the admin site, list them, reset a password."),
+    "domain": Entry(
+        "admin.commands.use_cases.groups:domain", "Add, find and change domains, their seed lists and configurations."
+    ),
+    "template": Entry(
+        "admin.commands.use_cases.groups:template", "Upload, check, compare and download templates of crawls."
+    ),
+    "schedule": Entry(
+        "admin.commands.use_cases.groups:schedule", "Show and change schedules, and preview their dates."
+    ),
+    "harvest": Entry(
+        "admin.commands.use_cases.groups:harvest", "Define, preview and run harvests, and steer their jobs."
+    ),
+    "channel": Entry("admin.commands.use_cases.groups:channel", "Show and change channels, and show their harvesters."),
+    "trap": Entry(
+        "admin.commands.use_cases.groups:trap", "Show and change lists of crawler traps, and test expressions."
+    ),
+    "extended-field": Entry(
+        "admin.commands.use_cases.groups:extended_field", "Define further fields of domains and harvests."
+    ),
+    "user": Entry(
+        "admin.commands.use_cases.groups:user", "Invite, show and change users of the admin site, and make API tokens."
+    ),
+    "notification": Entry(
+        "admin.commands.use_cases.groups:notification", "Subscribe users to events, and show what was sent."
+    ),
+    "audit": Entry("admin.commands.use_cases.groups:audit", "Show who changed what, and when."),
     "database": Entry("admin.commands.database:database", "Show or upgrade the version of the admin's database."),
     "scheduler": Entry(
         "admin.commands.scheduler:scheduler", "Make the jobs of harvests that are ready, and dispatch them."

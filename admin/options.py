@@ -39,6 +39,12 @@ class JobFailed(InputError):
     exit_code = JOB_FAILED
 
 
+class Refused(InputError):
+    """The thing is not there, or its state does not allow what was asked. The exit code is 1."""
+
+    exit_code = JOB_FAILED
+
+
 class Size(click.ParamType[int]):
     """The parameter is a number of bytes: `500000`, `20MB`, `1.5GiB`."""
 

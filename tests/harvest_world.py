@@ -23,7 +23,15 @@ from admin.models.harvest_tables import (
     TemplateVersion,
     TimeUnit,
 )
-from admin.models.job_tables import DomainHistory, HarvestJob, JobConfiguration, JobStatus, StopReason
+from admin.models.job_tables import (
+    DomainHistory,
+    Harvester,
+    HarvesterState,
+    HarvestJob,
+    JobConfiguration,
+    JobStatus,
+    StopReason,
+)
 from admin.models.transaction import COMMAND_LINE, Transaction
 from archive.dates import Micros
 from archive.settings.load import Settings
@@ -33,6 +41,22 @@ from frontier.job import Profile
 def template_text(**changes: Any) -> str:
     """A template that has every key; JSON is YAML too."""
     return json.dumps({**Profile().model_dump(mode="json"), **changes}, indent=1)
+
+
+def stopped_harvester(channel_id: int, name: str) -> Harvester:
+    """A harvester that has registered once, and takes no jobs."""
+    return Harvester(
+        name=f"{name}-harvester",
+        channel_id=channel_id,
+        machine="here",
+        pid=1,
+        state=HarvesterState.STOPPED,
+        why="",
+        job_id=None,
+        free_bytes=0,
+        registered=0,
+        heard=0,
+    )
 
 
 class NoFence:
@@ -52,7 +76,10 @@ class World:
     def __post_init__(self) -> None:
         with self.database.transaction(COMMAND_LINE) as transaction:
             for name, snapshots in (("focused", False), ("snapshots", True)):
-                transaction.session.add(Channel(name=name, comments="", takes_snapshots=snapshots, is_default=True))
+                channel = Channel(name=name, comments="", takes_snapshots=snapshots, is_default=True)
+                transaction.session.add(channel)
+                transaction.session.flush()
+                transaction.session.add(stopped_harvester(channel.id, name))
         self.template("plain")
 
     def template(self, name: str, *versions: Mapping[str, Any] | str) -> None:

@@ -16,6 +16,8 @@ BODY: Final = "given"
 """The use case's argument that is the body."""
 LINES: Final = "lines"
 """The use case's argument that is an upload, as an iterator of lines."""
+EDITION: Final = "edition"
+"""The field or parameter that is the edition of what is to be changed."""
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
 
 
@@ -42,6 +44,12 @@ def query_parameters(operation: Operation) -> list[str]:
     """Return the names of the parameters that come with the query."""
     in_path = path_parameters(operation)
     return [name for name, _ in _parameters(operation) if name not in in_path]
+
+
+def has_edition(operation: Operation) -> bool:
+    """Return whether a caller may name the edition that is to be changed, in the body or in the query."""
+    in_body = operation.input is not None and EDITION in operation.input.model_fields
+    return operation.method != "POST" and (in_body or EDITION in parameters_model(operation).model_fields)
 
 
 def _parameters(operation: Operation) -> Iterator[tuple[str, Any]]:

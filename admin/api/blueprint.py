@@ -12,18 +12,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final, Protocol
+from urllib.parse import urlencode
 
 from flask import Blueprint, Request, Response, request
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException
+from werkzeug.http import parse_etags
 
-from admin.api.arguments import BODY, LINES, parameters_model
+from admin.api.arguments import BODY, EDITION, LINES, has_edition, parameters_model
 from admin.api.openapi import document
-from admin.api.problems import problem, problem_of, problems_of
+from admin.api.problems import RequestRefused, problem, problem_of
 from admin.models.database import Database
-from admin.models.errors import DatabaseRefused, InvalidInput, Problem, UseCaseError
+from admin.models.errors import DatabaseRefused, EditConflict, InvalidInput, Problem, UseCaseError
 from admin.models.operation import Operation
 from admin.models.transaction import Actor, check_right
+from admin.models.validation import check_storable, problems_of
 
 PREFIX: Final = "/api/v1"
 MAX_BODY: Final = 16 * 1024 * 1024
@@ -31,6 +34,7 @@ MAX_BODY: Final = 16 * 1024 * 1024
 MAX_UPLOAD: Final = 1024 * 1024 * 1024
 """Bytes of an upload of lines."""
 MAX_LINE: Final = 1_000_000
+_IF_MATCH: Final = "If-Match"
 _PIECE: Final = 65536
 _IN_MEMORY: Final = 1024 * 1024
 
@@ -63,7 +67,10 @@ def make_blueprint(database: Database, operations: Sequence[Operation], authenti
 
 def error_answer(error: HTTPException) -> Response:
     """Return the problem document for a path or a method that the API does not have."""
-    return problem(error.code or 500, f"http-{error.code}", error.name, error.description or error.name)
+    code = error.code or 500
+    allow = getattr(error, "valid_methods", None)
+    headers = {"Allow": ", ".join(sorted(allow))} if allow else {}
+    return problem(code, f"http-{code}", error.name, error.description or error.name, headers=headers)
 
 
 def _view(database: Database, operation: Operation, authenticate: Authenticate) -> Callable[..., Response]:
@@ -87,7 +94,11 @@ def _view(database: Database, operation: Operation, authenticate: Authenticate) 
                 else:
                     with opened(actor) as transaction:
                         body = _body_of(operation(transaction, **arguments))
-        except (UseCaseError, DatabaseRefused) as error:
+        except EditConflict as error:
+            if _IF_MATCH not in request.headers:
+                return problem_of(error)
+            return problem(412, "edit-conflict", "Somebody else changed it", str(error))
+        except (UseCaseError, DatabaseRefused, RequestRefused) as error:
             return problem_of(error)
         return _answer(operation, body)
 
@@ -101,11 +112,27 @@ def _arguments(operation: Operation, path: dict[str, str], files: ExitStack) -> 
     if repeated:
         raise InvalidInput(*(Problem(name, "this parameter is given twice; give it once") for name in repeated))
     given.update(request.args.items())
+    edition = _edition_given() if has_edition(operation) else None
+    if edition is not None and EDITION in parameters_model(operation).model_fields:
+        given.setdefault(EDITION, edition)
     try:
         model = parameters_model(operation).model_validate(given)
+        check_storable(model)
         arguments = {name: getattr(model, name) for name in type(model).model_fields}
         if operation.input is not None:
-            arguments[BODY] = _body(operation.input)
+            values = _json_body()
+            if has_edition(operation) and isinstance(values, dict) and EDITION in operation.input.model_fields:
+                if edition is not None:
+                    values.setdefault(EDITION, edition)
+                elif EDITION not in values and request.headers.get(_IF_MATCH, "").strip() != "*":
+                    raise RequestRefused(
+                        428,
+                        "edition-missing",
+                        "The edition is missing",
+                        "send the ETag that you read in If-Match, or the edition in the body; If-Match: * changes any",
+                    )
+            arguments[BODY] = body = operation.input.model_validate(values)
+            check_storable(body)
     except ValidationError as error:
         raise problems_of(error) from error
     if operation.takes_lines:
@@ -113,32 +140,53 @@ def _arguments(operation: Operation, path: dict[str, str], files: ExitStack) -> 
     return arguments
 
 
-def _body(model: type[BaseModel]) -> BaseModel:
+def _edition_given() -> int | None:
+    """Return the edition of the header If-Match; None without one. Raises RequestRefused for one that can't match."""
+    header = request.headers.get(_IF_MATCH, "").strip()
+    if header in ("", "*"):
+        return None
+    editions = {tag.partition("-")[0] for tag in parse_etags(header).as_set(include_weak=True)}
+    if len(editions) == 1 and (text := editions.pop()).isascii() and text.isdecimal() and len(text) <= 18:
+        return int(text)
+    raise RequestRefused(
+        412, "edit-conflict", "Somebody else changed it", f"If-Match {header[:100]!r} is no ETag of one present edition"
+    )
+
+
+def _json_body() -> Any:
+    """Return the values of the body. Raises RequestRefused for a body that is too large or no JSON by its type."""
+    too_large = RequestRefused(
+        413, "too-large", "The body is too large", f"the body has more than {MAX_BODY:,} bytes; send less at once"
+    )
     if (request.content_length or 0) > MAX_BODY:
-        raise InvalidInput(Problem("", f"the body has more than {MAX_BODY} bytes; send less at once"))
+        raise too_large
     raw = request.stream.read(MAX_BODY + 1)
     if len(raw) > MAX_BODY:
-        raise InvalidInput(Problem("", f"the body has more than {MAX_BODY} bytes; send less at once"))
+        raise too_large
+    if raw and not request.is_json:
+        raise RequestRefused(
+            415,
+            "media-type",
+            "The body has another type than JSON",
+            f"the body has the type {request.mimetype[:100] or 'of nothing'!r}; send Content-Type: application/json",
+        )
     try:
-        values = json.loads(raw or b"{}")
+        return json.loads(raw or b"{}")
     except (ValueError, RecursionError) as error:
         raise InvalidInput(Problem("", f"the body is no JSON: {error}")) from error
-    if isinstance(values, dict) and "edition" in model.model_fields and "edition" not in values:
-        edition = request.headers.get("If-Match", "").strip('"').partition("-")[0]
-        if edition.isdecimal():
-            values["edition"] = int(edition)
-    return model.model_validate(values)
 
 
 def _upload() -> IO[bytes]:
-    """Return an upload, once all of it is here: a slow client must not hold a transaction open. Raises InvalidInput."""
+    """Return an upload, once all of it is here: a slow client must not hold a transaction open."""
     upload = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 the caller closes it
     size = 0
     while piece := request.stream.read(_PIECE):
         size += len(piece)
         if size > MAX_UPLOAD:
             upload.close()
-            raise InvalidInput(Problem("", f"the upload has more than {MAX_UPLOAD} bytes; divide it"))
+            raise RequestRefused(
+                413, "too-large", "The upload is too large", f"the upload has more than {MAX_UPLOAD:,} bytes; divide it"
+            )
         upload.write(piece)
     upload.seek(0)
     return upload
@@ -176,11 +224,22 @@ def _answer(operation: Operation, body: bytes | None) -> Response:
         return response
     response = Response(body, operation.status, content_type="application/json")
     response.headers["Cache-Control"] = "private, no-cache"
+    if operation.is_list:
+        response.headers.extend(_links(body))
     edition, digest = _edition(body), hashlib.sha256(body).hexdigest()[:16]
     response.set_etag(digest if edition is None else f"{edition}-{digest}")
-    if operation.method == "GET":
+    if operation.method == "GET" and _IF_MATCH not in request.headers:  # that one is for changes
         response.make_conditional(request)
     return response
+
+
+def _links(body: bytes) -> dict[str, str]:
+    """Return the header by which a list names its next page (RFC 8288)."""
+    after = json.loads(body).get("next")
+    if after is None:
+        return {}
+    query = urlencode({**request.args.to_dict(), "after": after})
+    return {"Link": f'<{request.path}?{query}>; rel="next"'}
 
 
 def _edition(body: bytes) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from admin.api.arguments import parameters_model, path_parameters, query_parameters
+from admin.api.arguments import has_edition, parameters_model, path_parameters, query_parameters
 from admin.api.problems import PROBLEM_TYPE
 from admin.models.operation import Operation
 from archive.version import version
@@ -70,6 +70,12 @@ def document(operations: Sequence[Operation], prefix: str) -> dict[str, Any]:
     }
 
 
+def status_of(operation: Operation) -> int:
+    """Return the status of an answer without a problem: 204 when there is no output."""
+    has_content = operation.output is not None or operation.media_type != "application/json"
+    return operation.status if has_content else 204
+
+
 def _described(operation: Operation, references: dict[Any, Any]) -> dict[str, Any]:
     described: dict[str, Any] = {
         "operationId": operation.name,
@@ -78,13 +84,24 @@ def _described(operation: Operation, references: dict[Any, Any]) -> dict[str, An
         "x-right": operation.right.value,
         "parameters": list(_parameters(operation)),
         "responses": {
-            str(operation.status): _answer(operation, references),
+            str(status_of(operation)): _answer(operation, references),
             "default": {
                 "description": "A problem.",
                 "content": {PROBLEM_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}},
             },
         },
     }
+    if has_edition(operation):
+        described["parameters"].append(
+            {
+                "name": "If-Match",
+                "in": "header",
+                "required": False,
+                "description": "The ETag that was read with the thing, or * for any; a change of something that exists"
+                " needs it, or `edition`.",
+                "schema": {"type": "string"},
+            }
+        )
     if operation.input is not None:
         described["requestBody"] = {
             "required": True,
@@ -127,6 +144,11 @@ def _inlined(schema: Any, definitions: dict[str, Any]) -> Any:
 
 
 def _answer(operation: Operation, references: dict[Any, Any]) -> dict[str, Any]:
+    if operation.media_type != "application/json":
+        return {
+            "description": "The download.",
+            "content": {operation.media_type.partition(";")[0]: {"schema": {"type": "string"}}},
+        }
     if operation.output is None:
         return {"description": "It is done."}
     schema = references[operation.output, "serialization"]

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Final
 
 from flask import Response
-from pydantic import ValidationError
 
 from admin.models.errors import (
     DatabaseRefused,
@@ -60,28 +59,21 @@ def problem(
     return response
 
 
+class RequestRefused(Exception):
+    """The request is refused before any use case: the status and the kind say why."""
+
+    def __init__(self, status: int, kind: str, title: str, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.kind, self.title = status, kind, title
+
+
 def problem_of(error: Exception) -> Response:
     """Return the problem document of an error that a use case raised."""
+    if isinstance(error, RequestRefused):
+        return problem(error.status, error.kind, error.title, str(error))
     for kind, status, name, title in _KINDS:
         if isinstance(error, kind):
             found = error.problems if isinstance(error, InvalidInput) else ()
             headers = {"Retry-After": RETRY_SECONDS} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
             return problem(status, name, title, str(error), found, headers)
     raise error
-
-
-def problems_of(error: ValidationError) -> InvalidInput:
-    """Return pydantic's complaints as an InvalidInput: a problem for each field."""
-    return InvalidInput(
-        *(
-            Problem(".".join(map(str, each["loc"])), _message(each["msg"], each["input"]))
-            for each in error.errors(include_url=False, include_context=False)
-        )
-    )
-
-
-def _message(text: str, given: object) -> str:
-    if isinstance(given, dict | list):
-        return text
-    shown = given if isinstance(given, str) else json.dumps(given, default=str)
-    return f"{shown[:100]!r}: {text}"

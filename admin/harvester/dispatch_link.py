@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from admin.harvests.dispatch import queue, reports
-from admin.harvests.dispatch.harvesters import Registration, announce, register
+from admin.harvests.dispatch.harvesters import Registration, announce, refuse_registration, register
 from admin.harvests.dispatch.observations import Observations
 from admin.harvests.dispatch.queue import TOO_LATE, ClaimedJob
 from admin.harvests.dispatch.reports import JobResult, PendingCommand
 from admin.models.database import Database
-from admin.models.errors import DatabaseRefused, UseCaseError
+from admin.models.errors import DatabaseRefused, NotFound, UseCaseError
 from admin.models.job_tables import HarvesterState
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door
@@ -42,11 +42,14 @@ class DispatchLink:
 
     def register(self, free_bytes: int) -> None:
         """Register for the channel. Raises NotFound for an unknown one, InvalidInput for a name that can't be used."""
-        with self.database.transaction(self.actor) as transaction:
-            registration = Registration(
-                self.name, self.channel, socket.gethostname(), os.getpid(), free_bytes, self.home
-            )
-            register(transaction, registration)
+        registration = Registration(self.name, self.channel, socket.gethostname(), os.getpid(), free_bytes, self.home)
+        try:
+            with self.database.transaction(self.actor) as transaction:
+                register(transaction, registration)
+        except NotFound:
+            with self.database.transaction(self.actor) as transaction:
+                refuse_registration(transaction, registration)
+            raise
 
     def announce(self, state: HarvesterState, free_bytes: int, *, why: str = "", job_id: int | None = None) -> None:
         """Say what this harvester does now."""

@@ -1,9 +1,9 @@
-"""These functions check what people type into templates and schedules, and cut lists into pages."""
+"""The functions here check the input of people, and divide lists into pages."""
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, func, select
@@ -13,42 +13,48 @@ from admin.models.errors import InvalidInput, Problem
 from admin.models.transaction import Transaction
 
 LONGEST_NAME: Final = 100
-LONGEST_WORDS: Final = 20_000
+LONGEST_NOTE: Final = 20_000
 MOST_ITEMS: Final = 500
 MOST_PROBLEMS: Final = 100
 """One answer names so many problems at most."""
-_COUNTED: Final = 10_000
+COUNTED: Final = 10_000
+"""Lists of more rows than this are not counted."""
 _UNSEEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
 """Categories of characters that nobody sees, among them the marks that turn the direction of writing."""
 
 
-def checked_name(field: str, name: str) -> Iterable[Problem]:
-    """Yield what is wrong with a name. A name is a part of addresses, so it has no slash."""
+def name_problem(field: str, name: str) -> Problem | None:
+    """Return what is wrong with the name that a person gives to a thing; None when nothing is.
+
+    A name is part of addresses, so it has no slash, and no character that nobody sees.
+    """
     if not name.strip():
-        yield Problem(field, "the name is empty; write a name such as weekly")
-    elif len(name) > LONGEST_NAME:
-        yield Problem(field, f"the name has {len(name):,} characters; use at most {LONGEST_NAME}")
-    elif name != name.strip():
-        yield Problem(field, f"the name {name!r} begins or ends with a space; leave the space out")
-    elif name in (".", ".."):
-        yield Problem(field, f"{name!r} can't be a name; use a letter or a digit")
-    else:
-        wrong = next((char for char in name if char in "/\\" or unicodedata.category(char) in _UNSEEN), None)
-        if wrong is not None:
-            yield Problem(field, f"the name {name!a} has the character U+{ord(wrong):04X}; leave it out")
+        return Problem(field, "the name is empty; write a name such as weekly")
+    if len(name) > LONGEST_NAME:
+        return Problem(field, f"the name has {len(name):,} characters; use at most {LONGEST_NAME}")
+    if name != name.strip():
+        return Problem(field, f"the name {name!r} begins or ends with a space; leave the space out")
+    if name in (".", ".."):
+        return Problem(field, f"{name!r} can't be a name; use a letter or a digit")
+    wrong = next((char for char in name if char in "/\\" or unicodedata.category(char) in _UNSEEN), None)
+    if wrong is not None:
+        return Problem(field, f"the name {name!a} has the character U+{ord(wrong):04X}; leave it out")
+    return None
 
 
-def checked_words(field: str, text: str) -> Iterable[Problem]:
-    """Yield what is wrong with a free text."""
-    if len(text) > LONGEST_WORDS:
-        yield Problem(field, f"the text has {len(text):,} characters; use at most {LONGEST_WORDS:,}")
-    elif wrong := next((char for char in text if char == "\0" or unicodedata.category(char) == "Cs"), None):
-        yield Problem(field, f"the text has the character U+{ord(wrong):04X}, which no database keeps; leave it out")
+def note_problem(field: str, text: str, longest: int = LONGEST_NOTE) -> Problem | None:
+    """Return what is wrong with a free text; None when nothing is."""
+    if len(text) > longest:
+        return Problem(field, f"the text has {len(text):,} characters; use at most {longest:,}")
+    wrong = next((char for char in text if char == "\0" or unicodedata.category(char) == "Cs"), None)
+    if wrong is not None:
+        return Problem(field, f"the text has the character U+{ord(wrong):04X}, which no database keeps; leave it out")
+    return None
 
 
-def refuse(problems: Iterable[Problem]) -> None:
-    """Raise InvalidInput when there are problems."""
-    found = list(problems)
+def refuse(problems: Iterable[Problem | None]) -> None:
+    """Raise InvalidInput when there are problems; with many, the first `MOST_PROBLEMS` are named."""
+    found = [problem for problem in problems if problem is not None]
     if len(found) > MOST_PROBLEMS:
         rest = len(found) - MOST_PROBLEMS
         found = [*found[:MOST_PROBLEMS], Problem("", f"there are {rest:,} more problems; correct these first")]
@@ -56,10 +62,16 @@ def refuse(problems: Iterable[Problem]) -> None:
         raise InvalidInput(*found)
 
 
-def checked_limit(limit: int) -> int:
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Return the old and the new values of what differs; None when nothing does."""
+    keys = [key for key in new if old.get(key) != new[key]]
+    return ({key: old.get(key) for key in keys}, {key: new[key] for key in keys}) if keys else None
+
+
+def checked_limit(limit: int, most: int = MOST_ITEMS) -> int:
     """Return how many items a page has. Raises InvalidInput."""
-    if not 1 <= limit <= MOST_ITEMS:
-        raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {MOST_ITEMS}"))
+    if not 1 <= limit <= most:
+        raise InvalidInput(Problem("limit", f"{limit} is no number of items; use 1 to {most:,}"))
     return limit
 
 
@@ -77,7 +89,7 @@ def checked_number(field: str, text: str | None) -> int | None:
 def checked_key(field: str, text: str | None) -> str | None:
     """Return the name after which a page begins, or for which a list is searched. Raises InvalidInput."""
     if text is not None:
-        refuse(checked_words(field, text[: LONGEST_WORDS + 1]))
+        refuse([note_problem(field, text[: LONGEST_NOTE + 1])])
     return text
 
 
@@ -90,8 +102,8 @@ def contains(column: InstrumentedAttribute[str], text: str) -> ColumnElement[boo
     return func.lower(column).like(func.lower(f"%{escaped}%"), escape="\\")
 
 
-def total(transaction: Transaction, query: Select[Any]) -> int | None:
+def count_up_to_limit(transaction: Transaction, query: Select[Any]) -> int | None:
     """Return how many rows there are; None when there are more than 10,000."""
-    some = query.order_by(None).limit(_COUNTED + 1).subquery()
+    some = query.order_by(None).limit(COUNTED + 1).subquery()
     found = transaction.session.scalar(select(func.count()).select_from(some)) or 0
-    return None if found > _COUNTED else found
+    return None if found > COUNTED else found

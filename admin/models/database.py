@@ -13,13 +13,13 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 
 from admin.models.clock import clock_of
 from admin.models.database_clock import DatabaseClock
-from admin.models.errors import DatabaseRefused, UseCaseError
+from admin.models.errors import DatabaseRefused, InvalidInput, Problem, UseCaseError
 from admin.models.transaction import Actor, Transaction
 from archive.dates import Micros, now_micros
 from archive.program_name import command
@@ -90,6 +90,9 @@ class Database:
             raise UseCaseError(
                 f"the database refused the change: {str(error.orig).strip().splitlines()[0][:300]}; repeat it"
             ) from error
+        except (DataError, OverflowError, UnicodeEncodeError) as error:
+            why = str(getattr(error, "orig", None) or error).strip().splitlines()[0][:300]
+            raise InvalidInput(Problem("", f"the database can't keep a value: {why}; correct the value")) from error
         except SQLAlchemyError as error:
             raise DatabaseRefused(self._why(error)) from error
 

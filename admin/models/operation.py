@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
 from admin.models.transaction import Right, Transaction
 
+LONGEST_TEXT: Final = 10_000_000
+"""Characters of any text of an input."""
+
 
 class InputModel(BaseModel):
     """Input of a use case: unknown fields are refused, and nothing changes after it was checked."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_max_length=10_000_000)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_max_length=LONGEST_TEXT, use_attribute_docstrings=True)
 
 
 class OutputModel(BaseModel):
     """Output of a use case, made from rows of the database or from other values."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, use_attribute_docstrings=True)
 
 
 class Page[T](OutputModel):

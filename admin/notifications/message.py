@@ -33,8 +33,8 @@ class Message:
     created: Micros
     attempts: int
     digest: str | None
-    secret: str = ""
-    """The key of a webhook."""
+    secrets: tuple[str, ...] = ()
+    """The keys of a webhook, the present one first."""
 
 
 def webhook_body(message: Message) -> bytes:

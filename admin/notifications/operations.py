@@ -16,6 +16,7 @@ from admin.notifications.subscriptions import (
     subscribe,
     unsubscribe,
 )
+from admin.notifications.webhook_keys import KeyRotation, RotatedKey, rotate_key
 
 _TAGS: Final = ("notifications",)
 
@@ -45,5 +46,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "message.list", "GET", "/messages", Right.READ, list_messages,
         "List messages, the newest first: the own ones, or a user's for administrators.",
         output=MessageView, is_list=True, tags=_TAGS,
+    ),
+    Operation(
+        "webhook-key.rotate", "POST", "/webhook-key/rotations", Right.ADMINISTER, rotate_key,
+        "Replace the key by which messages to webhooks are signed.",
+        input=KeyRotation, output=RotatedKey, tags=_TAGS,
     ),
 )  # fmt: skip

@@ -39,8 +39,9 @@ from admin.notifications.mail import MailServer
 from admin.notifications.message import MOST_IN_DIGEST, Message, webhook_body
 from admin.notifications.outbox import MAIL_LANE
 from admin.notifications.retries import HOUR, SECOND, digest_key, next_attempt
-from admin.notifications.subscriptions import Way, webhook_secret
+from admin.notifications.subscriptions import Way
 from admin.notifications.webhook import Delivery, post
+from admin.notifications.webhook_keys import signing_secrets
 from archive.dates import Micros
 from archive.settings.notifications import NotificationSettings
 
@@ -175,7 +176,7 @@ class Sender:
             created=row.created,
             attempts=row.attempts,
             digest=row.digest,
-            secret=webhook_secret(transaction, row.user_id, row.target) if is_webhook else "",
+            secrets=signing_secrets(transaction, row.user_id, row.target) if is_webhook else (),
         )
 
     def _is_flood(self, transaction: Transaction, row: Notification, singles: dict[int, int]) -> bool:
@@ -231,7 +232,7 @@ class Sender:
         return post(
             message.target,
             webhook_body(message),
-            message.secret,
+            message.secrets,
             message.message_id,
             now // SECOND,
             seconds=self._settings.timeout_seconds,

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import secrets
 from enum import StrEnum
 from typing import Final
 
@@ -15,17 +11,16 @@ from sqlalchemy import select
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.harvest_tables import Harvest
 from admin.models.operation import InputModel, OutputModel, Page
-from admin.models.people_tables import InstallationValue, Subscription, User
+from admin.models.people_tables import Subscription, User
 from admin.models.plain_text import comparable
 from admin.models.transaction import Right, Transaction
 from admin.notifications.events import SUBSCRIBABLE, Severity
+from admin.notifications.webhook_keys import installation_key, made_secret
 from archive.settings.notifications import NotificationSettings
 
 MOST_SUBSCRIPTIONS: Final = 500
 """Of one user."""
 _LONGEST_TARGET: Final = 2000
-_KEY_NAME: Final = "webhook-key"
-SECRET_PREFIX: Final = "whsec_"
 
 
 class Way(StrEnum):
@@ -173,17 +168,7 @@ def webhook_secret(transaction: Transaction, user_id: int, target: str) -> str:
 
     Who receives one webhook can't sign messages to another.
     """
-    made = hmac.new(_installation_key(transaction), f"{user_id}\n{target}".encode(), hashlib.sha256).digest()
-    return SECRET_PREFIX + base64.b64encode(made).decode("ascii")
-
-
-def _installation_key(transaction: Transaction) -> bytes:
-    row = transaction.session.get(InstallationValue, _KEY_NAME)
-    if row is None:
-        row = InstallationValue(name=_KEY_NAME, value=secrets.token_hex(32))
-        transaction.session.add(row)
-        transaction.session.flush()
-    return bytes.fromhex(row.value)
+    return made_secret(installation_key(transaction), user_id, target)
 
 
 def _harvest(transaction: Transaction, name: str | None, problems: list[Problem]) -> Harvest | None:

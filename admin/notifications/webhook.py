@@ -12,12 +12,13 @@ import hashlib
 import hmac
 import socket
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import httpx
 
-from admin.notifications.subscriptions import SECRET_PREFIX
+from admin.notifications.webhook_keys import SECRET_PREFIX
 from archive.local_endpoints import is_here, plain_ip
 from archive.version import version
 from proxy.origins.resolver import is_public
@@ -58,7 +59,7 @@ def signature(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
 def post(
     target: str,
     body: bytes,
-    secret: str,
+    secrets: Sequence[str],
     message_id: str,
     timestamp: int,
     *,
@@ -71,7 +72,7 @@ def post(
         "user-agent": f"ghostfleet/{version()}",
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": signature(secret, message_id, timestamp, body),
+        "webhook-signature": " ".join(signature(each, message_id, timestamp, body) for each in secrets),
     }
     return asyncio.run(_bounded(target, body, headers, seconds, allow_private))
 

@@ -17,6 +17,7 @@ from admin.notifications.events import Event
 from admin.notifications.outbox import notify
 from admin.notifications.sender import Sender
 from admin.scheduler.scheduler import Scheduler
+from admin.scheduler.unserved import tell_of_silent_harvesters, tell_of_unserved_channels
 from archive.settings.load import Settings
 
 EVENTS: Final[Mapping[EventKind, Event]] = {
@@ -46,12 +47,18 @@ def installed_scheduler(database: Database, settings: Settings, owner: str | Non
             _LOG.error("job %d failed, because its harvester said nothing for too long", job_id)
             notify(transaction, Event.JOB_SILENT, f"Job {job_id} failed: nobody had heard of it", job_id=job_id)
 
+    def tell_of_what_is_missing(transaction: Transaction) -> None:
+        for name in tell_of_unserved_channels(transaction):
+            _LOG.warning("channel %s has no harvester, and jobs or harvests wait for it", name)
+        for name in tell_of_silent_harvesters(transaction):
+            _LOG.error("harvester %s has said nothing for too long", name)
+
     return Scheduler(
         database,
         settings,
         listeners=(tell,),
         first_tasks=(resubmit,),
-        tasks=(give_up_silent, submit),
+        tasks=(give_up_silent, submit, tell_of_what_is_missing),
         owner=owner,
     )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from admin.harvests.dispatch import channels
-from admin.harvests.schedules.stock import install_stock as install_schedules
-from admin.harvests.templates.stock import install_stock as install_templates
+from admin.harvests import stock
 from admin.models.database import Database
 from admin.models.transaction import COMMAND_LINE
 from admin.people.invitations import first_invitation
@@ -15,9 +13,7 @@ def prepare(database: Database) -> str:
 
     Links of earlier starts stop working.
     """
+    stock.prepare(database)
     with database.transaction(COMMAND_LINE) as transaction:
-        channels.install_stock(transaction)
-        install_templates(transaction)
-        install_schedules(transaction)
         link = first_invitation(transaction)
     return f"/welcome/{link.token}" if link is not None else ""

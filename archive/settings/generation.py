@@ -24,6 +24,11 @@ class GenerationSettings(Section):
     threads: int = Field(
         4, ge=1, le=64, description="selective harvests that are generated at a time; snapshots have a thread apart"
     )
+    postpone_unregistered_channel: bool = Field(
+        True,
+        description="a harvest waits while no harvester has ever registered for its channel; false makes its jobs"
+        " (postponeUnregisteredChannel)",
+    )
     slow_seconds: float = Field(300, gt=0, description="a run that takes longer to generate is told of in the log")
     lease_seconds: float = Field(
         30, ge=1, le=600, description="another scheduler takes over after the working one was silent for this time"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import select
 
-from admin.harvests.domains.checking import name_problem, note_problem
+from admin.harvests.input_checks import name_problem, note_problem
 from admin.models.errors import NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind, Schedule
 from admin.models.transaction import Transaction

@@ -15,9 +15,8 @@ from admin.harvests.definitions.data import (
     ConfigurationChoice,
     ConfigurationsChange,
 )
-from admin.harvests.domains.checking import refuse
-from admin.harvests.domains.lookup import page_size
 from admin.harvests.domains.names import DomainNameError, stored_name
+from admin.harvests.input_checks import checked_limit, refuse
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind, Template
@@ -60,7 +59,7 @@ def list_configurations(
     row = find_harvest(transaction, name)
     if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
         raise InvalidInput(Problem("after", f"{after[:100]!r} is no place in this list; use the `next` of a page"))
-    size = page_size(limit)
+    size = checked_limit(limit)
     query = (
         select(
             Configuration.id,

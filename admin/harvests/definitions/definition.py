@@ -17,10 +17,9 @@ from admin.harvests.definitions.checks import (
 from admin.harvests.definitions.chosen import choose, found_configurations
 from admin.harvests.definitions.data import HarvestChange, HarvestCreation, HarvestView
 from admin.harvests.definitions.planning import anchor_of, planned_date
-from admin.harvests.domains.checking import differences, refuse
 from admin.harvests.domains.crawler_traps import checked_traps, harvest_traps, set_harvest_traps
 from admin.harvests.domains.extended_fields import delete_values, set_values, values_of
-from admin.harvests.domains.lookup import count_up_to_limit
+from admin.harvests.input_checks import count_up_to_limit, differences, refuse
 from admin.models.errors import IllegalState, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind
 from admin.models.job_tables import HarvestJob

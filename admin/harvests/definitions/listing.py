@@ -11,7 +11,7 @@ from sqlalchemy import case, func, select
 
 from admin.harvests.definitions.checks import find_harvest
 from admin.harvests.definitions.data import HarvestItem, RunView
-from admin.harvests.domains.lookup import count_up_to_limit, page_size
+from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule
 from admin.models.job_tables import HarvestJob, JobStatus
@@ -44,7 +44,7 @@ def list_harvests(
     if is_active is not None:
         query = query.where(Harvest.is_active.is_(is_active))
     total = count_up_to_limit(transaction, query.with_only_columns(Harvest.id))
-    size = page_size(limit)
+    size = checked_limit(limit)
     page = query.where(Harvest.name > after) if after else query
     found = transaction.session.execute(page.order_by(Harvest.name).limit(size + 1)).all()
     items = [
@@ -71,7 +71,7 @@ def list_runs(transaction: Transaction, name: str, *, after: str = "", limit: in
     row = find_harvest(transaction, name)
     if after and not (after.isascii() and after.isdecimal() and len(after) < 19):
         raise InvalidInput(Problem("after", f"{after[:100]!r} is no run; use the `next` of a page"))
-    size = page_size(limit)
+    size = checked_limit(limit)
     query = select(HarvestRun).where(HarvestRun.harvest_id == row.id).order_by(HarvestRun.number.desc())
     if after:
         query = query.where(HarvestRun.number < int(after))

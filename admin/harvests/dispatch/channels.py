@@ -63,6 +63,14 @@ def list_channels(transaction: Transaction) -> list[ChannelView]:
     return [ChannelView.model_validate(row).model_copy(update={"harvesters": count}) for row, count in rows]
 
 
+def show_channel(transaction: Transaction, name: str) -> ChannelView:
+    """Return one channel. Raises NotFound."""
+    transaction.require(Right.READ)
+    row = _row(transaction, name)
+    count = transaction.session.scalar(select(func.count()).where(Harvester.channel_id == row.id)) or 0
+    return ChannelView.model_validate(row).model_copy(update={"harvesters": count})
+
+
 def create_channel(transaction: Transaction, given: ChannelInput) -> ChannelView:
     """Make a channel. Raises InvalidInput."""
     transaction.require(Right.ADMINISTER)

@@ -12,11 +12,16 @@ from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel
 from admin.models.job_tables import Harvester, HarvesterState
 from admin.models.operation import OutputModel
+from admin.models.people_tables import AuditEntry
 from admin.models.transaction import Right, Transaction
+from admin.notifications.events import Event
+from admin.notifications.outbox import notify
 from archive.dates import Micros
 
 SILENT_AFTER: Final[Micros] = 300_000_000
 """A harvester that works says something more often than this."""
+_REFUSED: Final = "harvester.refuse"
+_HOUR: Final[Micros] = 3_600_000_000
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,199}")
 
 
@@ -83,6 +88,26 @@ def register(transaction: Transaction, given: Registration) -> None:
 def _works_elsewhere(transaction: Transaction, row: Harvester, home: str) -> bool:
     is_heard = row.state is not HarvesterState.STOPPED and transaction.now - row.heard < SILENT_AFTER
     return is_heard and bool(home) and bool(row.home) and row.home != home
+
+
+def refuse_registration(transaction: Transaction, given: Registration) -> bool:
+    """Note that a harvester wanted to register for a channel that does not exist, and tell people.
+
+    A harvester that tries again and again is noted once an hour. Return whether it was noted now.
+    """
+    transaction.require(Right.OPERATE)
+    noted = select(AuditEntry.id).where(
+        AuditEntry.action == _REFUSED,
+        AuditEntry.entity_id == given.name,
+        AuditEntry.entity_name == given.channel[:1000],
+        AuditEntry.at > transaction.now - _HOUR,
+    )
+    if transaction.session.scalar(noted.limit(1)) is not None:
+        return False
+    transaction.audit(_REFUSED, "harvester", given.name, given.channel, new={"machine": given.machine})
+    subject = f"Harvester {given.name} wanted to register for channel {given.channel[:100]}, which does not exist"
+    notify(transaction, Event.HARVESTER_REFUSED, subject, {"machine": given.machine})
+    return True
 
 
 def announce(

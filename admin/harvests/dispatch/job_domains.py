@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
-from admin.harvests.dispatch.listing import MOST, counted
+from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import InvalidInput, Problem
 from admin.models.job_tables import DomainHistory, JobConfiguration, StopReason
@@ -67,7 +67,7 @@ def list_job_domains(
 ) -> Page[JobDomain]:
     """Return the job's domains, with what the job got of each; `stop_reason` leaves the others out."""
     transaction.require(Right.READ)
-    wanted = max(1, min(limit, MOST))
+    wanted = checked_limit(limit)
     query = (
         select(JobConfiguration, DomainHistory)
         .outerjoin(Domain, Domain.name == JobConfiguration.domain_name)
@@ -78,7 +78,7 @@ def list_job_domains(
     )
     if stop_reason is not None:
         query = query.where(DomainHistory.stop_reason == stop_reason)
-    total = counted(transaction, query.with_only_columns(JobConfiguration.id))
+    total = count_up_to_limit(transaction, query.with_only_columns(JobConfiguration.id))
     name = JobConfiguration.domain_name
     number = _NUMBERS.get(order)
     if number is None:

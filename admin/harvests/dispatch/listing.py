@@ -7,9 +7,10 @@ from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import Select, func, literal, select, tuple_
+from sqlalchemy import func, literal, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute, defer
 
+from admin.harvests.input_checks import COUNTED, checked_limit, count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import HarvestJob, JobConfiguration, JobSample, JobStatus
@@ -17,9 +18,6 @@ from admin.models.operation import OutputModel, Page
 from admin.models.plain_text import comparable
 from admin.models.transaction import Transaction
 from archive.dates import Micros
-
-MOST: Final = 500
-_COUNTED: Final = 10_000
 
 
 class JobLine(OutputModel):
@@ -140,12 +138,12 @@ def list_jobs(
         query = query.where(HarvestJob.channel_id == found)
     if harvester is not None:
         query = query.where(HarvestJob.harvester == comparable(harvester))
-    total = counted(transaction, query)
+    total = count_up_to_limit(transaction, query)
     columns, is_descending = _ORDERS[order]
     if after is not None:
         place, mark = tuple_(*columns), _place(transaction, after, columns)
         query = query.where(place < mark if is_descending else place > mark)
-    wanted = max(1, min(limit, MOST))
+    wanted = checked_limit(limit)
     ordered = query.order_by(*(column.desc() if is_descending else column for column in columns))
     numbers = transaction.session.scalars(ordered.limit(wanted + 1)).all()
     shown = numbers[:wanted]
@@ -208,7 +206,7 @@ def job_samples(transaction: Transaction, job_id: int, *, since: Micros = 0, lim
         select(JobSample)
         .where(JobSample.job_id == job_id, JobSample.at > since)
         .order_by(JobSample.id.desc())
-        .limit(max(1, min(limit, 2000)))
+        .limit(checked_limit(limit, 2_000))
     ).all()
     found = [
         SampleView(at=row.at, state=row.state, progress=row.progress, hosts=row.hosts if number == 0 else [])
@@ -222,7 +220,7 @@ def count_by_status(transaction: Transaction) -> dict[JobStatus, int]:
     return {
         status: transaction.session.scalar(
             select(func.count()).select_from(
-                select(HarvestJob.id).where(HarvestJob.status == status).limit(_COUNTED + 1).subquery()
+                select(HarvestJob.id).where(HarvestJob.status == status).limit(COUNTED + 1).subquery()
             )
         )
         or 0
@@ -250,9 +248,3 @@ def _line(job: HarvestJob, harvest: str, channel: str) -> dict[str, Any]:
         "started": job.started,
         "ended": job.ended,
     }
-
-
-def counted(transaction: Transaction, query: Select[Any]) -> int | None:
-    """Return how many rows a query has; None for more than 10,000, which nobody counts."""
-    count = transaction.session.scalar(select(func.count()).select_from(query.limit(_COUNTED + 1).subquery())) or 0
-    return None if count > _COUNTED else count

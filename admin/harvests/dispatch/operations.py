@@ -10,8 +10,9 @@ from admin.harvests.dispatch.harvesters import HarvesterView
 from admin.harvests.dispatch.job_domains import JobDomain
 from admin.harvests.dispatch.listing import JobLine, JobView, SampleView
 from admin.harvests.dispatch.steering import JobCommandInput, JobCommandView
-from admin.models.operation import InputModel, Operation, OutputModel
+from admin.models.operation import InputModel, Operation, OutputModel, Page
 from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
 
 
 class NewJob(OutputModel):
@@ -24,6 +25,22 @@ class Reason(InputModel):
     """The model holds the reason for a change; the audit keeps the text."""
 
     reason: str = ""
+
+
+def _channels(transaction: Transaction) -> Page[ChannelView]:
+    return Page(items=channels.list_channels(transaction))
+
+
+def _harvesters(transaction: Transaction) -> Page[HarvesterView]:
+    return Page(items=harvesters.list_harvesters(transaction))
+
+
+def _samples(transaction: Transaction, job_id: int, *, since: Micros = 0, limit: int = 500) -> Page[SampleView]:
+    return Page(items=listing.job_samples(transaction, job_id, since=since, limit=limit))
+
+
+def _commands(transaction: Transaction, job_id: int) -> Page[JobCommandView]:
+    return Page(items=steering.list_commands(transaction, job_id))
 
 
 def _resubmit(transaction: Transaction, job_id: int) -> NewJob:
@@ -74,9 +91,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/jobs/{job_id}/samples",
         Right.READ,
-        listing.job_samples,
+        _samples,
         "List samples of a job's progress.",
         output=SampleView,
+        is_list=True,
     ),
     Operation(
         "job.log",
@@ -121,9 +139,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/jobs/{job_id}/commands",
         Right.READ,
-        steering.list_commands,
+        _commands,
         "List the commands that a job was given.",
         output=JobCommandView,
+        is_list=True,
     ),
     Operation(
         "job.resubmit",
@@ -166,9 +185,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/harvesters",
         Right.READ,
-        harvesters.list_harvesters,
+        _harvesters,
         "List harvesters and what they do.",
         output=HarvesterView,
+        is_list=True,
     ),
     Operation(
         "harvester.forget",
@@ -183,9 +203,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/channels",
         Right.READ,
-        channels.list_channels,
+        _channels,
         "List channels.",
         output=ChannelView,
+        is_list=True,
     ),
     Operation(
         "channel.create",
@@ -197,6 +218,15 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         input=ChannelInput,
         output=ChannelView,
         status=201,
+    ),
+    Operation(
+        "channel.show",
+        "GET",
+        "/channels/{name}",
+        Right.READ,
+        channels.show_channel,
+        "Show a channel.",
+        output=ChannelView,
     ),
     Operation(
         "channel.change",

@@ -9,7 +9,8 @@ from sqlalchemy import ColumnElement, and_, select, tuple_
 from sqlalchemy.orm import aliased
 
 from admin.harvests.domains.data import AliasSetting, AliasView
-from admin.harvests.domains.lookup import count_up_to_limit, find_domain, listed_names, page_size
+from admin.harvests.domains.lookup import find_domain, listed_names
+from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.operation import Page
@@ -128,7 +129,7 @@ def list_aliases(
         since, number = _cursor(after)
         query = query.where(tuple_(Domain.alias_since, Domain.id) > tuple_(since, number))
     target = aliased(Domain)
-    size = page_size(limit)
+    size = checked_limit(limit)
     rows = transaction.session.execute(
         query.with_only_columns(Domain, target)
         .join(target, Domain.alias_of_id == target.id)

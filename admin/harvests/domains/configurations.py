@@ -9,7 +9,6 @@ from typing import Any, Final
 from pydantic import ValidationError
 from sqlalchemy import select
 
-from admin.harvests.domains.checking import differences, name_problem, note_problem, refuse
 from admin.harvests.domains.data import ConfigurationChange, ConfigurationCreation, ConfigurationView
 from admin.harvests.domains.lookup import (
     find_configuration,
@@ -21,6 +20,7 @@ from admin.harvests.domains.lookup import (
 )
 from admin.harvests.domains.names import shortened
 from admin.harvests.domains.seeds import has_seeds
+from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import IllegalState, NotFound, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, Template

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from sqlalchemy import delete, func, insert, select
 
-from admin.harvests.domains.checking import differences, name_problem, note_problem, refuse
 from admin.harvests.domains.data import (
     TrapInput,
     TrapListChange,
@@ -24,8 +23,9 @@ from admin.harvests.domains.data import (
     TrapTest,
     TrapView,
 )
-from admin.harvests.domains.lookup import find_domain, page_size
+from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.trap_test import check_expressions, run_trap_test, trap_lines
+from admin.harvests.input_checks import checked_limit, differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest
@@ -210,7 +210,7 @@ def show_trap_list(transaction: Transaction, list_id: int) -> TrapListView:
 def list_trap_lists(transaction: Transaction, *, after: str = "", limit: int = 100) -> Page[TrapListItem]:
     """List the global lists by name, with the number of their expressions."""
     transaction.require(Right.READ)
-    size = page_size(limit)
+    size = checked_limit(limit)
     counted = (
         select(func.count(CrawlerTrap.id))
         .where(CrawlerTrap.list_id == CrawlerTrapList.id)

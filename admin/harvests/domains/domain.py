@@ -7,14 +7,14 @@ from typing import Any, Final
 from sqlalchemy import func, select
 
 from admin.harvests.domains import aliases, extended_fields
-from admin.harvests.domains.checking import differences, note_problem, refuse
 from admin.harvests.domains.configurations import configuration_uses, configuration_views
 from admin.harvests.domains.creation import insert_domains
 from admin.harvests.domains.data import DomainChange, DomainCreation, DomainView, OwnerCreation, OwnerView
-from admin.harvests.domains.lookup import find_configuration, find_domain, listed_names, page_size
+from admin.harvests.domains.lookup import find_configuration, find_domain, listed_names
 from admin.harvests.domains.names import DomainNameError, registered_domain
 from admin.harvests.domains.passwords import password_views
 from admin.harvests.domains.seed_lists import seed_list_items
+from admin.harvests.input_checks import checked_limit, differences, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, Domain, DomainOwner
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.job_tables import DomainHistory
@@ -122,7 +122,7 @@ def list_owners(transaction: Transaction, name: str, *, after: str = "", limit: 
         if not (after.isdecimal() and len(after) < 19):
             raise InvalidInput(Problem("after", f"{after[:50]!r} is no place in this list; take the `next` of a page"))
         query = query.where(DomainOwner.id < int(after))
-    size = page_size(limit)
+    size = checked_limit(limit)
     rows = transaction.session.scalars(query.limit(size + 1)).all()
     items = [OwnerView.model_validate(each) for each in rows[:size]]
     return Page(items=items, next=str(rows[size - 1].id) if len(rows) > size else None)

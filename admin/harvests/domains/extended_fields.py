@@ -12,9 +12,9 @@ from typing import Final
 
 from sqlalchemy import delete, func, select
 
-from admin.harvests.domains.checking import differences, name_problem, note_problem, refuse
 from admin.harvests.domains.data import FieldChange, FieldCreation, FieldView
 from admin.harvests.domains.names import shortened
+from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import ExtendedField, ExtendedValue, FieldKind
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import Page

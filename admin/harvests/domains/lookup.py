@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import select
 
 from admin.harvests.domains.names import DomainNameError, stored_name
 from admin.models.domain_tables import Configuration, Domain, DomainPassword, SeedList
 from admin.models.errors import IllegalState, NotFound
 from admin.models.harvest_tables import Template
 from admin.models.transaction import Transaction
-
-COUNTED: Final = 10_000
-"""Lists of more rows than this are not counted."""
-LONGEST_PAGE: Final = 500
 
 
 def find_domain(transaction: Transaction, name: str, *, lock: bool = False) -> Domain:
@@ -72,18 +67,6 @@ def find_template(transaction: Transaction, name: str | None) -> Template:
     if not found.is_active:
         raise IllegalState(f"the template {wanted!r} is not active; activate it, or choose another one")
     return found
-
-
-def page_size(limit: int) -> int:
-    """Return the number of rows on a page: what was asked for, from 1 to `LONGEST_PAGE`."""
-    return max(1, min(limit, LONGEST_PAGE))
-
-
-def count_up_to_limit(transaction: Transaction, query: Select[Any]) -> int | None:
-    """Return how many rows the query finds; None when there are more than `COUNTED`."""
-    counted = query.order_by(None).limit(COUNTED + 1).subquery()
-    number = transaction.session.scalar(select(func.count()).select_from(counted)) or 0
-    return number if number <= COUNTED else None
 
 
 def listed_names(names: Sequence[str], shown: int = 10) -> str:

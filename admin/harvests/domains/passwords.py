@@ -11,9 +11,9 @@ from pydantic import SecretStr
 from sqlalchemy import select
 
 from admin.harvests.domains import secret_key
-from admin.harvests.domains.checking import differences, name_problem, note_problem, refuse
 from admin.harvests.domains.data import PasswordChange, PasswordCreation, PasswordView
 from admin.harvests.domains.lookup import find_domain, find_password, listed_names
+from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CONFIGURATION_PASSWORDS, Domain, DomainPassword
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.operation import Page

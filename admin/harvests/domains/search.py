@@ -10,8 +10,8 @@ from sqlalchemy import Select, exists, func, select
 from sqlalchemy.orm import aliased
 
 from admin.harvests.domains.data import DomainItem, TldCount
-from admin.harvests.domains.lookup import count_up_to_limit, page_size
 from admin.harvests.domains.names import DomainNameError, registered_domain, shortened, stored_name
+from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Configuration, Domain, ExtendedField, ExtendedValue
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.job_tables import DomainHistory
@@ -53,7 +53,7 @@ def list_domains(
     total = None if after else count_up_to_limit(transaction, query)
     if after:
         query = query.where(_after(order, after))
-    size = page_size(limit)
+    size = checked_limit(limit)
     target, default = aliased(Domain), aliased(Configuration)
     orders: dict[str, Any] = {"name": Domain.name, "-name": Domain.name.desc(), "newest": Domain.id.desc()}
     rows = transaction.session.execute(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from admin.harvests.domains.checking import differences, name_problem, note_problem, refuse
 from admin.harvests.domains.data import SeedListChange, SeedListCreation, SeedListItem, SeedListView
 from admin.harvests.domains.lookup import find_domain, find_seed_list, listed_names
 from admin.harvests.domains.seeds import seed_lines, seed_problems, tidy
+from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import Domain, SeedList
 from admin.models.errors import IllegalState, Problem
 from admin.models.operation import Page

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import IO, Final
 
 from admin.models.errors import InvalidInput, Problem
 
@@ -41,7 +41,7 @@ class UploadLine:
         return not text or text.startswith("#")
 
 
-def pieces_of_file(file: BinaryIO) -> Iterator[bytes]:
+def pieces_of_file(file: IO[bytes]) -> Iterator[bytes]:
     """Yield the content of an open file in pieces of one size, since a line may be as long as the file."""
     while piece := file.read(_PIECE):
         yield piece

@@ -13,7 +13,6 @@ from typing import Any, Final
 from sqlalchemy import bindparam, insert, select, update
 
 from admin.harvests.domains.bulk import audit_many, insert_unless_there, table_of
-from admin.harvests.domains.checking import name_problem, refuse
 from admin.harvests.domains.configurations import LARGEST_NUMBER
 from admin.harvests.domains.creation import insert_domains
 from admin.harvests.domains.data import DomainUpload, LineProblem, SeedUpload, UploadReport
@@ -21,6 +20,7 @@ from admin.harvests.domains.lookup import find_template
 from admin.harvests.domains.names import DomainName, DomainNameError, registered_domain
 from admin.harvests.domains.seeds import LONGEST_TEXT, parse_seed, seed_lines
 from admin.harvests.domains.upload_lines import LONGEST_LINE, UploadLine, lines_of_bytes, lines_of_text
+from admin.harvests.input_checks import name_problem, refuse
 from admin.models.database import Database
 from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, Configuration, Domain, SeedList
 from admin.models.errors import Problem

@@ -6,9 +6,10 @@ from typing import Final
 
 from sqlalchemy import select
 
-from admin.harvests.domains.lookup import find_domain, page_size
+from admin.harvests.domains.lookup import find_domain
 from admin.harvests.generation.jobs import Tally, filled_jobs
 from admin.harvests.generation.preview import plan_by_name
+from admin.harvests.input_checks import checked_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import HarvestRun
 from admin.models.job_tables import HarvestJob, JobConfiguration
@@ -95,7 +96,7 @@ def explain_job(transaction: Transaction, job_id: int, *, after: str = "", limit
         raise NotFound("job", job_id)
     if not after.isprintable() or len(after) > LONGEST_AFTER:
         raise InvalidInput(Problem("after", f"{after[:100]!a} is no place in this list; use the `next` of a page"))
-    size = page_size(limit)
+    size = checked_limit(limit)
     query = select(JobConfiguration).where(JobConfiguration.job_id == job_id)
     if after:
         query = query.where(JobConfiguration.domain_name > after)

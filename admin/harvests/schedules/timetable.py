@@ -14,12 +14,12 @@ from sqlalchemy import Select, select
 from admin.harvests.input_checks import (
     checked_key,
     checked_limit,
-    checked_name,
     checked_number,
-    checked_words,
     contains,
+    count_up_to_limit,
+    name_problem,
+    note_problem,
     refuse,
-    total,
 )
 from admin.harvests.schedules.data import (
     DatesView,
@@ -48,9 +48,7 @@ _FIELDS: Final = ("comments", *ScheduleRule.__dataclass_fields__)
 def create_schedule(transaction: Transaction, given: NewSchedule) -> ScheduleDetails:
     """Make a schedule. Raises InvalidInput with everything that is wrong."""
     transaction.require(Right.CURATE)
-    refuse(
-        [*_name_problems(transaction, given.name), *checked_words("comments", given.comments), *rule_problems(given)]
-    )
+    refuse([_name_problem(transaction, given.name), note_problem("comments", given.comments), *rule_problems(given)])
     schedule = Schedule(name=given.name, edition=1, **{name: getattr(given, name) for name in _FIELDS})
     transaction.session.add(schedule)
     transaction.session.flush()
@@ -64,8 +62,8 @@ def change_schedule(transaction: Transaction, name: str, given: ScheduleChange) 
     schedule = _locked(transaction, name)
     refuse(
         [
-            *(_name_problems(transaction, given.name) if given.name != schedule.name else ()),
-            *checked_words("comments", given.comments),
+            _name_problem(transaction, given.name) if given.name != schedule.name else None,
+            note_problem("comments", given.comments),
             *rule_problems(given),
         ]
     )
@@ -86,7 +84,7 @@ def delete_schedule(transaction: Transaction, name: str, edition: int | None = N
     used = transaction.session.scalars(_users(schedule).order_by(Harvest.id).limit(_SHOWN_USERS + 1)).all()
     if used:
         shown = ", ".join(repr(each.name) for each in used[:_SHOWN_USERS])
-        number = total(transaction, _users(schedule))
+        number = count_up_to_limit(transaction, _users(schedule))
         count = f"{number:,}" if number is not None else "more than 10,000"
         raise IllegalState(
             f"the schedule {name!r} can't be deleted: {count} harvests use it"
@@ -111,7 +109,9 @@ def list_schedules(
     found = query.where(Schedule.name > after) if checked_key("after", after) is not None else query
     rows = transaction.session.scalars(found.order_by(Schedule.name).limit(size + 1)).all()
     items = [_view(each) for each in rows[:size]]
-    return Page(items=items, next=items[-1].name if len(rows) > size else None, total=total(transaction, query))
+    return Page(
+        items=items, next=items[-1].name if len(rows) > size else None, total=count_up_to_limit(transaction, query)
+    )
 
 
 def show_schedule(transaction: Transaction, name: str) -> ScheduleDetails:
@@ -154,13 +154,13 @@ def list_users(
     rule = rule_of(schedule)
     items = [_user(transaction, rule, each) for each in rows[:size]]
     following = str(rows[size - 1].id) if len(rows) > size else None
-    return Page(items=items, next=following, total=total(transaction, query))
+    return Page(items=items, next=following, total=count_up_to_limit(transaction, query))
 
 
 def usable_schedule(transaction: Transaction, name: str, field: str = "schedule") -> Schedule:
     """Return the schedule that a harvest asks for. Raises InvalidInput for an unknown one."""
     schedule = None
-    if not list(checked_name(field, name)):
+    if not name_problem(field, name):
         schedule = transaction.session.scalars(select(Schedule).where(Schedule.name == name)).one_or_none()
     if schedule is None:
         raise InvalidInput(Problem(field, f"there is no schedule {name[:100]!r}; choose one of the list of schedules"))
@@ -205,16 +205,17 @@ def _user(transaction: Transaction, rule: ScheduleRule, harvest: Harvest) -> Sch
     )
 
 
-def _name_problems(transaction: Transaction, name: str) -> Iterable[Problem]:
-    found = list(checked_name("name", name))
-    if not found and transaction.session.scalar(select(Schedule.id).where(Schedule.name == name)) is not None:
-        found.append(Problem("name", f"there is a schedule {name!r} already; choose another name"))
-    return found
+def _name_problem(transaction: Transaction, name: str) -> Problem | None:
+    if problem := name_problem("name", name):
+        return problem
+    if transaction.session.scalar(select(Schedule.id).where(Schedule.name == name)) is not None:
+        return Problem("name", f"there is a schedule {name!r} already; choose another name")
+    return None
 
 
 def _found(transaction: Transaction, name: str) -> Schedule:
     schedule = None
-    if not list(checked_name("name", name)):
+    if not name_problem("name", name):
         schedule = transaction.session.scalars(select(Schedule).where(Schedule.name == name)).one_or_none()
     if schedule is None:
         raise NotFound(ENTITY, name)
@@ -247,4 +248,4 @@ def _view(schedule: Schedule) -> ScheduleView:
 
 
 def _details(transaction: Transaction, schedule: Schedule) -> ScheduleDetails:
-    return ScheduleDetails(**_values(schedule), harvests=total(transaction, _users(schedule)))
+    return ScheduleDetails(**_values(schedule), harvests=count_up_to_limit(transaction, _users(schedule)))

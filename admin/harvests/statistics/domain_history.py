@@ -6,7 +6,8 @@ from typing import Final
 
 from sqlalchemy import func, select, tuple_
 
-from admin.harvests.domains.lookup import count_up_to_limit, find_domain, page_size
+from admin.harvests.domains.lookup import find_domain
+from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.harvests.statistics.csv_text import csv_bytes
 from admin.models.domain_tables import Configuration
 from admin.models.errors import InvalidInput, NotFound, Problem
@@ -76,7 +77,7 @@ def domain_history(
     total = count_up_to_limit(transaction, query.with_only_columns(DomainHistory.id)) if not after else None
     if after:
         query = query.where(tuple_(DomainHistory.ended, DomainHistory.id) < tuple_(*_mark(after)))
-    size = page_size(limit)
+    size = checked_limit(limit)
     rows = transaction.session.execute(
         query.order_by(DomainHistory.ended.desc(), DomainHistory.id.desc()).limit(size + 1)
     ).all()

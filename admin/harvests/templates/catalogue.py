@@ -15,12 +15,12 @@ from sqlalchemy import Select, func, select
 from admin.harvests.input_checks import (
     checked_key,
     checked_limit,
-    checked_name,
     checked_number,
-    checked_words,
     contains,
+    count_up_to_limit,
+    name_problem,
+    note_problem,
     refuse,
-    total,
 )
 from admin.harvests.templates.comparison import unified_difference, value_differences
 from admin.harvests.templates.data import (
@@ -56,9 +56,9 @@ def create_template(transaction: Transaction, given: NewTemplate) -> TemplateVie
     transaction.require(Right.CURATE)
     refuse(
         [
-            *_name_problems(transaction, given.name),
-            *checked_words("comments", given.comments),
-            *checked_words("version_comments", given.version_comments),
+            _name_problem(transaction, given.name),
+            note_problem("comments", given.comments),
+            note_problem("version_comments", given.version_comments),
             *problems_of(given.text),
         ]
     )
@@ -73,8 +73,8 @@ def change_template(transaction: Transaction, name: str, given: TemplateChange) 
     old = {key: getattr(template, key) for key in new}
     refuse(
         [
-            *(_name_problems(transaction, new["name"]) if new.get("name", template.name) != template.name else ()),
-            *checked_words("comments", new.get("comments", "")),
+            _name_problem(transaction, new["name"]) if new.get("name", template.name) != template.name else None,
+            note_problem("comments", new.get("comments", "")),
         ]
     )
     if template.name == DEFAULT_TEMPLATE and new.get("name", template.name) != template.name:
@@ -101,7 +101,7 @@ def add_version(transaction: Transaction, name: str, given: NewVersion) -> Templ
     """
     transaction.require(Right.CURATE)
     template = _locked(transaction, name)
-    refuse([*checked_words("comments", given.comments), *problems_of(given.text)])
+    refuse([note_problem("comments", given.comments), *problems_of(given.text)])
     present = present_version(transaction, template.id)
     digest = _digest(given.text)
     if digest == present.sha256:
@@ -127,8 +127,8 @@ def copy_template(transaction: Transaction, name: str, given: TemplateCopy) -> T
     version = _numbered(transaction, template, given.version)
     refuse(
         [
-            *_name_problems(transaction, given.name),
-            *checked_words("comments", given.comments),
+            _name_problem(transaction, given.name),
+            note_problem("comments", given.comments),
             *problems_of(version.text),
         ]
     )
@@ -144,7 +144,7 @@ def template_of_job(transaction: Transaction, job_id: int, given: TemplateOfJob)
     if job is None:
         raise NotFound("job", job_id)
     text = changed_text(stock_text(DEFAULT_TEMPLATE), job.profile)
-    refuse([*_name_problems(transaction, given.name), *checked_words("comments", given.comments), *problems_of(text)])
+    refuse([_name_problem(transaction, given.name), note_problem("comments", given.comments), *problems_of(text)])
     source = f"profile of job {job_id}"
     new = NewTemplate(name=given.name, text=text, comments=given.comments, version_comments=source)
     return _made(transaction, "template.of-job", new, source=f"job {job_id}")
@@ -169,7 +169,7 @@ def delete_template(transaction: Transaction, name: str, edition: int | None = N
     used = transaction.session.scalars(_users(template).limit(_SHOWN_USERS + 1)).all()
     if used:
         shown = ", ".join(f"{each.configuration} of {each.domain}" for each in _named(transaction, used[:_SHOWN_USERS]))
-        number = total(transaction, _users(template))
+        number = count_up_to_limit(transaction, _users(template))
         count = f"{number:,}" if number is not None else "more than 10,000"
         raise IllegalState(
             f"the template {name!r} can't be deleted: {count} configurations use it"
@@ -209,7 +209,7 @@ def list_templates(
     rows = transaction.session.execute(found.order_by(Template.name).limit(size + 1)).all()
     items = [TemplateLine.model_validate(row) for row in rows[:size]]
     following = items[-1].name if len(rows) > size else None
-    return Page(items=items, next=following, total=total(transaction, query))
+    return Page(items=items, next=following, total=count_up_to_limit(transaction, query))
 
 
 def show_template(transaction: Transaction, name: str) -> TemplateView:
@@ -239,7 +239,7 @@ def list_versions(
     rows = transaction.session.execute(found.order_by(TemplateVersion.number.desc()).limit(size + 1)).all()
     items = [VersionLine.model_validate(row) for row in rows[:size]]
     following = str(items[-1].number) if len(rows) > size else None
-    return Page(items=items, next=following, total=total(transaction, query))
+    return Page(items=items, next=following, total=count_up_to_limit(transaction, query))
 
 
 def show_version(transaction: Transaction, name: str, number: int) -> VersionView:
@@ -299,7 +299,7 @@ def list_users(
     found = query.where(Configuration.id > last) if last is not None else query
     rows = transaction.session.scalars(found.order_by(Configuration.id).limit(size + 1)).all()
     following = str(rows[size - 1].id) if len(rows) > size else None
-    return Page(items=_named(transaction, rows[:size]), next=following, total=total(transaction, query))
+    return Page(items=_named(transaction, rows[:size]), next=following, total=count_up_to_limit(transaction, query))
 
 
 def usable_template(transaction: Transaction, name: str, field: str = "template") -> Template:
@@ -369,16 +369,17 @@ def _switched(transaction: Transaction, name: str, given: Edition, *, is_active:
     return _view(transaction, template)
 
 
-def _name_problems(transaction: Transaction, name: str) -> Iterable[Problem]:
-    found = list(checked_name("name", name))
-    if not found and transaction.session.scalar(select(Template.id).where(Template.name == name)) is not None:
-        found.append(Problem("name", f"there is a template {name!r} already; choose another name"))
-    return found
+def _name_problem(transaction: Transaction, name: str) -> Problem | None:
+    if problem := name_problem("name", name):
+        return problem
+    if transaction.session.scalar(select(Template.id).where(Template.name == name)) is not None:
+        return Problem("name", f"there is a template {name!r} already; choose another name")
+    return None
 
 
 def _found(transaction: Transaction, name: str) -> Template:
     template = None
-    if not list(checked_name("name", name)):
+    if not name_problem("name", name):
         template = transaction.session.scalars(select(Template).where(Template.name == name)).one_or_none()
     if template is None:
         raise NotFound(ENTITY, name)
@@ -452,7 +453,7 @@ def _view(transaction: Transaction, template: Template) -> TemplateView:
         edition=template.edition,
         text=version.text,
         sha256=version.sha256,
-        configurations=total(transaction, _users(template)),
+        configurations=count_up_to_limit(transaction, _users(template)),
     )
 
 

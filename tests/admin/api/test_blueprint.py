@@ -128,8 +128,8 @@ def test_parameters_that_can_not_be_used_are_named(client: FlaskClient, path: st
     ids=["cut", "list", "text", "value", "extra", "deep", "large", "binary", "null"],
 )
 def test_bodies_that_can_not_be_used_are_problems(client: FlaskClient, body: bytes) -> None:
-    answer = asked(client, "POST", "/jobs/1/commands", data=body)
-    assert (answer.status_code, answer.content_type) == (422, PROBLEM_TYPE)
+    answer = asked(client, "POST", "/jobs/1/commands", data=body, content_type="application/json")
+    assert (answer.status_code, answer.content_type) == (413 if len(body) > MAX_BODY else 422, PROBLEM_TYPE)
     assert len(answer.data) < 2000
 
 
@@ -149,7 +149,52 @@ def test_a_change_may_name_the_edition_in_if_match(client: FlaskClient) -> None:
     )
     assert (changed.status_code, changed.get_json()["edition"]) == (200, 2)
     late = asked(client, "PUT", "/channels/VIDEO", json={"name": "VIDEO", "comments": "b"}, headers={"If-Match": tag})
-    assert (late.status_code, late.get_json()["type"]) == (409, "urn:ghostfleet:problem:edit-conflict")
+    assert (late.status_code, late.get_json()["type"]) == (412, "urn:ghostfleet:problem:edit-conflict")
+    body = {"name": "VIDEO", "comments": "c"}
+    in_body = asked(client, "PUT", "/channels/VIDEO", json={**body, "edition": 1})
+    assert (in_body.status_code, in_body.get_json()["type"]) == (409, "urn:ghostfleet:problem:edit-conflict")
+    without = asked(client, "PUT", "/channels/VIDEO", json=body)
+    assert (without.status_code, without.get_json()["type"]) == (428, "urn:ghostfleet:problem:edition-missing")
+    for tags, status in (
+        ('"no-number"', 412),
+        ('"1-a", "2-b"', 412),
+        ("*", 200),
+        ('W/"3-x"', 200),
+        (f'"{"9" * 30}"', 412),
+    ):
+        answer = asked(client, "PUT", "/channels/VIDEO", json=body, headers={"If-Match": tags})
+        assert (answer.status_code, answer.content_type == PROBLEM_TYPE) == (status, status != 200), tags
+
+
+def test_a_body_of_another_type_is_a_415(client: FlaskClient) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded", ""):
+        answer = asked(client, "POST", "/channels", data=b'{"name": "VIDEO"}', content_type=kind)
+        assert (answer.status_code, answer.content_type) == (415, PROBLEM_TYPE)
+
+
+def test_a_list_links_to_its_next_page(client: FlaskClient) -> None:
+    first = asked(client, "GET", "/jobs?limit=1&channel=FOCUSED")
+    items = [each["id"] for each in first.get_json()["items"]]
+    answer = first
+    while "Link" in answer.headers:
+        target = answer.headers["Link"].partition(">")[0].removeprefix(f"<{PREFIX}")
+        assert "channel=FOCUSED" in target
+        answer = asked(client, "GET", target)
+        items += [each["id"] for each in answer.get_json()["items"]]
+    assert items == [3, 2, 1]
+
+
+def test_head_and_options_are_answered(client: FlaskClient) -> None:
+    whole, head = asked(client, "GET", "/jobs/1"), asked(client, "HEAD", "/jobs/1")
+    assert (head.status_code, head.data, head.headers["ETag"]) == (200, b"", whole.headers["ETag"])
+    assert set(asked(client, "OPTIONS", "/channels/FOCUSED").allow) == {"GET", "HEAD", "PUT", "DELETE", "OPTIONS"}
+
+
+def test_a_put_may_be_repeated(client: FlaskClient) -> None:
+    made = asked(client, "POST", "/channels", json={"name": "VIDEO"}).get_json()
+    body = {"name": "VIDEO", "comments": "again"}
+    both = [asked(client, "PUT", "/channels/VIDEO", json=body, headers={"If-Match": "*"}).get_json() for _ in range(2)]
+    assert [{**each, "edition": 0} for each in both] == [{**made, "comments": "again", "edition": 0}] * 2
 
 
 def test_what_has_not_changed_is_a_304(client: FlaskClient) -> None:

@@ -26,7 +26,7 @@ def hook() -> Iterator[WebhookReceiver]:
 
 
 def send(target: str, seconds: float = 20, *, allow_private: bool = True, body: bytes = b"{}") -> Delivery:
-    return post(target, body, SECRET, "msg_1", 1_800_000_000, seconds=seconds, allow_private=allow_private)
+    return post(target, body, [SECRET], "msg_1", 1_800_000_000, seconds=seconds, allow_private=allow_private)
 
 
 def test_the_signature_is_the_published_vector_of_standard_webhooks() -> None:

@@ -12,9 +12,10 @@ from admin.harvests.domains.aliases import set_alias
 from admin.harvests.domains.data import AliasSetting, DomainChange, FieldCreation
 from admin.harvests.domains.domain import change_domain
 from admin.harvests.domains.extended_fields import create_field
-from admin.harvests.domains.lookup import COUNTED, find_domain
+from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.search import list_domains, tld_statistics
 from admin.harvests.domains.uploads import upload_domains
+from admin.harvests.input_checks import COUNTED
 from admin.models.database import Database
 from admin.models.domain_tables import FieldKind
 from admin.models.errors import InvalidInput, NotFound
@@ -129,9 +130,11 @@ def test_top_level_domains_are_counted_whole_and_by_level(filled: Database) -> N
 def test_long_lists_are_not_counted_and_pages_have_a_limit(sqlite_domains: Database) -> None:
     upload_domains(sqlite_domains, COMMAND_LINE, (f"d{number}.org\n" for number in range(COUNTED + 1)))
     with sqlite_domains.transaction(COMMAND_LINE) as transaction:
-        page = list_domains(transaction, limit=1_000_000)
+        page = list_domains(transaction, limit=500)
         assert (len(page.items), page.total) == (500, None)
-        assert len(list_domains(transaction, limit=-5).items) == 1
+        for limit in (-5, 0, 501, 1_000_000):
+            with pytest.raises(InvalidInput, match=f"limit: {limit} "):
+                list_domains(transaction, limit=limit)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,85 @@
+"""Each operation has a place among the commands: its groups and its verb.
+
+The place is the noun and the verb of the operation's name, unless one of these tables says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
+    "domain": ("domain",),
+    "seed-list": ("domain", "seed-list"),
+    "configuration": ("domain", "configuration"),
+    "password": ("domain", "password"),
+    "extended-field": ("extended-field",),
+    "trap": ("trap",),
+    "trap-list": ("trap",),
+    "template": ("template",),
+    "schedule": ("schedule",),
+    "harvest": ("harvest",),
+    "job": ("harvest", "job"),
+    "channel": ("channel",),
+    "harvester": ("channel", "harvester"),
+    "user": ("user",),
+    "invitation": ("user", "invitation"),
+    "token": ("user", "token"),
+    "audit": ("audit",),
+    "event": ("notification", "event"),
+    "subscription": ("notification", "subscription"),
+    "message": ("notification", "message"),
+    "webhook-key": ("notification", "webhook-key"),
+}
+"""The groups in which the commands of a noun are. `ghostfleet job` is for jobs of `ghostfleet crawl`, which have names;
+jobs of harvests have numbers, and are in `ghostfleet harvest job`. `ghostfleet harvester` runs a harvester."""
+
+VERBS: Final[Mapping[str, tuple[str, ...]]] = {
+    "template.verify": ("template", "check"),
+    "invitation.create": ("user", "invite"),
+    "job.undo_reject": ("harvest", "job", "undo-reject"),
+}
+"""Operations whose command is not named after them."""
+
+LEFT_OUT: Final[Mapping[str, str]] = {
+    "profile.show": "user show",
+    "profile.change": "user change",
+    "session.list": "user sessions",
+    "session.end": "user end-sessions",
+    "token.list": "user tokens",
+    "token.revoke": "user revoke-token",
+}
+"""Operations without a command of their own: the command line is no user, and administers all users with these."""
+
+GROUPS: Final[Mapping[tuple[str, ...], str]] = {
+    ("domain",): "Add, find and change domains, their seed lists, configurations, passwords and aliases.",
+    ("domain", "seed-list"): "Show and change the seed lists of a domain.",
+    ("domain", "configuration"): "Show and change the configurations of a domain.",
+    ("domain", "password"): "Show and change the passwords of a domain.",
+    ("extended-field",): "Define further fields of domains and harvests.",
+    ("trap",): "Show and change global lists of crawler traps, and test expressions.",
+    ("template",): "Upload, check, compare and download templates of crawls.",
+    ("schedule",): "Show and change schedules, and preview their dates.",
+    ("harvest",): "Define, preview and run harvests, and steer their jobs.",
+    ("harvest", "job"): "Show and steer jobs of harvests; `ghostfleet job` is for jobs of `ghostfleet crawl`.",
+    ("channel",): "Show and change channels, and show their harvesters.",
+    ("channel", "harvester"): "Show harvesters; `ghostfleet harvester` runs one.",
+    ("user",): "Invite, show and change users of the admin site, reset passwords, and make API tokens.",
+    ("user", "invitation"): "Show and revoke one-time links.",
+    ("user", "token"): "Make API tokens.",
+    ("audit",): "Show who changed what, and when.",
+    ("notification",): "Subscribe users to events, and show the messages that were sent.",
+    ("notification", "event"): "Show the events that can be subscribed to.",
+    ("notification", "subscription"): "Show and change the subscriptions of a user.",
+    ("notification", "message"): "Show messages.",
+    ("notification", "webhook-key"): "Change the key by which messages to webhooks are signed.",
+}
+"""The groups with their lines in `--help`."""
+
+
+def place_of(name: str) -> tuple[str, ...] | None:
+    """Return the words of an operation's command; None for an operation that has none."""
+    if name in LEFT_OUT:
+        return None
+    noun, _, verb = name.partition(".")
+    return VERBS.get(name) or (*NOUNS[noun], verb) if noun in NOUNS or name in VERBS else None

@@ -1,0 +1,108 @@
+"""Everything that the site does, programs do too: each page that changes something has an operation."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+from typing import Final
+
+from flask import Flask
+
+import admin
+from admin.harvests.operations import OPERATIONS
+from admin.site.assembly import PAGES
+
+NAMES = {operation.name for operation in OPERATIONS}
+OPERATIONS_OF: Final = {
+    "domains.create": ("domain.create",),
+    "domains.upload": ("domain.upload",),
+    "domains.change": ("domain.change",),
+    "domains.delete": ("domain.delete",),
+    "domains.seeds": ("seed-list.change",),
+    "harvests.create": ("harvest.create",),
+    "harvests.edit": ("harvest.change",),
+    "harvests.configurations": ("harvest.add-configurations", "harvest.remove-configurations"),
+    "harvests.act": ("harvest.activate", "harvest.deactivate", "harvest.run-now", "harvest.delete"),
+    "schedules.create": ("schedule.create",),
+    "schedules.change": ("schedule.change",),
+    "schedules.delete": ("schedule.delete",),
+    "templates.create": ("template.create",),
+    "templates.edit": ("template.add-version", "template.change", "template.edit", "template.verify"),
+    "templates.act": ("template.activate", "template.deactivate", "template.delete"),
+    "jobs.command": ("job.command",),
+    "jobs.act": ("job.resubmit", "job.reject", "job.undo_reject", "job.cancel"),
+    "fleet.create_channel": ("channel.create",),
+    "fleet.delete_channel": ("channel.delete",),
+    "fleet.forget": ("harvester.forget",),
+    "users.index": ("invitation.create",),
+    "users.act": ("user.activate", "user.deactivate", "user.reset-password"),
+}
+"""The operations that do what a page does, by the page's endpoint."""
+FOR_BROWSERS_ONLY: Final = {
+    "login.show": "opens a session of a browser; programs have tokens",
+    "login.leave": "ends a session of a browser",
+    "login.welcome": "takes a one-time link, with which a person chooses a password",
+}
+NOT_FOR_PROGRAMS: Final = {
+    "install_stock": "fills a new database",
+    "register": "harvesters do it by themselves",
+    "refuse_registration": "harvesters cause it by themselves",
+    "claim_job": "harvesters do it by themselves",
+    "accept_invitation": "a person chooses a password with a one-time link",
+    "accept_reset": "a person chooses a password with a one-time link",
+    "report_end": "harvesters do it by themselves",
+    "fail_silent_jobs": "the scheduler does it by itself",
+    "add_user": "user.create, user.invite and accepted links call it",
+    "apply": "user.change and profile.change call it",
+    "end_session_of": "session.end and logout call it",
+    "enter": "opens a session of a browser",
+    "count_attempt": "counts failed logins of browsers",
+    "link_identity": "a login by OpenID Connect calls it",
+    "unlink_identity": "asks for a browser; user.reset-password and user.deactivate are for programs",
+    "resubmit": "job.resubmit checks the right and calls it",
+    "fail_job": "job.cancel calls it",
+    "reject": "job.reject calls it",
+}
+"""Functions that leave an audit entry, and are no operations."""
+
+
+def test_each_page_that_changes_something_has_operations() -> None:
+    app = Flask(__name__)
+    for blueprint in PAGES:
+        app.register_blueprint(blueprint)
+    changing = {
+        rule.endpoint for rule in app.url_map.iter_rules() if (rule.methods or set()) - {"GET", "HEAD", "OPTIONS"}
+    }
+    missing = sorted(changing - OPERATIONS_OF.keys() - FOR_BROWSERS_ONLY.keys())
+    assert missing == [], (
+        f"{missing} change something: declare an Operation for each in operations.py beside its use case, and add a row"
+        f" to OPERATIONS_OF in {__file__}"
+    )
+    assert {name for names in OPERATIONS_OF.values() for name in names} <= NAMES
+    assert set(OPERATIONS_OF) | set(FOR_BROWSERS_ONLY) <= changing, "a page is gone: take its row away"
+
+
+def test_each_use_case_that_leaves_an_audit_entry_is_an_operation() -> None:
+    ours = {inspect.unwrap(operation.use_case).__name__ for operation in OPERATIONS}
+    top = Path(admin.__file__).parent
+    found = {}
+    for folder in ("harvests", "people", "notifications"):
+        for path in (top / folder).rglob("*.py"):
+            for node in ast.parse(path.read_text("utf-8")).body:
+                if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _is_use_case(node):
+                    found[node.name] = f"{path.relative_to(top)}:{node.lineno}"
+    missing = {name: where for name, where in found.items() if name not in ours and name not in NOT_FOR_PROGRAMS}
+    assert missing == {}, (
+        f"{missing} change something: declare an Operation for each in operations.py beside it, or add a reason to"
+        f" NOT_FOR_PROGRAMS in {__file__}"
+    )
+    assert len(found) > 50
+
+
+def _is_use_case(function: ast.FunctionDef) -> bool:
+    first = function.args.args[0].arg if function.args.args else ""
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return first == "transaction" and any(
+        isinstance(call.func, ast.Attribute) and call.func.attr == "audit" for call in calls
+    )

@@ -1,0 +1,20 @@
+"""Fixtures of commands: a runner on an empty database, of both kinds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_lines import Run, runner
+
+
+@pytest.fixture
+def run(home: Path, database_url: str) -> Run:
+    """Runs commands on both kinds of database."""
+    return runner(home, database_url)
+
+
+@pytest.fixture
+def sqlite_run(home: Path) -> Run:
+    """Runs commands on the home's own database, where the kind does not matter."""
+    return runner(home, "")
