@@ -133,7 +133,7 @@ class Frontier:
         if seeds := rejected_seeds(decisions):
             with self._store.guarded():
                 self._store.client.hset(self._store.key("astray"), mapping=seeds)
-        if arguments := rejection_arguments(decisions):
+        if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
             self._store.run("reject", *arguments)
         return decisions
 

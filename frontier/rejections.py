@@ -9,6 +9,8 @@ from typing import Final
 from archive.json_text import compact_json
 from frontier.scope import Accepted, Rejected, ScopeDecision
 
+SLOW_PATTERN: Final = "slow-pattern"
+"""Counts beside the reasons how often a pattern was passed over, as its search took too long."""
 _NOTED_LINKS: Final = 1000
 _SHOWN_URL: Final = 2000
 
@@ -23,13 +25,16 @@ def limited(decisions: Sequence[ScopeDecision], most: int) -> list[ScopeDecision
     return kept
 
 
-def rejection_arguments(decisions: Sequence[ScopeDecision]) -> list[str | int]:
+def rejection_arguments(decisions: Sequence[ScopeDecision], timeouts: int = 0) -> list[str | int]:
     """Return the arguments of reject.lua: the count for each reason, and the links. Empty when nothing was rejected.
 
-    Links that were seen before are only counted, since they are most of a site's links.
+    Links that were seen before are only counted, since they are most of a site's links. `timeouts` counts how often a
+    pattern was passed over, under the reason SLOW_PATTERN, though no link was rejected for it.
     """
     rejected = [decision for decision in decisions if isinstance(decision, Rejected)]
     reasons = Counter(decision.reason for decision in rejected)
+    if timeouts:
+        reasons[SLOW_PATTERN] += timeouts
     links = [_line(decision) for decision in rejected if decision.reason != "seen"]
     counts = [text for reason, count in reasons.items() for text in (reason, count)]
     return [len(reasons), *counts, *links[:_NOTED_LINKS]] if reasons else []

@@ -14,7 +14,6 @@ https are the same). A leading `www.` is ignored:
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -22,21 +21,17 @@ from enum import IntEnum
 from functools import cache
 from typing import Final
 
-import regex
 from publicsuffixlist import PublicSuffixList
 
 from archive.url import UrlError, canonical, key
 from frontier.job import Job, Profile, ScopeKind
-
-logger = logging.getLogger(__name__)
+from frontier.url_patterns import UrlPatterns
 
 LINK_HOPS: Final = "LMS"
 """Hops to another page (link, sitemap entry, form). Only these count as depth."""
 _WWW: Final = re.compile(r"^([^,:)]+(?:,[^,:)]+)+),www\d*(?=[:)])")
 _SCHEME: Final = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _LONGEST_CYCLE: Final = 6
-_SEARCH_SECONDS: Final = 0.1
-"""An operator's pattern that takes longer on one URL counts as not found in that URL."""
 _PARTS: Final = "EXP"
 
 
@@ -94,9 +89,9 @@ class Scope:
     def __init__(self, job: Job) -> None:
         self._profile = job.profile
         self._prefixes: dict[str, frozenset[str]] = {}
-        self._include = [re.compile(pattern) for pattern in job.profile.include]
-        self._exclude = [re.compile(pattern) for pattern in job.profile.exclude]
-        self._rejects: tuple[regex.Pattern[str], ...] = ()
+        self._include = UrlPatterns(job.profile.include)
+        self._exclude = UrlPatterns(job.profile.exclude)
+        self._rejects = UrlPatterns()
         self.widen(seed.url for seed in job.seeds)
 
     def widen(self, seeds: Iterable[str]) -> None:
@@ -112,11 +107,16 @@ class Scope:
 
     def narrow(self, patterns: Iterable[str]) -> None:
         """Take out the URLs in which one of these further patterns is found, seeds among them."""
-        self._rejects += tuple(regex.compile(pattern) for pattern in patterns)
+        self._rejects.add(patterns)
 
     def rejecting(self, url: str) -> str | None:
         """Return the pattern of an operator that is found in a canonical URL; None when there is none."""
-        return next((pattern.pattern for pattern in self._rejects if _is_found(pattern, url)), None)
+        return self._rejects.first_found(url)
+
+    def take_timeouts(self) -> int:
+        """Return in how many URLs a pattern was passed over since the last call, as its search took too long."""
+        lists = (self._include, self._exclude, self._rejects)
+        return sum(each.take_timeouts().total() for each in lists)
 
     def decide(self, candidate: Candidate) -> ScopeDecision:
         """Decide whether a candidate is in or out. The first of these cases that applies decides.
@@ -140,15 +140,15 @@ class Scope:
         prefix = self._prefix_of(url)
         if prefix is not None:
             return f"{self._profile.scope} {prefix}"
-        return next((f"include {pattern.pattern}" for pattern in self._include if pattern.search(url)), None)
+        found = self._include.first_found(url)
+        return f"include {found}" if found is not None else None
 
     def _trapped(self, candidate: Candidate) -> Rejected | None:
         profile, url = self._profile, candidate.url
         if len(url) > profile.max_url_length:
             return Rejected(candidate, "too-long", f"max_url_length {profile.max_url_length}")
-        for pattern in self._exclude:
-            if pattern.search(url):
-                return Rejected(candidate, "excluded", f"exclude {pattern.pattern}")
+        if (found := self._exclude.first_found(url)) is not None:
+            return Rejected(candidate, "excluded", f"exclude {found}")
         if (found := self.rejecting(url)) is not None:
             return Rejected(candidate, "excluded", f"reject {found}")
         segments = path_segments(url)
@@ -183,14 +183,6 @@ class Scope:
             case _:
                 below = self._prefixes.get(authority, ())
                 return next((prefix for prefix in below if surt.startswith(prefix)), None)
-
-
-def _is_found(pattern: regex.Pattern[str], url: str) -> bool:
-    try:
-        return pattern.search(url, timeout=_SEARCH_SECONDS) is not None
-    except TimeoutError:
-        logger.warning("the pattern %s takes too long on %s; it counts as not found there", pattern.pattern, url)
-        return False
 
 
 def surt_prefix(url: str, kind: ScopeKind) -> str:

@@ -25,8 +25,9 @@ PASSWORD = "a long enough password"
 class RunningSite:
     """A site that runs; `client` makes browsers that are logged in."""
 
-    def __init__(self, address: str, database: Database) -> None:
+    def __init__(self, address: str, database: Database, home: Path) -> None:
         self.address = address
+        self.home = home
         self.database = database
 
     def link(self, role: Role = Role.ADMINISTRATOR) -> str:
@@ -66,7 +67,7 @@ def running_site(database: Database, home: Path, more: Mapping[str, Any] | None 
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     try:
-        yield RunningSite(f"http://127.0.0.1:{listening.getsockname()[1]}", database)
+        yield RunningSite(f"http://127.0.0.1:{listening.getsockname()[1]}", database, home)
     finally:
         server.stop()
         thread.join(30)

@@ -13,6 +13,7 @@ from admin.jobs.states import HostState, JobState
 from admin.jobs.tally import HostCount, JobTally, SourceCount
 from archive.files import replacement
 from frontier.lease import JobProgress
+from frontier.rejections import SLOW_PATTERN
 from frontier.reports import RejectedLink
 
 _RUNNING: Final = JobEnding(JobState.RUNNING)
@@ -79,7 +80,11 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
         for name in ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept"):
             yield f"{name}: {getattr(progress, name)}"
         yield f"left: {ending.left}"
-        yield from (f"rejected as {reason}: {count}" for reason, count in sorted(progress.rejected.items()))
+        for reason, count in sorted(progress.rejected.items()):
+            if reason == SLOW_PATTERN:
+                yield f"patterns passed over, as their search took too long: {count}"
+            else:
+                yield f"rejected as {reason}: {count}"
     yield ""
     yield "[#left] [host] [state] [why]"
     for host in sorted(ending.hosts, key=lambda host: (-host.left, host.host)):

@@ -63,6 +63,12 @@ class HarvestChange(InputModel):
     edition: int | None = None
 
 
+class HarvestCopy(InputModel):
+    """The input names the copy of a harvest definition."""
+
+    name: str
+
+
 class StateChange(InputModel):
     """The input may have the edition that the person has seen."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.harvests.definitions import chosen, data, definition, event_seeds, listing, states
+from admin.harvests.definitions import chosen, copying, data, definition, event_seeds, listing, states
 from admin.models.operation import Operation
 from admin.models.transaction import Right
 
@@ -63,6 +63,18 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         definition.delete_harvest,
         "Delete a harvest definition that has never run.",
         status=204,
+        tags=_TAGS,
+    ),
+    Operation(
+        "harvest.copy",
+        "POST",
+        "/harvests/{name}/copy",
+        Right.CURATE,
+        copying.copy_harvest,
+        "Make a harvest definition like another one, which waits to be activated.",
+        input=data.HarvestCopy,
+        output=data.HarvestView,
+        status=201,
         tags=_TAGS,
     ),
     Operation(

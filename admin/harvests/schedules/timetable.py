@@ -6,10 +6,10 @@ made a run. `list_users` shows for each harvest what the schedule as it is now w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, func, select
 
 from admin.harvests.input_checks import (
     checked_key,
@@ -31,10 +31,10 @@ from admin.harvests.schedules.data import (
     ScheduleUser,
     ScheduleView,
 )
-from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, next_date, preview
+from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, first_date, next_date, preview
 from admin.harvests.schedules.rules import MOST_RUNS, in_words, rule_of, rule_problems
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.harvest_tables import Harvest, Schedule, ScheduleEnd
+from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
@@ -152,7 +152,8 @@ def list_users(
     found = query.where(Harvest.id > last) if last is not None else query
     rows = transaction.session.scalars(found.order_by(Harvest.id).limit(size + 1)).all()
     rule = rule_of(schedule)
-    items = [_user(transaction, rule, each) for each in rows[:size]]
+    extra = _extra_runs(transaction, [each.id for each in rows[:size]])
+    items = [_user(transaction, rule, each, each.runs_made - extra.get(each.id, 0)) for each in rows[:size]]
     following = str(rows[size - 1].id) if len(rows) > size else None
     return Page(items=items, next=following, total=count_up_to_limit(transaction, query))
 
@@ -191,9 +192,22 @@ def _preview(
     return DatesView(words=in_words(rule), dates=[DateView.model_validate(each) for each in dates])
 
 
-def _user(transaction: Transaction, rule: ScheduleRule, harvest: Harvest) -> ScheduleUser:
+def _extra_runs(transaction: Transaction, harvests: Sequence[int]) -> dict[int, int]:
+    """Return how many runs of each harvest people asked for: schedules do not count these."""
+    query = (
+        select(HarvestRun.harvest_id, func.count())
+        .where(HarvestRun.harvest_id.in_(harvests), HarvestRun.is_extra.is_(True))
+        .group_by(HarvestRun.harvest_id)
+    )
+    return {row[0]: row[1] for row in transaction.session.execute(query)}
+
+
+def _user(transaction: Transaction, rule: ScheduleRule, harvest: Harvest, scheduled_runs: int) -> ScheduleUser:
     anchor = harvest.first_run if harvest.first_run is not None else transaction.now
-    by_schedule = next_date(rule, anchor, transaction.now, harvest.runs_made)
+    if scheduled_runs == 0:
+        by_schedule = first_date(rule, anchor)
+    else:
+        by_schedule = next_date(rule, anchor, transaction.now, scheduled_runs)
     is_due = harvest.next_run is not None and harvest.next_run <= transaction.now
     return ScheduleUser(
         harvest=harvest.name,

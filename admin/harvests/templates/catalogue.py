@@ -22,7 +22,7 @@ from admin.harvests.input_checks import (
     note_problem,
     refuse,
 )
-from admin.harvests.templates.comparison import unified_difference, value_differences
+from admin.harvests.templates.comparison import side_by_side, unified_difference, value_differences
 from admin.harvests.templates.data import (
     Comparison,
     Edition,
@@ -54,12 +54,13 @@ _SHOWN_USERS: Final = 5
 def create_template(transaction: Transaction, given: NewTemplate) -> TemplateView:
     """Make a template with its first version. Raises InvalidInput with everything that is wrong."""
     transaction.require(Right.CURATE)
+    problems = problems_of(given.text)  # before the first query, as patterns are tried for a while
     refuse(
         [
             _name_problem(transaction, given.name),
             note_problem("comments", given.comments),
             note_problem("version_comments", given.version_comments),
-            *problems_of(given.text),
+            *problems,
         ]
     )
     return _made(transaction, "template.create", given)
@@ -100,8 +101,9 @@ def add_version(transaction: Transaction, name: str, given: NewVersion) -> Templ
     A text that is the present one makes no version. Raises InvalidInput with everything that is wrong.
     """
     transaction.require(Right.CURATE)
+    problems = problems_of(given.text)  # before the lock, as patterns are tried for a while
     template = _locked(transaction, name)
-    refuse([note_problem("comments", given.comments), *problems_of(given.text)])
+    refuse([note_problem("comments", given.comments), *problems])
     present = present_version(transaction, template.id)
     digest = _digest(given.text)
     if digest == present.sha256:
@@ -118,6 +120,14 @@ def add_version(transaction: Transaction, name: str, given: NewVersion) -> Templ
     )
     transaction.session.flush()
     return _view(transaction, template)
+
+
+def restore_version(transaction: Transaction, name: str, number: int, given: Edition) -> TemplateView:
+    """Make an old version the present one: a new version gets its text. Raises InvalidInput when it is wrong by now."""
+    transaction.require(Right.CURATE)
+    version = _numbered(transaction, _found(transaction, name), number)
+    comments = f"restored from version {version.number}"
+    return add_version(transaction, name, NewVersion(text=version.text, comments=comments, edition=given.edition))
 
 
 def copy_template(transaction: Transaction, name: str, given: TemplateCopy) -> TemplateView:
@@ -283,6 +293,7 @@ def compare_versions(
         new=names[1],
         is_same=before.text == after.text,
         lines=unified_difference(before.text, after.text, *names),
+        rows=side_by_side(before.text, after.text) if before.text != after.text else [],
         values=value_differences(before.text, after.text),
     )
 

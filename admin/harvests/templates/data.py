@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from admin.harvests.templates.comparison import ValueDifference
+from admin.harvests.templates.comparison import ComparedRow, ValueDifference
 from admin.harvests.templates.form_fields import FieldValue, TemplateField
 from admin.models.operation import InputModel, OutputModel
 from archive.dates import Micros
@@ -134,6 +134,8 @@ class Comparison(OutputModel):
     is_same: bool
     lines: str
     """The unified difference."""
+    rows: list[ComparedRow]
+    """The same side by side."""
     values: list[ValueDifference]
 
 

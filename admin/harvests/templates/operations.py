@@ -149,6 +149,17 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         output=VersionView,
     ),
     Operation(
+        "template.restore-version",
+        "POST",
+        "/templates/{name}/versions/{number}/restore",
+        Right.CURATE,
+        catalogue.restore_version,
+        "Give a template the text of one of its old versions again.",
+        input=Edition,
+        output=TemplateView,
+        status=201,
+    ),
+    Operation(
         "template.download",
         "GET",
         "/templates/{name}/versions/{number}/text",

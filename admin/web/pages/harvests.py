@@ -1,113 +1,160 @@
-"""These pages show harvest definitions with their runs, and make, change, activate and run them."""
+"""These pages show harvest definitions with their runs, and make, change, copy, activate and run them."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import IO, Any, Final
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from admin.harvests.definitions import chosen, definition, event_seeds, listing, states
+from admin.harvests.definitions import chosen, copying, definition, event_seeds, listing, states
 from admin.harvests.definitions.data import (
-    ConfigurationChoice,
     ConfigurationsChange,
     EventReport,
     EventSeeds,
     HarvestChange,
+    HarvestCopy,
     HarvestCreation,
     HarvestView,
     StateChange,
 )
 from admin.harvests.dispatch.channels import list_channels
+from admin.harvests.domains.data import FieldView
+from admin.harvests.domains.extended_fields import list_fields
+from admin.harvests.generation.explanation import explain_domain
 from admin.harvests.generation.preview import preview_run
 from admin.harvests.schedules.timetable import list_schedules
-from admin.models.errors import InvalidInput, Problem
+from admin.harvests.templates.catalogue import list_templates
+from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.models.harvest_tables import HarvestKind
 from admin.models.transaction import Right
-from admin.web.formats import date_input, parse_date_input
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction, visitor
+from admin.web.harvest_form import choices_of, differing, empty_values, given_values, shown_values
+from admin.web.page import done, needs, page, reading, site, transaction, visitor
 
 BLUEPRINT: Final = Blueprint("harvests", __name__, url_prefix="/harvests")
-_TEXTS: Final = ("name", "kind", "comments", "audience", "collection", "channel", "schedule", "previous")
-_NUMBERS: Final = ("max_bytes", "max_objects", "max_seconds")
-_OPTIONAL: Final = ("channel", "schedule", "previous")
 _MOST_CHOICES: Final = 500
+_PIECE: Final = 65_536
+_EVENT: Final = ("urls", "template", "max_bytes", "max_objects")
 
 
 @BLUEPRINT.get("", endpoint="index")
 @needs(Right.READ)
 def index() -> Response:
     """Show harvests by name."""
+    given = {key: request.args.get(key, "")[:100] for key in ("search", "kind", "state")}
+    kind = HarvestKind(given["kind"]) if given["kind"] in list(HarvestKind) else None
+    is_active = {"active": True, "inactive": False}.get(given["state"])
     with reading() as opened:
-        found = listing.list_harvests(opened, after=request.args.get("after", ""))
-    return page("harvests/index.html", harvests=found)
+        found = listing.list_harvests(
+            opened, search=given["search"], kind=kind, is_active=is_active, after=request.args.get("after", "")
+        )
+    return page("harvests/index.html", harvests=found, given=given, kinds=list(HarvestKind))
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
 @needs(Right.CURATE)
 def create() -> Response:
     """Make a harvest."""
-    kind = request.args.get("kind", HarvestKind.SELECTIVE)
-    form = Form({**_empty(), "kind": kind, "max_bytes": -1, "max_objects": -1, "max_seconds": 0})
+    asked = request.form.get("kind") or request.args.get("kind", "")
+    kind = HarvestKind(asked) if asked in list(HarvestKind) else HarvestKind.SELECTIVE
+    fields = _extended()
+    form = Form(empty_values(kind, fields))
     if form.is_sent:
 
         def save(given: HarvestCreation) -> HarvestView:
             with transaction() as opened:
                 return definition.create_harvest(opened, given)
 
-        made = form.run(save, HarvestCreation, _values)
+        def values(sent: dict[str, Any]) -> dict[str, Any]:
+            choices = choices_of(str(sent.get("configurations", "")), "configurations")
+            return {**given_values(sent, kind, visitor().zone.key), "kind": kind, "configurations": choices}
+
+        made = form.run(save, HarvestCreation, values)
         if made is not None:
             return done(f"Harvest {made.name} was made. It is not active yet.", "harvests.show", name=made.name)
-    return _edit(form, "")
+    return _edit(form, None, kind, fields)
 
 
 @BLUEPRINT.route("/<path:name>/edit", methods=["GET", "POST"], endpoint="edit")
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
-    """Change a harvest."""
+    """Change a harvest; fields that stay as they were are not touched."""
     with reading() as opened:
         found = definition.show_harvest(opened, name)
-    values = found.model_dump(include={*_TEXTS, *_NUMBERS, "edition"})
-    form = Form({**values, "first_run": date_input(found.first_run, visitor().zone)})
+    fields, zone = _extended(), visitor().zone.key
+    shown = shown_values(found, zone, fields)
+    form = Form({**shown, "edition": found.edition})
     if form.is_sent:
 
         def save(given: HarvestChange) -> HarvestView:
             with transaction() as opened:
                 return definition.change_harvest(opened, name, given)
 
-        changed = form.run(save, HarvestChange, lambda sent: _without(_values(sent), "kind"))
+        def values(sent: dict[str, Any]) -> dict[str, Any]:
+            edition = {"edition": sent["edition"]} if sent.get("edition") else {}
+            return {**given_values(differing(sent, shown), found.kind, zone), **edition}
+
+        def present() -> dict[str, Any]:
+            return {**shown, "edition": found.edition}
+
+        changed = form.run(save, HarvestChange, values, present=present)
         if changed is not None:
             return done("The harvest was saved.", "harvests.show", name=changed.name)
-    return _edit(form, name)
+    return _edit(form, found, found.kind, fields)
+
+
+@BLUEPRINT.route("/<path:name>/copy", methods=["GET", "POST"], endpoint="copy")
+@needs(Right.CURATE)
+def copy(name: str) -> Response:
+    """Make a harvest like this one."""
+    with reading() as opened:
+        found = definition.show_harvest(opened, name)
+    form = Form({"name": ""})
+    if form.is_sent:
+
+        def save(given: HarvestCopy) -> HarvestView:
+            with transaction() as opened:
+                return copying.copy_harvest(opened, name, given)
+
+        made = form.run(save, HarvestCopy)
+        if made is not None:
+            return done(f"Harvest {made.name} was made. It is not active yet.", "harvests.show", name=made.name)
+    return page("harvests/copy.html", 422 if form.has_problems else 200, form=form, harvest=found)
+
+
+@BLUEPRINT.get("/<path:name>/configurations", endpoint="chosen")
+@needs(Right.READ)
+def show_chosen(name: str) -> Response:
+    """Show the configurations of a selective harvest, with forms that add and remove some."""
+    return _chosen(name, Form(_empty_choice()))
 
 
 @BLUEPRINT.post("/<path:name>/configurations", endpoint="configurations")
 @needs(Right.CURATE)
 def configurations(name: str) -> Response:
-    """Add domains to a selective harvest, or remove them: one on each line, with its configuration behind a space."""
-    form = Form({"domains": "", "urls": "", "action": ""})
+    """Add domains to a selective harvest or remove them, one on each line; or add the URLs of an event."""
+    form = Form(_empty_choice(), lists=("chosen",))
     if request.form.get("action") == "urls":
-
-        def add_urls(given: EventSeeds) -> EventReport:
-            with transaction() as opened:
-                return event_seeds.add_event_seeds(opened, name, given)
-
-        report = form.run(add_urls, EventSeeds, lambda sent: {"text": sent.get("urls", "")})
-        if report is not None:
-            text = f"{report.configurations_added} configurations were added."
-            return done(text, "harvests.show", name=name)
-        return _show(name, form, 422)
+        report = _add_urls(form, name)
+        return _chosen(name, form, report)
     use_case = chosen.remove_configurations if request.form.get("action") == "remove" else chosen.add_configurations
 
     def change(given: ConfigurationsChange) -> Any:
         with transaction() as opened:
             return use_case(opened, name, given)
 
-    changed = form.run(change, ConfigurationsChange, lambda sent: {"configurations": _choices(sent.get("domains", ""))})
+    def values(sent: dict[str, Any]) -> dict[str, Any]:
+        choices = choices_of("\n".join([sent.get("domains", ""), *sent["chosen"]]))
+        if not choices:
+            raise InvalidInput(Problem("domains", "write at least one domain, one on each line"))
+        return {"configurations": choices}
+
+    changed = form.run(change, ConfigurationsChange, values)
     if changed is not None:
-        return done(f"{changed.changed} configurations were changed.", "harvests.show", name=name)
-    return _show(name, form, 422)
+        return done(f"{changed.changed} configurations were changed.", "harvests.chosen", name=name)
+    return _chosen(name, form)
 
 
 @BLUEPRINT.post("/<path:name>/<any(activate, deactivate, run_now, delete):action>", endpoint="act")
@@ -116,7 +163,7 @@ def act(name: str, action: str) -> Response:
     """Activate or deactivate a harvest, let it run now, or delete it."""
     with transaction() as opened:
         if action == "delete":
-            definition.delete_harvest(opened, name)
+            definition.delete_harvest(opened, name, edition=request.form.get("edition", type=int))
             return done(f"Harvest {name} was deleted.", "harvests.index")
         use_case = {
             "activate": states.activate_harvest,
@@ -137,67 +184,94 @@ def preview(name: str) -> Response:
     return page("harvests/preview.html", name=name, preview=found)
 
 
+@BLUEPRINT.get("/<path:name>/explain", endpoint="explain")
+@needs(Right.READ)
+def explain(name: str) -> Response:
+    """Tell why a domain is in its job, or why it is left out."""
+    domain = request.args.get("domain", "").strip()
+    found, problem = None, ""
+    with reading() as opened:
+        harvest = definition.show_harvest(opened, name)
+        if domain:
+            try:
+                found = explain_domain(opened, name, domain)
+            except UseCaseError as error:
+                problem = str(error)
+    status = 404 if problem else 200
+    return page("harvests/explain.html", status, harvest=harvest, domain=domain, found=found, problem=problem)
+
+
 @BLUEPRINT.get("/<path:name>", endpoint="show")
 @needs(Right.READ)
 def show(name: str) -> Response:
     """Show a harvest with its runs."""
-    return _show(name, Form({"domains": "", "urls": ""}))
-
-
-def _show(name: str, form: Form, status: int = 200) -> Response:
     with reading() as opened:
         found = definition.show_harvest(opened, name)
         runs = listing.list_runs(opened, name, after=request.args.get("after", ""))
         is_selective = found.kind is HarvestKind.SELECTIVE
-        listed = chosen.list_configurations(opened, name, limit=100) if is_selective else None
-    return page("harvests/show.html", status, harvest=found, runs=runs, chosen=listed, form=form)
+        some = chosen.list_configurations(opened, name, limit=20) if is_selective else None
+    return page("harvests/show.html", harvest=found, runs=runs, chosen=some)
 
 
-def _edit(form: Form, name: str) -> Response:
+def _edit(form: Form, found: HarvestView | None, kind: HarvestKind, fields: list[FieldView]) -> Response:
     with reading() as opened:
         schedules = [each.name for each in list_schedules(opened, limit=_MOST_CHOICES).items]
         channels = [each.name for each in list_channels(opened)]
+        snapshots = listing.list_harvests(opened, kind=HarvestKind.SNAPSHOT, limit=_MOST_CHOICES).items
     return page(
         "harvests/edit.html",
         422 if form.has_problems else 200,
         form=form,
-        name=name,
+        name=found.name if found else "",
+        kind=kind,
         schedules=schedules,
         channels=channels,
-        kinds=list(HarvestKind),
+        snapshots=[each.name for each in snapshots if found is None or each.name != found.name],
+        fields=fields,
     )
 
 
-def _empty() -> dict[str, Any]:
-    return dict.fromkeys((*_TEXTS, *_NUMBERS, "first_run"), "")
+def _chosen(name: str, form: Form, report: EventReport | None = None) -> Response:
+    with reading() as opened:
+        found = definition.show_harvest(opened, name)
+        listed = chosen.list_configurations(opened, name, after=request.args.get("after", ""))
+        templates = [each.name for each in list_templates(opened, is_active=True, limit=_MOST_CHOICES).items]
+    status = 422 if form.has_problems else 200
+    values = {"chosen": listed, "form": form, "templates": templates, "report": report}
+    return page("harvests/chosen.html", status, harvest=found, **values)
 
 
-def _values(sent: dict[str, Any]) -> dict[str, Any]:
-    """Return what the use case takes, of the texts of the form. Raises InvalidInput."""
-    values: dict[str, Any] = {key: sent[key].strip() for key in _TEXTS if key in sent}
-    for key in _OPTIONAL:
-        if not values.get(key):
-            values.pop(key, None)
-    values |= {key: sent[key].strip() for key in _NUMBERS if sent.get(key, "").strip()}
-    try:
-        if (moment := parse_date_input(sent.get("first_run", ""), visitor().zone)) is not None:
-            values["first_run"] = moment
-    except ValueError as error:
-        message = f"{sent['first_run'][:50]!r} is no date and time; write 2026-11-23T09:30"
-        raise InvalidInput(Problem("first_run", message)) from error
-    if sent.get("edition"):
-        values["edition"] = sent["edition"]
-    return values
+def _add_urls(form: Form, name: str) -> EventReport | None:
+    """Add pasted URLs, or those of a file, which may be long: its parts are kept one after another."""
+    file = request.files.get("file")
+    stream = file.stream if file is not None and file.filename else None
+
+    def add(given: EventSeeds) -> EventReport:
+        if stream is not None:
+            return event_seeds.upload_event_seeds(site().database, visitor().actor, name, _pieces(stream), given)
+        with transaction() as opened:
+            return event_seeds.add_event_seeds(opened, name, given)
+
+    def values(sent: dict[str, Any]) -> dict[str, Any]:
+        text = "" if stream is not None else sent.get("urls", "")
+        if stream is None and not text.strip():
+            raise InvalidInput(Problem("urls", "write at least one URL, one on each line, or choose a file"))
+        limits = {key: sent[key].strip() for key in _EVENT[1:] if sent.get(key, "").strip()}
+        return {"text": text, **limits}
+
+    return form.run(add, EventSeeds, values)
 
 
-def _without(values: dict[str, Any], key: str) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if name != key}
+def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
+    while piece := stream.read(_PIECE):
+        yield piece
 
 
-def _choices(text: str) -> tuple[ConfigurationChoice, ...]:
-    lines = [line.split() for line in text.splitlines() if line.strip()]
-    if not lines:
-        raise InvalidInput(Problem("domains", "write at least one domain, one on each line"))
-    return tuple(
-        ConfigurationChoice(domain=parts[0], configuration=" ".join(parts[1:]) or None) for parts in lines[:10_000]
-    )
+def _empty_choice() -> dict[str, Any]:
+    return dict.fromkeys(("domains", *_EVENT), "")
+
+
+def _extended() -> list[FieldView]:
+    """Return the extended fields of harvests, in their order."""
+    with reading() as opened:
+        return list_fields(opened, entity="harvest").items

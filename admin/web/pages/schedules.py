@@ -8,11 +8,10 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.schedules import timetable
-from admin.harvests.schedules.data import NewSchedule, ScheduleChange, ScheduleDetails
-from admin.models.errors import InvalidInput, Problem
+from admin.harvests.schedules.data import DatesView, NewSchedule, PreviewInput, ScheduleChange, ScheduleDetails
+from admin.harvests.schedules.rules import WEEKDAYS, local_moment, local_text, zones
 from admin.models.harvest_tables import ScheduleEnd, TimeUnit
 from admin.models.transaction import Right
-from admin.web.formats import date_input, parse_date_input, zone_of
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction
 
@@ -26,9 +25,10 @@ _TEXTS: Final = ("name", "comments", "unit", "zone", "ends")
 @needs(Right.READ)
 def index() -> Response:
     """Show schedules by name."""
+    search = request.args.get("search", "")[:100]
     with reading() as opened:
-        found = timetable.list_schedules(opened, after=request.args.get("after", ""))
-    return page("schedules/index.html", schedules=found)
+        found = timetable.list_schedules(opened, search=search, after=request.args.get("after", ""))
+    return page("schedules/index.html", schedules=found, search=search)
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
@@ -36,7 +36,7 @@ def index() -> Response:
 def create() -> Response:
     """Make a schedule."""
     form = Form({**_empty(), "unit": TimeUnit.DAY, "every": 1, "zone": "UTC", "ends": ScheduleEnd.NEVER})
-    if form.is_sent:
+    if form.is_sent and not _asks_for_dates():
 
         def save(given: NewSchedule) -> ScheduleDetails:
             with transaction() as opened:
@@ -54,9 +54,15 @@ def edit(name: str) -> Response:
     """Show the form of a schedule."""
     with reading() as opened:
         found = timetable.show_schedule(opened, name)
-    zone = zone_of(found.zone)
-    values = found.model_dump(include={*_TEXTS, *_NUMBERS, "edition"})
-    return _edit(Form({**values, **{key: date_input(getattr(found, key), zone) for key in _MOMENTS}}), name)
+    return _edit(Form(_shown(found)), name)
+
+
+@BLUEPRINT.post("/preview", endpoint="preview")
+@needs(Right.READ)
+def preview() -> Response:
+    """Show the dates of a rule while it is typed: a part of the form's page."""
+    form = Form(_empty())
+    return page("schedules/preview.html", form=form, dates=_dates(form))
 
 
 @BLUEPRINT.post("/<path:name>/edit", endpoint="change")
@@ -64,12 +70,18 @@ def edit(name: str) -> Response:
 def change(name: str) -> Response:
     """Change a schedule."""
     form = Form({**_empty(), "edition": ""})
+    if _asks_for_dates():
+        return _edit(form, name)
 
     def save(given: ScheduleChange) -> ScheduleDetails:
         with transaction() as opened:
             return timetable.change_schedule(opened, name, given)
 
-    changed = form.run(save, ScheduleChange, _rule)
+    def present() -> dict[str, Any]:
+        with reading() as opened:
+            return _shown(timetable.show_schedule(opened, name))
+
+    changed = form.run(save, ScheduleChange, _rule, present=present)
     if changed is not None:
         return done("The schedule was saved.", "schedules.show", name=changed.name)
     return _edit(form, name)
@@ -80,7 +92,7 @@ def change(name: str) -> Response:
 def delete(name: str) -> Response:
     """Delete a schedule that nothing uses."""
     with transaction() as opened:
-        timetable.delete_schedule(opened, name)
+        timetable.delete_schedule(opened, name, edition=request.form.get("edition", type=int))
     return done(f"Schedule {name} was deleted.", "schedules.index")
 
 
@@ -91,39 +103,65 @@ def show(name: str) -> Response:
     with reading() as opened:
         found = timetable.show_schedule(opened, name)
         dates = timetable.preview_schedule(opened, name)
-        users = timetable.list_users(opened, name)
-    return page("schedules/show.html", schedule=found, dates=dates, users=users)
+        users = timetable.list_users(opened, name, after=request.args.get("after"))
+    return page("schedules/show.html", schedule=found, dates=dates, users=users, form=Form())
 
 
 def _empty() -> dict[str, Any]:
     return dict.fromkeys((*_TEXTS, *_NUMBERS, *_MOMENTS), "")
 
 
+def _shown(found: ScheduleDetails) -> dict[str, Any]:
+    """Return the values of the form."""
+    moments = {key: getattr(found, key) for key in _MOMENTS}
+    return {
+        **found.model_dump(include={*_TEXTS, *_NUMBERS, "edition"}),
+        **{key: "" if each is None else local_text(each, found.zone) for key, each in moments.items()},
+    }
+
+
 def _edit(form: Form, name: str) -> Response:
+    dates = _dates(form) if _asks_for_dates() or not form.is_sent else None
     return page(
         "schedules/edit.html",
         422 if form.has_problems else 200,
         form=form,
         name=name,
+        dates=dates,
         units=list(TimeUnit),
-        ends=list(ScheduleEnd),
+        ends=[(ScheduleEnd.NEVER, "never"), (ScheduleEnd.DATE, "at a date"), (ScheduleEnd.COUNT, "after some runs")],
+        weekdays=list(enumerate(WEEKDAYS)),
+        zones=sorted(zones()),
     )
+
+
+def _asks_for_dates() -> bool:
+    return request.form.get("action") == "preview"
+
+
+def _dates(form: Form) -> DatesView | None:
+    """Return the next ten dates of the rule in the form; None when something is wrong with it."""
+
+    def asked(given: PreviewInput) -> DatesView:
+        with reading() as opened:
+            return timetable.preview_rule(opened, given)
+
+    names = PreviewInput.model_fields.keys()
+    if form.is_sent:
+        return form.run(asked, PreviewInput, lambda sent: {k: v for k, v in _rule(sent).items() if k in names})
+    return asked(PreviewInput.model_validate({k: v for k, v in _rule(form.values).items() if k in names}))
 
 
 def _rule(sent: dict[str, Any]) -> dict[str, Any]:
     """Return what the use case takes, of the texts of the form. Raises InvalidInput."""
-    values: dict[str, Any] = {key: sent[key].strip() for key in _TEXTS if key in sent}
+    values: dict[str, Any] = {key: str(sent[key]).strip() for key in _TEXTS if key in sent}
     for key in _NUMBERS:
-        if sent.get(key, "").strip():
-            values[key] = sent[key].strip()
-    zone = zone_of(values.get("zone", "UTC"))
+        typed = "" if sent.get(key) is None else str(sent[key]).strip()
+        if typed:
+            values[key] = typed
     for key in _MOMENTS:
-        try:
-            values[key] = parse_date_input(sent.get(key, ""), zone)
-        except ValueError as error:
-            raise InvalidInput(
-                Problem(key, f"{sent[key][:50]!r} is no date and time; write 2026-11-23T09:30")
-            ) from error
+        typed = str(sent.get(key, "")).strip()
+        values[key] = local_moment(typed, values.get("zone", "UTC"), key) if typed else None
     if sent.get("edition"):
         values["edition"] = sent["edition"]
     return values

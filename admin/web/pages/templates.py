@@ -1,45 +1,71 @@
-"""These pages show templates with their versions, and make, change, compare and copy them."""
+"""These pages show templates with their versions, and make, change, compare, copy, restore and delete them."""
 
 from __future__ import annotations
 
 from typing import Any, Final
+from urllib.parse import quote
 
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
-from admin.harvests.templates import catalogue
-from admin.harvests.templates.data import Edition, NewTemplate, NewVersion, TemplateView
+from admin.harvests.templates import catalogue, texts
+from admin.harvests.templates.comparison import side_by_side
+from admin.harvests.templates.data import (
+    Edition,
+    NewTemplate,
+    NewVersion,
+    TemplateChange,
+    TemplateCopy,
+    TemplateText,
+    TemplateView,
+)
+from admin.harvests.templates.stock import DEFAULT_TEMPLATE
+from admin.models.errors import EditConflict, UseCaseError
 from admin.models.transaction import Right
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction
+from admin.web.template_form import TemplateForm
 
 BLUEPRINT: Final = Blueprint("templates", __name__, url_prefix="/templates")
+_MOST_CHOICES: Final = 500
 
 
 @BLUEPRINT.get("", endpoint="index")
 @needs(Right.READ)
 def index() -> Response:
     """Show templates by name."""
+    search = request.args.get("search", "")[:100]
     with reading() as opened:
-        found = catalogue.list_templates(opened, after=request.args.get("after", ""))
-    return page("templates/index.html", templates=found)
+        found = catalogue.list_templates(opened, search=search, after=request.args.get("after", ""))
+    return page("templates/index.html", templates=found, search=search)
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
 @needs(Right.CURATE)
 def create() -> Response:
-    """Make a template from a text or an uploaded file."""
-    form = Form({"name": "", "comments": "", "text": ""})
-    if form.is_sent:
-
-        def save(given: NewTemplate) -> TemplateView:
+    """Make a template by fields, from a text, or from an uploaded file."""
+    with reading() as opened:
+        start = catalogue.show_template(opened, DEFAULT_TEMPLATE).text
+    form = TemplateForm(start)
+    if form.is_sent and form.accept():
+        given = NewTemplate(name=_typed("name"), text=form.document, comments=_typed("comments"))
+        try:
             with transaction() as opened:
-                return catalogue.create_template(opened, given)
-
-        made = form.run(save, NewTemplate, _with_file)
-        if made is not None:
+                made = catalogue.create_template(opened, given)
             return done(f"Template {made.name} was made.", "templates.show", name=made.name)
-    return page("templates/edit.html", 422 if form.has_problems else 200, form=form, name="")
+        except UseCaseError as error:
+            form.refused(error)
+    return _edit(form, None)
+
+
+@BLUEPRINT.post("/verify", endpoint="verify")
+@needs(Right.CURATE)
+def verify() -> dict[str, Any]:
+    """Tell the editor's script what is wrong with a text, as JSON."""
+    text = request.form.get("text", "").replace("\r\n", "\n")
+    with reading() as opened:
+        found = texts.verify_text(opened, TemplateText(text=text))
+    return {"problems": [each.model_dump(include={"line", "message"}) for each in found.problems]}
 
 
 @BLUEPRINT.get("/<path:name>/download/<int:number>", endpoint="download")
@@ -48,36 +74,102 @@ def download(name: str, number: int) -> Response:
     """Return the text of a version as a file."""
     with reading() as opened:
         text = catalogue.download_version(opened, name, number)
-    headers = {"Content-Disposition": "attachment; filename=template.yaml"}
+    file = quote(f"{name}-{number}.yaml", safe="")
+    headers = {"Content-Disposition": f"attachment; filename=template.yaml; filename*=UTF-8''{file}"}
     return Response(text, content_type="application/yaml; charset=utf-8", headers=headers)
 
 
 @BLUEPRINT.get("/<path:name>/compare", endpoint="compare")
 @needs(Right.READ)
 def compare(name: str) -> Response:
-    """Show what differs between two versions."""
+    """Show what differs between two versions, of one template or of two."""
+    old, new = request.args.get("old", type=int), request.args.get("new", type=int)
+    other = request.args.get("other") or None
     with reading() as opened:
-        old, new = request.args.get("old", type=int), request.args.get("new", type=int)
-        found = catalogue.compare_versions(opened, name, old=old or 1, new=new)
-    return page("templates/compare.html", name=name, comparison=found)
+        found = catalogue.compare_versions(opened, name, old=old or 1, new=new, other=other)
+        versions = [each.number for each in catalogue.list_versions(opened, name, limit=_MOST_CHOICES).items]
+        names = [each.name for each in catalogue.list_templates(opened, limit=_MOST_CHOICES).items]
+    return page(
+        "templates/compare.html", name=name, comparison=found, versions=versions, names=names, other=other or name
+    )
 
 
 @BLUEPRINT.route("/<path:name>/edit", methods=["GET", "POST"], endpoint="edit")
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
-    """Give a template a new version."""
+    """Give a template a new version, by fields or as text."""
     with reading() as opened:
         found = catalogue.show_template(opened, name)
-    form = Form({"text": found.text, "comments": "", "edition": found.edition})
+    form = TemplateForm(found.text, name, found.edition)
+    conflict = None
+    if form.is_sent and form.accept():
+        edition = int(_typed("edition")) if _typed("edition").isdecimal() else None
+        given = NewVersion(text=form.document, comments=_typed("comments"), edition=edition)
+        try:
+            with transaction() as opened:
+                changed = catalogue.add_version(opened, name, given)
+            is_new = changed.version != found.version
+            text = f"Version {changed.version} was made." if is_new else "The text is the same; no version was made."
+            return done(text, "templates.show", name=name)
+        except EditConflict as error:
+            form.refused(error)
+            form.values["edition"] = error.present
+            conflict = side_by_side(found.text, form.document)
+        except UseCaseError as error:
+            form.refused(error)
+    return _edit(form, found, conflict=conflict)
+
+
+@BLUEPRINT.route("/<path:name>/copy", methods=["GET", "POST"], endpoint="copy")
+@needs(Right.CURATE)
+def copy(name: str) -> Response:
+    """Make a template from a version of this one."""
+    with reading() as opened:
+        number = request.args.get("version", type=int)
+        found = catalogue.show_version(opened, name, number or catalogue.show_template(opened, name).version)
+    form = Form({"name": "", "comments": ""})
     if form.is_sent:
 
-        def save(given: NewVersion) -> TemplateView:
+        def save(given: TemplateCopy) -> TemplateView:
             with transaction() as opened:
-                return catalogue.add_version(opened, name, given)
+                return catalogue.copy_template(opened, name, given)
 
-        if (changed := form.run(save, NewVersion, _with_file)) is not None:
-            return done(f"Version {changed.version} was made.", "templates.show", name=name)
-    return page("templates/edit.html", 422 if form.has_problems else 200, form=form, name=name)
+        made = form.run(save, TemplateCopy, lambda sent: {**sent, "version": found.number})
+        if made is not None:
+            return done(f"Template {made.name} was made.", "templates.show", name=made.name)
+    return page("templates/copy.html", 422 if form.has_problems else 200, form=form, found=found)
+
+
+@BLUEPRINT.route("/<path:name>/rename", methods=["GET", "POST"], endpoint="rename")
+@needs(Right.CURATE)
+def rename(name: str) -> Response:
+    """Change the name and the comments of a template."""
+    with reading() as opened:
+        found = catalogue.show_template(opened, name)
+    form = Form({"name": found.name, "comments": found.comments, "edition": found.edition})
+    if form.is_sent:
+
+        def save(given: TemplateChange) -> TemplateView:
+            with transaction() as opened:
+                return catalogue.change_template(opened, name, given)
+
+        def present() -> dict[str, Any]:
+            return {"name": found.name, "comments": found.comments, "edition": found.edition}
+
+        changed = form.run(save, TemplateChange, present=present)
+        if changed is not None:
+            return done("The template was saved.", "templates.show", name=changed.name)
+    return page("templates/rename.html", 422 if form.has_problems else 200, form=form, name=name)
+
+
+@BLUEPRINT.post("/<path:name>/restore/<int:number>", endpoint="restore")
+@needs(Right.CURATE)
+def restore(name: str, number: int) -> Response:
+    """Give a template the text of an old version again."""
+    edition = request.form.get("edition", type=int)
+    with transaction() as opened:
+        changed = catalogue.restore_version(opened, name, number, Edition(edition=edition))
+    return done(f"Version {changed.version} was made; it is version {number} again.", "templates.show", name=name)
 
 
 @BLUEPRINT.post("/<path:name>/<any(activate, deactivate, delete):action>", endpoint="act")
@@ -86,11 +178,30 @@ def act(name: str, action: str) -> Response:
     """Activate, deactivate or delete a template."""
     with transaction() as opened:
         if action == "delete":
-            catalogue.delete_template(opened, name)
+            catalogue.delete_template(opened, name, edition=request.form.get("edition", type=int))
             return done(f"Template {name} was deleted.", "templates.index")
         use_case = catalogue.activate_template if action == "activate" else catalogue.deactivate_template
         use_case(opened, name, Edition())
     return done(f"Template {name} was {action}d.", "templates.show", name=name)
+
+
+@BLUEPRINT.get("/<path:name>/users", endpoint="users")
+@needs(Right.READ)
+def users(name: str) -> Response:
+    """Show every configuration that uses a template."""
+    with reading() as opened:
+        found = catalogue.list_users(opened, name, after=request.args.get("after"))
+    return page("templates/users.html", name=name, users=found)
+
+
+@BLUEPRINT.get("/<path:name>/versions/<int:number>", endpoint="version")
+@needs(Right.READ)
+def version(name: str, number: int) -> Response:
+    """Show one version of a template."""
+    with reading() as opened:
+        found = catalogue.show_version(opened, name, number)
+        edition = catalogue.show_template(opened, name).edition
+    return page("templates/version.html", found=found, edition=edition)
 
 
 @BLUEPRINT.get("/<path:name>", endpoint="show")
@@ -99,14 +210,15 @@ def show(name: str) -> Response:
     """Show a template with its versions and users."""
     with reading() as opened:
         found = catalogue.show_template(opened, name)
-        versions = catalogue.list_versions(opened, name)
-        users = catalogue.list_users(opened, name)
-    return page("templates/show.html", found=found, versions=versions, users=users)
+        versions = catalogue.list_versions(opened, name, after=request.args.get("after"))
+        some = catalogue.list_users(opened, name, limit=20)
+    return page("templates/show.html", found=found, versions=versions, users=some)
 
 
-def _with_file(sent: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of the form; an uploaded file takes the place of the text."""
-    file = request.files.get("file")
-    if file is not None and file.filename:
-        return {**sent, "text": file.read(2_000_000).decode("utf-8", "replace")}
-    return {**sent, "text": sent.get("text", "").replace("\r\n", "\n")}
+def _edit(form: TemplateForm, found: TemplateView | None, **values: Any) -> Response:
+    status = 422 if form.has_problems else 200
+    return page("templates/edit.html", status, form=form, name=found.name if found else "", found=found, **values)
+
+
+def _typed(name: str) -> str:
+    return request.form.get(name, "")

@@ -116,6 +116,8 @@ def test_what_is_in_use_is_not_deleted_and_the_page_says_where(client: httpx.Cli
 PATHS = (
     *("/", "/domains", "/domains/upload", "/domains/example.org", "/domains/example.org/seed-lists/defaultseeds"),
     *("/harvests", "/harvests/new", "/harvests/weekly news", "/harvests/weekly news/edit"),
+    *("/harvests/weekly news/copy", "/harvests/weekly news/configurations", "/harvests/new?kind=snapshot"),
+    *("/harvests/weekly news/explain?domain=example.org", "/templates/default/users", "/templates/default/rename"),
     *("/harvests/weekly news/preview", "/schedules", "/schedules/new", "/schedules/Mondays", "/schedules/Mondays/edit"),
     *("/templates", "/templates/new", "/templates/default", "/templates/default/edit", "/jobs", "/fleet", "/users"),
     *("/audit", "/settings"),

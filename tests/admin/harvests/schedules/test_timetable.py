@@ -15,7 +15,7 @@ from admin.harvests.schedules.stock import ONCE, STOCK_SCHEDULES, install_stock
 from admin.harvests.schedules.timetable import usable_schedule
 from admin.models.database import Database
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound
-from admin.models.harvest_tables import Harvest, HarvestKind, Schedule, ScheduleEnd, TimeUnit
+from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule, ScheduleEnd, TimeUnit
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door, Right
 
@@ -212,6 +212,19 @@ def test_a_harvest_for_which_the_schedule_has_ended_has_no_next_date(database: D
     use(database, "mondays", ["done"], first_run=START, next_run=None, runs_made=2)
     (user,) = call(database, "schedule.list-users", name="mondays").items
     assert (user.next_by_schedule, user.would_change) == (None, False)
+
+
+def test_runs_that_people_asked_for_do_not_use_up_a_schedule_that_ends_after_some_runs(database: Database) -> None:
+    create(database, ends="count", ends_after=3)
+    use(database, "mondays", ["news"], first_run=START, next_run=None, runs_made=3)
+    (ended,) = call(database, "schedule.list-users", name="mondays").items
+    assert ended.next_by_schedule is None
+    with database.transaction(COMMAND_LINE) as transaction:
+        harvest = transaction.session.scalars(select(Harvest)).one()
+        harvest.runs.append(HarvestRun(number=1, started=START, is_extra=True))
+    (user,) = call(database, "schedule.list-users", name="mondays").items
+    assert user.next_by_schedule is not None
+    assert user.would_change
 
 
 def test_schedules_and_their_users_are_listed_in_pages(database: Database) -> None:

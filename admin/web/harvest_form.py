@@ -1,0 +1,116 @@
+"""The form of a harvest definition has texts; use cases take typed values. These functions turn one into the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from admin.harvests.definitions.data import HarvestView
+from admin.harvests.domains.data import FieldView, TrapView
+from admin.harvests.schedules.rules import local_moment, local_text
+from admin.models.errors import InvalidInput, Problem
+from admin.models.harvest_tables import HarvestKind
+
+_TEXTS: Final = ("name", "comments", "audience", "collection")
+_OPTIONAL: Final = ("channel", "max_seconds", "first_run", "facts", "traps")
+_OF_KIND: Final = {
+    HarvestKind.SELECTIVE: ("schedule",),
+    HarvestKind.SNAPSHOT: ("max_bytes", "max_objects", "previous"),
+}
+_NUMBERS: Final = ("max_bytes", "max_objects", "max_seconds")
+_EXTENDED: Final = "extended."
+_OFF: Final = "#"
+"""A crawler trap with this sign before it is kept, and not in force."""
+MOST_LINES: Final = 10_000
+
+
+def empty_values(kind: HarvestKind, fields: Iterable[FieldView]) -> dict[str, Any]:
+    """Return the values with which the form of a new harvest begins."""
+    names = (*_TEXTS, *_OPTIONAL, *_OF_KIND[kind], "configurations")
+    limits = {"max_bytes": "-1", "max_objects": "-1"} if kind is HarvestKind.SNAPSHOT else {}
+    extended = {f"{_EXTENDED}{each.name}": each.default for each in fields}
+    return {**dict.fromkeys(names, ""), "max_seconds": "0", "kind": kind, **limits, **extended}
+
+
+def shown_values(found: HarvestView, zone: str, fields: Iterable[FieldView]) -> dict[str, str]:
+    """Return what the form of a harvest shows."""
+    kind = HarvestKind(found.kind)
+    names = (*_TEXTS, *_OF_KIND[kind], "channel", "max_seconds")
+    values = {name: "" if getattr(found, name) is None else str(getattr(found, name)) for name in names}
+    values["first_run"] = "" if found.first_run is None else local_text(found.first_run, zone)
+    values["facts"] = "\n".join(f"{name}: {value}" for name, value in found.facts.items())
+    values["traps"] = traps_text(found.traps)
+    return {**values, **{f"{_EXTENDED}{each.name}": found.extended.get(each.name, "") for each in fields}}
+
+
+def traps_text(traps: Sequence[TrapView]) -> str:
+    """Return crawler traps as lines."""
+    return "\n".join(each.expression if each.is_active else f"{_OFF} {each.expression}" for each in traps)
+
+
+def given_values(sent: Mapping[str, Any], kind: HarvestKind, zone: str) -> dict[str, Any]:
+    """Return what a use case takes, of what was sent. Raises InvalidInput with all problems."""
+    texts = {name: str(value).replace("\r\n", "\n").strip() for name, value in sent.items()}
+    values: dict[str, Any] = {name: texts[name] for name in _TEXTS if name in texts}
+    for name in ("channel", *_OF_KIND[kind]):
+        if name in texts and name not in _NUMBERS:
+            values[name] = texts[name] or None
+    empty = {"max_bytes": "-1", "max_objects": "-1", "max_seconds": "0"}
+    values |= {name: texts[name] or empty[name] for name in _NUMBERS if name in texts}
+    problems: list[Problem] = []
+    if "first_run" in texts:
+        try:
+            values["first_run"] = local_moment(texts["first_run"], zone, "first_run") if texts["first_run"] else None
+        except InvalidInput as error:
+            problems += error.problems
+    if "facts" in texts:
+        values["facts"], found = _facts(texts["facts"])
+        problems += found
+    if "traps" in texts:
+        values["traps"] = [_trap(line.strip()) for line in texts["traps"].splitlines() if line.strip()]
+    extended = {name.removeprefix(_EXTENDED): value for name, value in texts.items() if name.startswith(_EXTENDED)}
+    if extended:
+        values["extended"] = extended
+    if problems:
+        raise InvalidInput(*problems)
+    return values
+
+
+def differing(sent: Mapping[str, Any], shown: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of the form that a person has changed, so that a change plans no date anew without need."""
+    return {
+        name: value
+        for name, value in sent.items()
+        if name not in shown or str(value).replace("\r\n", "\n").strip() != shown[name].strip()
+    }
+
+
+def choices_of(text: str, field: str = "domains") -> list[dict[str, Any]]:
+    """Return the configurations in a text: on each line a domain, and its configuration behind a space."""
+    lines = [line.split(None, 1) for line in text.splitlines() if line.strip()]
+    if len(lines) > MOST_LINES:
+        message = f"there are {len(lines):,} lines; write at most {MOST_LINES:,} at once"
+        raise InvalidInput(Problem(field, message))
+    return [{"domain": parts[0], "configuration": parts[1].strip() if len(parts) > 1 else None} for parts in lines]
+
+
+def _trap(line: str) -> dict[str, Any]:
+    return {"expression": line.removeprefix(_OFF).strip(), "is_active": not line.startswith(_OFF)}
+
+
+def _facts(text: str) -> tuple[dict[str, str], list[Problem]]:
+    facts: dict[str, str] = {}
+    return facts, list(_fact_problems(text, facts))
+
+
+def _fact_problems(text: str, facts: dict[str, str]) -> Iterator[Problem]:
+    for number, line in enumerate(text.splitlines(), 1):
+        name, colon, value = line.partition(":")
+        if not line.strip():
+            continue
+        if not colon or not name.strip():
+            yield Problem("facts", f"{line.strip()[:100]!r} has no name and colon; write Name: value", number)
+        elif name.strip() in facts:
+            yield Problem("facts", f"the name {name.strip()[:100]!r} is given twice; remove one", number)
+        else:
+            facts[name.strip()] = value.strip()

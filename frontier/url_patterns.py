@@ -1,0 +1,149 @@
+"""Patterns of people are searched in URLs within a time limit: one that blows up must not stop a crawl.
+
+Most patterns are simple: at most one repeat without end, not of a group. `re` searches these, which takes a fraction
+of a microsecond, and its time grows at most with the square of the URL's length. All others are searched by `regex`,
+which knows a time limit, and whose clock costs some microseconds. A pattern that exceeds the limit counts as not found
+in that URL, so that nothing is left out by mistake; after three times it is not used any more in this process, as each
+time costs a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+import regex
+
+logger = logging.getLogger(__name__)
+
+SEARCH_SECONDS: Final = 0.1
+MOST_TIMEOUTS: Final = 3
+"""So many URLs in which a pattern took too long; then it is switched off."""
+_ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+_EDGE: Final = re.compile(r"(?:\.\*\??(?![*+?{]))+")
+_TAIL: Final = re.compile(r"(?<!\\)(?:\.\*)+$")
+_GROUP_REPEAT: Final = re.compile(r"\)[*+{]")
+_COUNTED: Final = re.compile(r"(?<!\))\{[1-6]?\d\}", re.ASCII)
+"""A repeat with one number, at most 69."""
+_ENDLESS: Final = re.compile(r"[*+{]")
+_OPTION: Final = re.compile(r"(?<!\()\?")
+_MOST_OPTIONS: Final = 4
+_MOST_ALTERNATIVES: Final = 10
+_SPECIAL: Final = re.compile(r"\(\?(?!:|i\))|\\[1-9g]")
+"""What looks around, and what refers to groups: too hard to judge here."""
+
+
+class UrlPattern:
+    """A pattern is searched in URLs."""
+
+    __slots__ = ("_guarded", "is_off", "simple", "text", "timeouts")
+
+    def __init__(self, text: str) -> None:
+        """Compile the pattern. Raises re.error or regex.error."""
+        self.text = text
+        self.timeouts = 0
+        self.is_off = False
+        bare = without_edges(text)
+        self.simple: Callable[[str], object] | None = None
+        """Searches a simple pattern; None for one that needs a time limit."""
+        self._guarded: regex.Pattern[str] | None = None
+        if is_simple(bare):
+            self.simple = re.compile(bare).search
+        else:
+            re.compile(text)  # what only `regex` reads would mean something else elsewhere
+            self._guarded = regex.compile(text)
+
+    def found_in(self, url: str) -> bool | None:
+        """Return whether the pattern is found in the URL; None when the search took too long."""
+        if self.simple is not None:
+            return self.simple(url) is not None
+        assert self._guarded is not None
+        if self.is_off:
+            return None
+        try:
+            return self._guarded.search(url, timeout=SEARCH_SECONDS) is not None
+        except TimeoutError:
+            return None
+
+
+class UrlPatterns:
+    """A list of patterns is searched in their order. Threads may share a list."""
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        """Compile the patterns."""
+        self._searches = _searches(texts)
+        self._timeouts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def __iter__(self) -> Iterator[UrlPattern]:
+        return (pattern for _, pattern in self._searches)
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Add further patterns behind the others."""
+        self._searches += _searches(texts)
+
+    def first_found(self, url: str) -> str | None:
+        """Return the first pattern that is found in the URL; None when there is none."""
+        for search, pattern in self._searches:
+            if search is not None:
+                if search(url) is not None:
+                    return pattern.text
+                continue
+            found = pattern.found_in(url)
+            if found:
+                return pattern.text
+            if found is None:
+                self._note(pattern, url)
+        return None
+
+    def take_timeouts(self) -> Counter[str]:
+        """Return how often each pattern was passed over since the last call."""
+        if not self._timeouts:
+            return Counter()
+        with self._lock:
+            taken, self._timeouts = self._timeouts, Counter()
+        return taken
+
+    def _note(self, pattern: UrlPattern, url: str) -> None:
+        """Count a URL in which the pattern was passed over; log the first one, and when the pattern is switched off."""
+        with self._lock:
+            self._timeouts[pattern.text] += 1
+            if pattern.is_off:
+                return
+            pattern.timeouts += 1
+            pattern.is_off = pattern.timeouts >= MOST_TIMEOUTS
+        if pattern.is_off:
+            logger.warning(
+                "the pattern %s took too long %d times; it is not used any more in this process", pattern.text,
+                MOST_TIMEOUTS,
+            )  # fmt: skip
+        elif pattern.timeouts == 1:
+            logger.warning("the pattern %s takes too long on %s; it counts as not found there", pattern.text, url)
+
+
+def _searches(texts: Iterable[str]) -> tuple[tuple[Callable[[str], object] | None, UrlPattern], ...]:
+    """Return the patterns with their searches, as one look-up less for each link counts."""
+    return tuple((pattern.simple, pattern) for pattern in map(UrlPattern, texts))
+
+
+def is_simple(text: str) -> bool:
+    """Return whether the time of a search grows at most with the square of the URL's length."""
+    if _SPECIAL.search(text):
+        return False
+    bare = _COUNTED.sub("", _ESCAPED.sub("x", text))
+    if bare.count("|") > _MOST_ALTERNATIVES and bare.count("(") > 1:
+        return False
+    if _GROUP_REPEAT.search(bare):
+        return False
+    return len(_ENDLESS.findall(bare)) <= 1 and len(_OPTION.findall(bare)) <= _MOST_OPTIONS
+
+
+def without_edges(text: str) -> str:
+    """Return the pattern without `.*` at its ends, which change nothing about whether it is found in a URL."""
+    start = _EDGE.match(text)
+    bare = text[start.end() :] if start else text
+    return _TAIL.sub("", bare)
