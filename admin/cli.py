@@ -69,6 +69,9 @@ COMMANDS: Final = {
     "notification": Entry(
         "admin.commands.use_cases.groups:notification", "Subscribe users to events, and show what was sent."
     ),
+    "capture": Entry(
+        "admin.commands.use_cases.groups:capture", "Find captures of a collection, show their records, and replay them."
+    ),
     "audit": Entry("admin.commands.use_cases.groups:audit", "Show who changed what, and when."),
     "database": Entry("admin.commands.database:database", "Show or upgrade the version of the admin's database."),
     "scheduler": Entry(

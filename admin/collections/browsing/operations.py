@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.collections.browsing import calendar, capture, files, listing, search
+from admin.collections.browsing import calendar, capture, files, listing, replay_sessions, search
 from admin.collections.browsing.calendar import CalendarView
 from admin.collections.browsing.capture import CaptureView
 from admin.collections.browsing.files import FileLine
 from admin.collections.browsing.listing import CollectionLine, CollectionView
+from admin.collections.browsing.replay_sessions import NewReplaySession, ReplaySession
 from admin.collections.browsing.search import CaptureLine
 from admin.models.operation import Operation
 from admin.models.transaction import Right
@@ -70,5 +71,16 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         calendar.show_calendar,
         "Show the days on which a URL was captured.",
         output=CalendarView,
+    ),
+    Operation(
+        "collection.replay",
+        "POST",
+        "/collections/{name}/replay-sessions",
+        Right.READ,
+        replay_sessions.open_replay_session,
+        "Open a proxy port through which a browser sees the collection at a date.",
+        input=NewReplaySession,
+        output=ReplaySession,
+        status=201,
     ),
 )

@@ -30,6 +30,7 @@ NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "subscription": ("notification", "subscription"),
     "message": ("notification", "message"),
     "webhook-key": ("notification", "webhook-key"),
+    "collection": ("capture",),
 }
 """The groups in which the commands of a noun are. `ghostfleet job` is for jobs of `ghostfleet crawl`, which have names;
 jobs of harvests have numbers, and are in `ghostfleet harvest job`. `ghostfleet harvester` runs a harvester."""
@@ -38,6 +39,9 @@ VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "template.verify": ("template", "check"),
     "invitation.create": ("user", "invite"),
     "job.undo_reject": ("harvest", "job", "undo-reject"),
+    "collection.captures": ("capture", "list"),
+    "collection.capture": ("capture", "show"),
+    "overview.show": ("harvest", "overview"),
 }
 """Operations whose command is not named after them."""
 
@@ -48,8 +52,12 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "session.end": "user end-sessions",
     "token.list": "user tokens",
     "token.revoke": "user revoke-token",
+    "collection.list": "collection list",
+    "collection.show": "collection show",
 }
-"""Operations without a command of their own: the command line is no user, and administers all users with these."""
+"""Operations without a command of their own, each with the command that does the same.
+
+The command line is no user, and administers all users; `ghostfleet collection` reads the files themselves."""
 
 GROUPS: Final[Mapping[tuple[str, ...], str]] = {
     ("domain",): "Add, find and change domains, their seed lists, configurations, passwords and aliases.",
@@ -67,6 +75,7 @@ GROUPS: Final[Mapping[tuple[str, ...], str]] = {
     ("user",): "Invite, show and change users of the admin site, reset passwords, and make API tokens.",
     ("user", "invitation"): "Show and revoke one-time links.",
     ("user", "token"): "Make API tokens.",
+    ("capture",): "Find captures of a collection, show their records, and replay them.",
     ("audit",): "Show who changed what, and when.",
     ("notification",): "Subscribe users to events, and show the messages that were sent.",
     ("notification", "event"): "Show the events that can be subscribed to.",

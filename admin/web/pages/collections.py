@@ -6,6 +6,7 @@ Nothing of the archive runs here: texts are escaped, pictures are drawn anew, an
 from __future__ import annotations
 
 import calendar as months
+import shlex
 from datetime import date
 from typing import Any, Final
 
@@ -14,6 +15,8 @@ from werkzeug.wrappers import Response
 
 from admin.collections.browsing import calendar, capture, files, listing, search
 from admin.collections.browsing.replay import replay_hint
+from admin.collections.browsing.replay_sessions import MOST, NewReplaySession, ReplaySession, open_replay_session
+from admin.fleet.installation_file import read_installation
 from admin.models.errors import InvalidInput
 from admin.models.transaction import Right
 from admin.web.forms import Form
@@ -21,6 +24,7 @@ from admin.web.page import needs, page, reading, site
 
 BLUEPRINT: Final = Blueprint("collections", __name__, url_prefix="/collections")
 _FIELDS: Final = ("url", "match", "since", "until", "mime", "status", "kind", "job", "after")
+_LONGEST_URL: Final = 9_000
 _SANDBOX: Final = "default-src 'none'; sandbox"
 
 
@@ -115,7 +119,30 @@ def show_capture(name: str) -> Response:
         found = capture.show_capture(opened, name, *_place())
     hint = replay_hint(name, found.url, found.timestamp, site().replay_origin)
     pictures = [each for each in found.kept if each.capture.url.startswith(capture.PICTURES)]
-    return page("collections/capture.html", name=name, capture=found, replay=hint, pictures=pictures)
+    running = read_installation(site().settings.home)
+    has_proxy = running is not None and "replay_control" in running.addresses
+    return page(
+        "collections/capture.html", name=name, capture=found, replay=hint, pictures=pictures, has_proxy=has_proxy
+    )
+
+
+@BLUEPRINT.post("/<name>/replay", endpoint="replay")
+@needs(Right.READ)
+def replay(name: str) -> Response:
+    """Open a session of the replay proxy, and show how a browser uses it."""
+    form = Form({"datetime": "", "url": ""})
+
+    def opened_session(given: NewReplaySession) -> ReplaySession:
+        with reading() as opened:
+            return open_replay_session(opened, name, given)
+
+    session = form.run(opened_session, NewReplaySession, lambda sent: {"datetime": sent["datetime"]})
+    url = request.form.get("url", "")[:_LONGEST_URL]
+    start = shlex.join(["chromium", *session.chromium_options]) if session else ""
+    status = 200 if session else 422
+    return page(
+        "collections/replay.html", status, name=name, session=session, form=form, url=url, start=start, most=MOST
+    )
 
 
 @BLUEPRINT.get("/<name>/picture", endpoint="picture")

@@ -12,12 +12,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsed import HOSTILE, NAME, PAGE, Shelf, fill
 from captured import capture as row
-from garden import GardenSite
 from garden_crawl import COLLECTION, SEED, crawl
 from playwright.sync_api import Page as BrowserPage
 from playwright.sync_api import sync_playwright
 from site_server import RunningSite, running_site
 
+from admin.demo.garden import GardenSite
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from archive.capture import Capture
