@@ -422,6 +422,7 @@ def test_a_use_case_asks_for_the_right_itself(sqlite_database: Database, operati
     reader = Actor("x", Role.READER, Door.API)
     arguments: dict[str, Any] = {"name": "x"} if "{name}" in operation.path else {}
     arguments |= {"job_id": 1} if "{job_id}" in operation.path else {}
+    arguments |= {"number": 1} if "{number}" in operation.path else {}
     with at(sqlite_database, reader) as transaction, pytest.raises(Forbidden):
         operation.use_case(transaction, **arguments, **({"given": None} if operation.input else {}))
 
