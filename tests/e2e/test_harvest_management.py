@@ -198,7 +198,7 @@ def pid_of(person: Person, name: str) -> int:
 def resubmit(person: Person, number: int) -> int:
     person.goto(f"/jobs/{number}")
     person.press("Resubmit …")
-    person.press("Resubmit")
+    person.press("Yes, resubmit")
     person.tab.get_by_text(f"Job {number} was resubmitted").wait_for()
     return int(urlsplit(person.tab.url).path.rpartition("/")[2])
 

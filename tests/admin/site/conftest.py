@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from site_server import RunningSite, running_site
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
+from admin.harvests.dispatch.harvesters import Registration, register
 from admin.harvests.schedules.stock import install_stock as install_schedules
 from admin.harvests.templates.stock import install_stock as install_templates
 from admin.models.database import Database
@@ -25,6 +26,7 @@ def stocked_site(sqlite_database: Database, tmp_path: Path) -> Iterator[RunningS
         install_channels(transaction)
         install_templates(transaction)
         install_schedules(transaction)
+        register(transaction, Registration("a-harvester", "FOCUSED", "here", 1, 1_000_000_000))
     with running_site(sqlite_database, tmp_path / "home") as running:
         yield running
 

@@ -14,6 +14,7 @@ from playwright.sync_api import sync_playwright
 from site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
+from admin.harvests.dispatch.harvesters import Registration, register
 from admin.harvests.schedules.stock import install_stock as install_schedules
 from admin.harvests.templates.stock import install_stock as install_templates
 from admin.models.database import Database
@@ -32,6 +33,7 @@ def site(sqlite_database: Database, tmp_path: Path) -> Iterator[RunningSite]:
         install_channels(transaction)
         install_templates(transaction)
         install_schedules(transaction)
+        register(transaction, Registration("a-harvester", "FOCUSED", "here", 1, 1_000_000_000))
     with running_site(sqlite_database, tmp_path / "home") as running:
         yield running
 
