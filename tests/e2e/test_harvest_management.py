@@ -124,8 +124,8 @@ def test_a_person_harvests_a_thousand_domains_and_sees_a_page_in_replay(
         done = until(lambda: ended(person, again), what="the resubmitted job to end", within=150)
         assert (done["status"], done["resubmission_of_id"]) == ("DONE", failed["id"])
 
-        for job in (first, snapshot, failed, done):
-            statistics_are_those_of_the_crawl_log(person, tmp_path / "home", job)
+        for number in (first["id"], snapshot["id"], failed["id"], done["id"]):
+            statistics_are_those_of_the_crawl_log(person, tmp_path / "home", number)
         domains = person.told(f"/jobs/{snapshot['id']}/domains", limit=1)
         assert domains["total"] == MANY + 1
         every_page_is_accessible(person)
@@ -208,9 +208,10 @@ def ended(person: Person, number: int) -> dict[str, Any] | None:
     return job if job["status"] in ("DONE", "FAILED") else None
 
 
-def statistics_are_those_of_the_crawl_log(person: Person, home: Path, job: dict[str, Any]) -> None:
+def statistics_are_those_of_the_crawl_log(person: Person, home: Path, number: int) -> None:
     """The metadata file is valid, and its crawl.log has the objects and bytes that the statistics say."""
-    (path,) = (home / "collections" / job["collection"] / "archive").glob(f"{job['id']}-metadata-1.warc*")
+    job = person.told(f"/jobs/{number}")
+    (path,) = (home / "collections" / job["collection"] / "archive").glob(f"{number}-metadata-1.warc*")
     assert [str(problem) for problem in check(path)] == []
     sums: dict[str, tuple[int, int]] = {}
     for text in crawl_log_of(path):
@@ -221,7 +222,7 @@ def statistics_are_those_of_the_crawl_log(person: Person, home: Path, job: dict[
             sums[host.removeprefix("www.")] = (objects + 1, size + line.extra["contentSize"])
     told, after = {}, None
     while True:
-        page = person.told(f"/jobs/{job['id']}/domains", limit=500, **({"after": after} if after else {}))
+        page = person.told(f"/jobs/{number}/domains", limit=500, **({"after": after} if after else {}))
         told |= {each["domain_name"]: (each["objects"], each["bytes"]) for each in page["items"] if each["objects"]}
         if (after := page["next"]) is None:
             break
