@@ -79,7 +79,7 @@ class Amounts:
 
     @property
     def domains(self) -> int:
-        """The number of domains: one for each job, up to a million."""
+        """Return the number of domains, which is one for each job, up to a million."""
         return max(20, min(self.jobs, MOST_DOMAINS))
 
 
@@ -127,7 +127,7 @@ def fill_database(database: Database, amounts: Amounts, tell: Callable[[str], No
 
 
 def _hurry(connection: Any, _: Any) -> None:
-    """Rows that a power cut destroys are made anew, and the made-up rows refer to one another properly."""
+    """Write without waiting for the disk: rows that a power cut destroys are made anew."""
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA foreign_keys=OFF")
     connection.execute("PRAGMA cache_size=-200000")
@@ -237,7 +237,7 @@ def _steps(is_sqlite: bool) -> list[_Step]:
                 template_version, profile, seeds, max_bytes, max_objects, max_seconds, expected_objects,
                 configurations_count, aliases, duplicate_reduction_jobs, facts, created, submitted, started, ended,
                 heard, harvester, run_name, harvest_error, harvest_error_details, upload_error, upload_error_details,
-                objects, bytes, exit_code, report)
+                objects, bytes, new_bytes, exit_code, report)
             SELECT i, harvest, CASE WHEN harvest <= :snapshots THEN 0 ELSE i / (:selective * 2) END,
                 1 + i % (SELECT count(*) FROM channels), 'bench', status, 3, 'default', 1, {document.format("profile")},
                 'http://www.example.org/', 1000000000, -1, 0, 1000, :per_job, {empty}, {empty_list},
@@ -245,7 +245,8 @@ def _steps(is_sqlite: bool) -> list[_Step]:
                 CASE WHEN status NOT IN ('NEW', 'SUBMITTED', 'STARTED') THEN at + 3600000000 END, at,
                 CASE WHEN status NOT IN ('NEW', 'SUBMITTED') THEN 'harvester-' || i % 20 END, i || '-20260101000000',
                 CASE WHEN status LIKE 'FAILED%' THEN 'the crawl ended with exit code 3' ELSE '' END, '', '', '',
-                i % 5000, i % 5000 * 40000, CASE WHEN status = 'DONE' THEN 0 END, {document.format("report")}
+                i % 5000, i % 5000 * 40000, i % 5000 * 9000,
+                CASE WHEN status = 'DONE' THEN 0 END, {document.format("report")}
             FROM (SELECT i, {harvest} AS harvest, {_STATUS} AS status, :now - (:jobs - i + 1) * :apart AS at
                 FROM numbers) AS rows""", 50_000),
         _Step("harvest_runs", 1, """

@@ -1,4 +1,4 @@
-"""This module requests pages of the admin site from a running server, as a browser with a session, and times them."""
+"""The pages of the admin site are requested from a running server, as a browser with a session does, and timed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class PageKind:
 
 @dataclass(frozen=True, slots=True)
 class PageTimes:
-    """The requests for pages of one kind took these times."""
+    """The requests for pages of one kind have these times."""
 
     database: str
     page: str

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from admin.harvests.definitions.listing import list_runs
-from admin.harvests.dispatch import listing
+from admin.harvests.dispatch import job_domains, listing
 from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.search import list_domains
 from admin.models.database import Database
@@ -25,7 +25,7 @@ FREQUENT = "d7919-1.org"
 
 PAGES: dict[str, tuple[int, Callable[[Transaction], Any]]] = {
     "jobs": (3, listing.list_jobs),
-    "jobs deep": (3, lambda opened: listing.list_jobs(opened, after="1500")),
+    "jobs deep": (4, lambda opened: listing.list_jobs(opened, after="1500")),
     "jobs by state": (3, lambda opened: listing.list_jobs(opened, status=JobStatus.FAILED)),
     "jobs by harvest": (3, lambda opened: listing.list_jobs(opened, harvest_id=3)),
     "jobs by harvest and state": (3, lambda opened: listing.list_jobs(opened, harvest_id=3, status=JobStatus.FAILED)),
@@ -39,8 +39,12 @@ PAGES: dict[str, tuple[int, Callable[[Transaction], Any]]] = {
     "jobs by domain and state": (
         3, lambda opened: listing.list_jobs(opened, domain=FREQUENT, status=JobStatus.FAILED),
     ),
+    **{
+        f"jobs in the order {order}": (3, lambda opened, order=order: listing.list_jobs(opened, order=order))  # type: ignore[misc]
+        for order in listing.JobOrder
+    },
     "job": (1, lambda opened: listing.show_job(opened, 1500)),
-    "job's domains": (3, lambda opened: listing.job_domains(opened, 1500)),
+    "job's domains": (3, lambda opened: job_domains.list_job_domains(opened, 1500)),
     "job's samples": (2, lambda opened: listing.job_samples(opened, 2769)),
     "counts": (1, listing.count_by_status),
     "runs": (3, lambda opened: list_runs(opened, "harvest 30")),

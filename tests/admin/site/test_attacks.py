@@ -98,7 +98,7 @@ def leaves(document: LexborHTMLParser) -> dict[str, int]:
 
 
 @pytest.mark.timeout(600)
-def test_no_stored_text_becomes_an_element_an_attribute_or_a_script(secure: SecuritySite) -> None:
+def test_no_stored_text_becomes_an_element_an_attribute_or_a_script(secure: SecuritySite, tmp_path: Path) -> None:
     """Pages with a payload have the elements and attributes that they have with a harmless text, and no others."""
     database, harmless, before = secure.site.database, "harmless", None
     with database.transaction(COMMAND_LINE) as transaction:
@@ -110,6 +110,7 @@ def test_no_stored_text_becomes_an_element_an_attribute_or_a_script(secure: Secu
     pages += [f"/jobs/{number}{part}" for number in (1, 2) for part in ("", "/live", "/domains", "/setup")]
     wrong = []
     with secure.browser(Role.ADMINISTRATOR) as browser:
+        pages = _with_others(browser, pages, tmp_path)
         for payload in (harmless, *SCRIPTS):
             with database.transaction(COMMAND_LINE) as transaction:
                 for table, columns in rows:
@@ -136,7 +137,7 @@ def test_no_stored_text_becomes_an_element_an_attribute_or_a_script(secure: Secu
 
 @pytest.mark.browser
 @pytest.mark.timeout(600)
-def test_no_stored_text_runs_in_a_browser(secure: SecuritySite) -> None:
+def test_no_stored_text_runs_in_a_browser(secure: SecuritySite, tmp_path: Path) -> None:
     with secure.site.database.transaction(COMMAND_LINE) as transaction:
         pages = [path for path in poisoned(transaction, "".join(SCRIPTS[:-6])[:60_000]) if "?" not in path]
     fired: list[str] = []
@@ -158,7 +159,7 @@ def test_no_stored_text_runs_in_a_browser(secure: SecuritySite) -> None:
             tab = context.new_page()
             tab.on("dialog", dialog)
             tab.on("request", request)
-            for path in pages:
+            for path in _with_others(browser, pages, tmp_path):
                 answer = tab.goto(path)
                 assert answer is not None
                 assert answer.status == 200, path
@@ -239,7 +240,8 @@ def test_large_requests_are_bounded(secure: SecuritySite) -> None:
         assert chunked.status_code in (400, 413)
         parts = {f"f{number}": (None, "x") for number in range(25_000)}
         assert browser.post("/domains", files=parts, headers={"X-CSRFToken": token}).status_code == 413
-        deep = browser.post("/api/v1/domains", content=b"[" * 200_000, headers={"X-CSRFToken": token})
+        headers = {"X-CSRFToken": token, "Content-Type": "application/json"}
+        deep = browser.post("/api/v1/domains", content=b"[" * 200_000, headers=headers)
         assert deep.status_code == 422
     long = _sent(secure.site.address, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + b"a" * 200_000 + b"\r\n\r\n")
     assert long[:12] in (b"", b"HTTP/1.1 400", b"HTTP/1.1 431")
@@ -345,6 +347,18 @@ def test_passwords_and_tokens_are_in_no_log_no_address_and_no_audit(
         assert secret not in logged
         assert secret not in audit
         assert all(secret not in answer.headers.get("Location", "") for answer in answers)
+
+
+def _with_others(browser: httpx.Client, pages: list[str], folder: Path) -> list[str]:
+    """The pages, and every page of the route map that exists without a name or with the number 1."""
+    routes = [each.path for each in page_routes(flask_app(folder / "map")) if each.method == "GET"]
+    more = {path for path in routes if path not in pages and not path.endswith((".txt", "/log"))}
+    shown = [(path, browser.get(path)) for path in sorted(more)]
+    return pages + [
+        path
+        for path, answer in shown
+        if answer.status_code == 200 and answer.headers["Content-Type"].startswith("text/html")
+    ]
 
 
 def _place(address: str) -> tuple[str, int]:
