@@ -18,7 +18,10 @@ from bench import harvests as harvesting
 from bench import hostile_neighbours, soak
 from bench.corpus import FILES
 from bench.faults.cli import faults
+from bench.filled_database import Amounts
 from bench.hostile import KINDS as HOSTILE_KINDS
+from bench.page_requests import TARGET_MS, PageTimes
+from bench.pages import PagesPlan, measure_all, pages_table
 from bench.peers import KINDS, PeerUnavailable
 from bench.peers.peer import cache_folder
 from bench.report import ReportRow, as_json, comparison, rows, table
@@ -181,12 +184,44 @@ def neighbours(requests: int, connections: int, seconds: float, kinds: Sequence[
 )
 @click.option("--million", is_flag=True, help="The same as --configurations 1000000.")
 @click.option("--database-url", metavar="URL", help="An empty PostgreSQL database.  [SQLite in a temporary folder]")
+@click.option("--pages", is_flag=True, help="Measure pages of the site instead of the generation of jobs.")
+@click.option("--jobs", default=MILLION, show_default=True, type=click.IntRange(100), help="Jobs, with --pages.")
+@click.option(
+    "--history", default=10 * MILLION, show_default=True, type=click.IntRange(100), help="History rows, with --pages."
+)
+@click.option(
+    "--requests", default=200, show_default=True, type=click.IntRange(1), help="Requests of each page, with --pages."
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder in which the databases of --pages stay, to be used again.",
+)
+@click.option("--only", default="", metavar="TEXT", help="Measure only pages whose name has this text.")
 @click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
-def harvests(configurations: int, million: bool, database_url: str | None, as_data: bool) -> None:
+def harvests(
+    configurations: int,
+    million: bool,
+    database_url: str | None,
+    pages: bool,
+    jobs: int,
+    history: int,
+    requests: int,
+    keep: Path | None,
+    only: str,
+    as_data: bool,
+) -> None:
     """Measure how long it takes to generate the jobs of a snapshot harvest, and in how much memory.
 
     The snapshot is generated twice; both times it must give the same jobs.
+
+    With --pages: measure how fast the admin site answers with a million jobs and ten million history rows, on SQLite
+    and on a private PostgreSQL when it is installed, or on the database of --database-url.
     """
+    if pages:
+        plan = PagesPlan(Amounts(jobs, history, jobs), requests, database_url, keep, only)
+        _measure_pages(plan, as_data)
+        return
     wanted = MILLION if million else configurations
     with TemporaryDirectory(prefix="ghostfleet-bench-") as folder:
         url = database_url or f"sqlite:///{folder}/admin.db"
@@ -206,6 +241,23 @@ def harvests(configurations: int, million: bool, database_url: str | None, as_da
             )
     if found[0].content_hash != found[1].content_hash:
         raise click.ClickException("the same configurations gave different jobs")
+
+
+def _measure_pages(plan: PagesPlan, as_data: bool) -> None:
+    found: list[PageTimes] = []
+    try:
+        for one in measure_all(plan, lambda text: click.echo(text, err=True)):
+            click.echo(f"{one.database}: {one.page}: p95 {one.p95_ms:,.0f} ms", err=True)
+            found.append(one)
+    except (DatabaseRefused, UseCaseError) as error:
+        raise click.ClickException(str(error)) from error
+    if as_data:
+        click.echo(json.dumps([{**dataclasses.asdict(one), "is_slow": one.is_slow} for one in found], indent=2))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(pages_table(found))
+    if slow := [one for one in found if one.is_slow]:
+        names = ", ".join(dict.fromkeys(f"{one.page} ({one.database})" for one in slow))
+        raise click.ClickException(f"p95 is {TARGET_MS:g} ms or more, or requests failed: {names}")
 
 
 def _measure(plan: BenchPlan) -> list[ReportRow]:

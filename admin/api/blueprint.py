@@ -178,6 +178,7 @@ def _json_body() -> Any:
 
 def _upload() -> IO[bytes]:
     """Return an upload, once all of it is here: a slow client must not hold a transaction open."""
+    request.max_content_length = MAX_UPLOAD  # forms may not be as large
     upload = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 the caller closes it
     size = 0
     while piece := request.stream.read(_PIECE):

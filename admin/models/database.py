@@ -76,6 +76,7 @@ class Database:
         """
         with self._explained(), Session(self._readers, expire_on_commit=False) as session:
             yield Transaction(session, actor, self.clock(), self.settings)
+            session.expunge_all()  # a rollback would expire the rows, which pages read after the block
             session.rollback()
 
     @contextmanager

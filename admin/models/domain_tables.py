@@ -37,6 +37,8 @@ class Domain(Base):
     __table_args__ = (
         Index("ix_domains_tld_name", "tld", "name"),
         Index("ix_domains_alias_since_id", "alias_since", "id"),
+        # With the name, as SQLite would not use an index of a column that is almost always NULL.
+        Index("ix_domains_alias_of_name", "alias_of_id", "name"),
     )
 
     id: Mapped[Key]
@@ -50,7 +52,7 @@ class Domain(Base):
     default_configuration_id: Mapped[int | None] = mapped_column(
         ForeignKey("configurations.id", use_alter=True, ondelete="SET NULL"), index=True
     )
-    alias_of_id: Mapped[int | None] = mapped_column(ForeignKey("domains.id", ondelete="SET NULL"), index=True)
+    alias_of_id: Mapped[int | None] = mapped_column(ForeignKey("domains.id", ondelete="SET NULL"))
     alias_since: Mapped[Moment | None]
     """When the domain was last said to be an alias; the alias expires after `harvests.alias_seconds`."""
     created: Mapped[Moment]

@@ -48,6 +48,11 @@ class HarvestJob(Base):
     __table_args__ = (
         Index("ix_jobs_status_id", "status", "id"),
         Index("ix_jobs_harvest_run", "harvest_id", "run_number", "id"),
+        # The states of a run's jobs are counted, and harvests and channels are filtered, without reading whole jobs.
+        Index("ix_jobs_harvest_run_status", "harvest_id", "run_number", "status"),
+        Index("ix_jobs_harvest_status", "harvest_id", "status", "id"),
+        Index("ix_jobs_harvest_id", "harvest_id", "id"),
+        Index("ix_jobs_channel_id", "channel_id", "id"),
         Index("ix_jobs_channel_status", "channel_id", "status", "id"),
         Index("ix_jobs_collection_id", "collection", "id"),
         Index("ix_jobs_harvester_id", "harvester", "id"),

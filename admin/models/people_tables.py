@@ -115,6 +115,7 @@ class AuditEntry(Base):
         Index("ix_audit_entries_entity", "entity", "entity_id", "at", "id"),
         Index("ix_audit_entries_actor", "actor", "at", "id"),
         Index("ix_audit_entries_action", "action", "at", "id"),
+        Index("ix_audit_entries_actor_action", "actor", "action", "at", "id"),
     )
 
     id: Mapped[Key]

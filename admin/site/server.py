@@ -58,6 +58,10 @@ class SiteServer:
 
     def run(self, sockets: list[socket.socket]) -> None:
         """Serve until `stop` is called, or a signal comes that uvicorn handles itself."""
+        for each in sockets:
+            # asyncio sets the option only on sockets whose protocol number is not 0. Without the option an answer,
+            # which is written in two parts, waits 40 ms for the client's acknowledgement of the first part.
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         asyncio.run(self._server.serve(sockets=sockets))
 
     def stop(self) -> None:

@@ -66,9 +66,9 @@ def create_app(site: Site, blueprints: Iterable[Blueprint], api: Api | None = No
         TEMPLATES_AUTO_RELOAD=False,
     )
     app.extensions[EXTENSION] = site
-    csrf = CSRFProtect(app)
     protect(app, HostNames(admin.host, admin.host_names, "admin.host_names"), site.replay_origin)
     require_login(app)
+    csrf = CSRFProtect(app)  # after the visitor is known, to whose session forms belong
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
     if api is not None:

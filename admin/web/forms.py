@@ -91,6 +91,8 @@ class Form:
         except ValidationError as error:
             for each in error.errors(include_url=False, include_context=False):
                 self.add(".".join(map(str, each["loc"])), each["msg"])
+        except Forbidden:
+            raise  # the answer is 403: no other value of a field helps
         except UseCaseError as error:
             self.take(error)
             if self.is_conflict and present is not None:

@@ -9,15 +9,18 @@ from functools import wraps
 from typing import Any, Final, Protocol, cast
 from zoneinfo import ZoneInfo
 
-from flask import Flask, Response, abort, current_app, flash, g, redirect, render_template, request, url_for
+from flask import Flask, Response, abort, current_app, flash, g, redirect, render_template, request, session, url_for
 from werkzeug.wrappers import Response as AnyResponse
 
 from admin.models.database import Database
 from admin.models.transaction import RIGHTS, Actor, Right, Transaction
+from admin.web.security import SAFE_METHODS
 from archive.settings.load import Settings
 
 EXTENSION: Final = "ghostfleet"
 SESSION_COOKIE: Final = "ghostfleet_session"
+_FORMS_OF: Final = "forms-of"
+"""The key under which the cookie of forms names the session that the forms belong to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +125,21 @@ def login_is_not_needed[F: Callable[..., Any]](view: F) -> F:
     return view
 
 
-def needs(right: Right) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Refuse a page (403) to people without the right. Use cases check the right once more."""
+def needs(right: Right, changes: Right | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Refuse a page (403) to people without the right. Use cases check the right once more.
+
+    `changes` is the right that sending the page's form needs, when it is another one.
+    """
 
     def decorate(view: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(view)
         def checked(*arguments: Any, **values: Any) -> Any:
-            if not visitor().may(right):
-                abort(403, f"this page needs the right to {right}; ask an administrator for the role")
+            wanted = right if changes is None or request.method in SAFE_METHODS else changes
+            if not visitor().may(wanted):
+                abort(403, f"this page needs the right to {wanted}; ask an administrator for the role")
             return view(*arguments, **values)
 
-        checked.__dict__["right"] = right
+        checked.__dict__.update(right=right, changes=changes or right)
         return checked
 
     return decorate
@@ -143,6 +150,10 @@ def require_login(app: Flask) -> None:
 
     def look() -> AnyResponse | None:
         g.visitor = site().find_visitor()
+        owner = g.visitor.session_id if g.visitor is not None else ""
+        if session.get(_FORMS_OF, "") != owner:  # forms of one session are of no use in another
+            session.clear()
+            session[_FORMS_OF] = owner
         view = current_app.view_functions.get(request.endpoint or "")
         is_public = request.endpoint in (None, "static") or getattr(view, "is_public", False)
         if g.visitor is not None or is_public or (request.blueprint == "api"):

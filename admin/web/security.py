@@ -14,6 +14,8 @@ from flask import Flask, Response, abort, g, request
 from archive.listener_access import HostNames
 
 KEY_FILE: Final = "admin.key"
+SAFE_METHODS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
+"""Requests by other methods change something."""
 _BASE: Final = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 
@@ -35,6 +37,8 @@ def protect(app: Flask, names: HostNames, replay_origin: str) -> None:
         g.nonce = secrets.token_urlsafe(16)
         if refusal := names.refusal(request.headers.getlist("Host")):
             abort(421, refusal)
+        if request.method not in SAFE_METHODS and is_from_another_site():
+            abort(403, "another site sent this request; open the page of this site, and repeat it there")
 
     def add_headers(response: Response) -> Response:
         nonce = g.get("nonce", "")
@@ -53,6 +57,17 @@ def protect(app: Flask, names: HostNames, replay_origin: str) -> None:
 
     app.before_request(check_host)
     app.after_request(add_headers)
+
+
+def is_from_another_site() -> bool:
+    """Return whether a browser says that a page of another origin sent the request.
+
+    Programs send neither of the headers. The scheme is not compared: a proxy in front of the site may speak TLS.
+    """
+    if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+        return True
+    origin = request.headers.get("Origin")
+    return origin is not None and origin.partition("://")[2] != request.headers.get("Host")
 
 
 def safe_target(target: str, default: str) -> str:

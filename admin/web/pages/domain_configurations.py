@@ -54,7 +54,7 @@ def create(name: str) -> Response:
 
 
 @BLUEPRINT.route("/<configuration>", methods=["GET", "POST"], endpoint="edit")
-@needs(Right.READ)
+@needs(Right.READ, changes=Right.CURATE)
 def edit(name: str, configuration: str) -> Response:
     """Show a configuration, and change it."""
     with reading() as opened:

@@ -17,7 +17,7 @@ BLUEPRINT: Final = Blueprint("owners", __name__, url_prefix="/<name>/owners")
 
 
 @BLUEPRINT.route("", methods=["GET", "POST"], endpoint="index")
-@needs(Right.READ)
+@needs(Right.READ, changes=Right.CURATE)
 def index(name: str) -> Response:
     """Show the owners of a domain, the present one first, and note another."""
     form = Form({"owner": "", "contact": ""})

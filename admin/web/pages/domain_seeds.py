@@ -50,7 +50,7 @@ def create(name: str) -> Response:
 
 
 @BLUEPRINT.route("/<seed_list>", methods=["GET", "POST"], endpoint="edit")
-@needs(Right.READ)
+@needs(Right.READ, changes=Right.CURATE)
 def edit(name: str, seed_list: str) -> Response:
     """Show a seed list, and change it."""
     with reading() as opened:

@@ -20,7 +20,7 @@ BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<name>/crawler-trap
 
 
 @BLUEPRINT.route("", methods=["GET", "POST"], endpoint="edit")
-@needs(Right.READ)
+@needs(Right.READ, changes=Right.CURATE)
 def edit(name: str) -> Response:
     """Show the crawler traps of a domain; test others, or keep them."""
     with reading() as opened:

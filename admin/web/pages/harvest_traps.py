@@ -19,7 +19,7 @@ BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<path:name>/crawler
 
 
 @BLUEPRINT.route("", methods=["GET", "POST"], endpoint="edit")
-@needs(Right.READ)
+@needs(Right.READ, changes=Right.CURATE)
 def edit(name: str) -> Response:
     """Show the crawler traps of a harvest; test others, or keep them."""
     with reading() as opened:

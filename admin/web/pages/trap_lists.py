@@ -55,7 +55,7 @@ def create() -> AnyResponse:
 
 
 @BLUEPRINT.route(f"/{_NUMBER}", methods=["GET", "POST"], endpoint="edit")
-@needs(Right.READ)
+@needs(Right.READ, changes=Right.CURATE)
 def edit(number: int) -> AnyResponse:
     """Show a global list; test others in its place, or keep them."""
     with reading() as opened:

@@ -31,6 +31,7 @@ def upgrade() -> None:
     with op.batch_alter_table("audit_entries", schema=None) as batch_op:
         batch_op.create_index("ix_audit_entries_action", ["action", "at", "id"], unique=False)
         batch_op.create_index("ix_audit_entries_actor", ["actor", "at", "id"], unique=False)
+        batch_op.create_index("ix_audit_entries_actor_action", ["actor", "action", "at", "id"], unique=False)
         batch_op.create_index("ix_audit_entries_at", ["at", "id"], unique=False)
         batch_op.create_index("ix_audit_entries_entity", ["entity", "entity_id", "at", "id"], unique=False)
 
@@ -89,7 +90,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("name", name=op.f("uq_domains_name")),
     )
     with op.batch_alter_table("domains", schema=None) as batch_op:
-        batch_op.create_index(batch_op.f("ix_domains_alias_of_id"), ["alias_of_id"], unique=False)
+        batch_op.create_index("ix_domains_alias_of_name", ["alias_of_id", "name"], unique=False)
         batch_op.create_index("ix_domains_alias_since_id", ["alias_since", "id"], unique=False)
         batch_op.create_index(
             batch_op.f("ix_domains_default_configuration_id"), ["default_configuration_id"], unique=False
@@ -590,7 +591,11 @@ def upgrade() -> None:
     with op.batch_alter_table("jobs", schema=None) as batch_op:
         batch_op.create_index("ix_jobs_channel_status", ["channel_id", "status", "id"], unique=False)
         batch_op.create_index("ix_jobs_collection_id", ["collection", "id"], unique=False)
+        batch_op.create_index("ix_jobs_channel_id", ["channel_id", "id"], unique=False)
+        batch_op.create_index("ix_jobs_harvest_id", ["harvest_id", "id"], unique=False)
         batch_op.create_index("ix_jobs_harvest_run", ["harvest_id", "run_number", "id"], unique=False)
+        batch_op.create_index("ix_jobs_harvest_run_status", ["harvest_id", "run_number", "status"], unique=False)
+        batch_op.create_index("ix_jobs_harvest_status", ["harvest_id", "status", "id"], unique=False)
         batch_op.create_index("ix_jobs_harvester_id", ["harvester", "id"], unique=False)
         batch_op.create_index("ix_jobs_status_id", ["status", "id"], unique=False)
         batch_op.create_index(
@@ -782,7 +787,11 @@ def downgrade() -> None:
         batch_op.drop_index("ix_jobs_upload_error")
         batch_op.drop_index("ix_jobs_status_id")
         batch_op.drop_index("ix_jobs_harvester_id")
+        batch_op.drop_index("ix_jobs_harvest_status")
+        batch_op.drop_index("ix_jobs_harvest_run_status")
         batch_op.drop_index("ix_jobs_harvest_run")
+        batch_op.drop_index("ix_jobs_harvest_id")
+        batch_op.drop_index("ix_jobs_channel_id")
         batch_op.drop_index("ix_jobs_collection_id")
         batch_op.drop_index("ix_jobs_channel_status")
 
@@ -864,7 +873,7 @@ def downgrade() -> None:
         batch_op.drop_index("ix_domains_tld_name")
         batch_op.drop_index(batch_op.f("ix_domains_default_configuration_id"))
         batch_op.drop_index("ix_domains_alias_since_id")
-        batch_op.drop_index(batch_op.f("ix_domains_alias_of_id"))
+        batch_op.drop_index("ix_domains_alias_of_name")
 
     op.drop_table("domains")
     op.drop_table("crawler_trap_lists")
@@ -872,6 +881,7 @@ def downgrade() -> None:
     with op.batch_alter_table("audit_entries", schema=None) as batch_op:
         batch_op.drop_index("ix_audit_entries_entity")
         batch_op.drop_index("ix_audit_entries_at")
+        batch_op.drop_index("ix_audit_entries_actor_action")
         batch_op.drop_index("ix_audit_entries_actor")
         batch_op.drop_index("ix_audit_entries_action")
 

@@ -1,0 +1,166 @@
+"""Every route of the site and of the API, taken from the route map, is requested by nobody and by each role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from harvest_database import DAY, MovableClock
+from security_site import EVERYBODY, SecuritySite, api_path, flask_app, form_token, operations, page_routes
+from site_server import running_site
+from sqlalchemy import select
+
+from admin.models.database import Database
+from admin.models.people_tables import Role, User
+from admin.models.transaction import COMMAND_LINE, RIGHTS, Actor, Door
+from admin.people.api_tokens import NewApiToken, create_token
+from admin.web.security import SAFE_METHODS
+
+
+@pytest.fixture
+def secure(sqlite_database: Database, tmp_path: Path) -> Iterator[SecuritySite]:
+    with running_site(sqlite_database, tmp_path / "home") as running:
+        yield SecuritySite.of(running)
+
+
+def test_every_route_says_who_may_use_it(tmp_path: Path) -> None:
+    missing = [str(route) for route in page_routes(flask_app(tmp_path)) if not route.is_declared]
+    assert not missing, "mark these views by `needs(…)` or `login_is_not_needed`"
+
+
+def test_a_route_that_says_nothing_is_found(tmp_path: Path) -> None:
+    app = flask_app(tmp_path)
+    app.add_url_rule("/left-open", "left_open", lambda: "", methods=["GET"])
+    assert [route.path for route in page_routes(app) if not route.is_declared] == ["/left-open"]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("role", EVERYBODY, ids=lambda role: str(role or "nobody"))
+def test_pages_are_for_those_who_have_the_right(secure: SecuritySite, tmp_path: Path, role: Role | None) -> None:
+    wrong = []
+    for route in page_routes(flask_app(tmp_path / "map")):
+        if route.is_public and (role is not None or route.method != "GET"):
+            continue  # `test_attacks` has logins and logouts
+        with secure.browser(role) as browser:
+            data = {} if route.method in SAFE_METHODS else {"csrf_token": form_token(browser)}
+            answer = browser.request(route.method, route.path, data=data or None)
+        is_login = answer.status_code == 303 and answer.headers["Location"].startswith("/login")
+        if route.is_public:
+            is_right = not is_login
+        elif role is None:
+            is_right = is_login
+        elif route.right in RIGHTS[role]:
+            is_right = answer.status_code not in (400, 401, 403, 405, 500) and not is_login
+        else:
+            is_right = answer.status_code == 403
+        if not is_right:
+            wrong.append(f"{route}: {answer.status_code}")
+    assert not wrong
+
+
+@pytest.mark.timeout(600)
+def test_every_form_is_refused_without_a_token_of_its_own_session(secure: SecuritySite, tmp_path: Path) -> None:
+    wrong = []
+    with secure.browser(Role.ADMINISTRATOR) as other:
+        foreign = form_token(other)
+    with secure.browser(Role.ADMINISTRATOR) as browser:
+        own = form_token(browser)
+        for route in page_routes(flask_app(tmp_path / "map")):
+            if route.method in SAFE_METHODS:
+                continue
+            for token in ("", "wrong", foreign, own[:-1]):
+                answer = browser.request(route.method, route.path, data={"csrf_token": token, "name": "made"})
+                if answer.status_code != 400:
+                    wrong.append(f"{route} with {token[:10]!r}: {answer.status_code}")
+            for headers in FOREIGN:
+                answer = browser.request(route.method, route.path, data={"csrf_token": own}, headers=headers)
+                if answer.status_code != 403:
+                    wrong.append(f"{route} with {headers}: {answer.status_code}")
+        assert browser.get("/jobs").status_code == 200, "the session must have outlived all of this"
+    assert not wrong
+
+
+FOREIGN = (
+    {"Origin": "https://evil.test"},
+    {"Origin": "null"},
+    {"Origin": "http://127.0.0.1:1"},
+    {"Sec-Fetch-Site": "cross-site"},
+    {"Sec-Fetch-Site": "same-site"},
+)
+
+
+def test_a_token_is_of_no_use_with_the_form_cookie_of_another_session(secure: SecuritySite) -> None:
+    with secure.browser(Role.CURATOR) as attacker, secure.browser(Role.ADMINISTRATOR) as victim:
+        token = form_token(attacker)
+        victim.cookies.set("ghostfleet_form", attacker.cookies["ghostfleet_form"])
+        answer = victim.post("/domains", data={"csrf_token": token, "name": "example.org"})
+        assert answer.status_code == 400
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("role", EVERYBODY, ids=lambda role: str(role or "nobody"))
+def test_operations_are_for_tokens_that_have_the_right(secure: SecuritySite, role: Role | None) -> None:
+    headers = {} if role is None else {"Authorization": f"Bearer {token(secure.site.database, role)}"}
+    wrong = []
+    with httpx.Client(base_url=secure.site.address, timeout=60, headers=headers) as client:
+        for operation in operations():
+            answer = client.request(operation.method, api_path(operation.path), json=_body(operation.method))
+            if role is None:
+                is_right = answer.status_code == 401
+            elif operation.right in RIGHTS[role]:
+                is_right = answer.status_code not in (401, 403, 405, 500)
+            else:
+                is_right = answer.status_code == 403
+            if not is_right:
+                wrong.append(f"{operation.name}: {answer.status_code} {answer.text[:100]}")
+    assert not wrong
+
+
+@pytest.mark.timeout(300)
+def test_a_token_that_has_expired_or_is_another_text_is_nobodys(secure: SecuritySite, clock: MovableClock) -> None:
+    made = token(secure.site.database, Role.ADMINISTRATOR, days=1)
+    clock.move(2 * DAY)
+    wrong = []
+    with httpx.Client(base_url=secure.site.address, timeout=60) as client:
+        for operation in operations():
+            for text in (f"Bearer {made}", "Bearer", "Bearer x", f"Basic {made}", f"Bearer {made}, Bearer {made}"):
+                headers = {"Authorization": text}
+                answer = client.request(
+                    operation.method, api_path(operation.path), json=_body(operation.method), headers=headers
+                )
+                if answer.status_code != 401:
+                    wrong.append(f"{operation.name}: {answer.status_code}")
+    assert not wrong
+
+
+@pytest.mark.timeout(300)
+def test_the_session_of_a_browser_changes_nothing_by_the_api_without_its_token(secure: SecuritySite) -> None:
+    wrong = []
+    with secure.browser(Role.ADMINISTRATOR) as browser:
+        own = form_token(browser)
+        for operation in operations():
+            if operation.method in SAFE_METHODS:
+                continue
+            path, body = api_path(operation.path), _body(operation.method)
+            tries = [{}, {"X-CSRFToken": "wrong"}, *({**each, "X-CSRFToken": own} for each in FOREIGN)]
+            for headers in tries:
+                answer = browser.request(operation.method, path, json=body, headers=headers)
+                if answer.status_code != 403:
+                    wrong.append(f"{operation.name} with {headers}: {answer.status_code}")
+        assert browser.get("/jobs").status_code == 200
+    assert not wrong
+
+
+def token(database: Database, role: Role, days: int | None = None) -> str:
+    """A token of the user of that role."""
+    with database.reading(COMMAND_LINE) as reading:
+        user_id = reading.session.scalars(select(User.id).where(User.name == f"the-{role}")).one()
+    with database.transaction(Actor(f"the-{role}", role, Door.WEB, "", user_id)) as transaction:
+        given = NewApiToken(name="test", role=role, **({} if days is None else {"days": days}))
+        return create_token(transaction, given).token
+
+
+def _body(method: str) -> dict[str, str] | None:
+    return None if method in SAFE_METHODS else {}
