@@ -136,7 +136,7 @@ def replay(name: str) -> Response:
         with reading() as opened:
             return open_replay_session(opened, name, given)
 
-    session = form.run(opened_session, NewReplaySession, lambda sent: {"datetime": sent["datetime"]})
+    session = form.run(opened_session, NewReplaySession, lambda sent: {"datetime": sent.get("datetime", "")})
     url = request.form.get("url", "")[:_LONGEST_URL]
     start = shlex.join(["chromium", *session.chromium_options]) if session else ""
     status = 200 if session else 422
