@@ -43,6 +43,8 @@ def profile_of(
         group, dot, name = key.partition(".")
         if dot and isinstance(values.get(group), dict):
             values[group][name] = value
+        elif isinstance(value, Mapping) and isinstance(values.get(key), dict):
+            values[key] = {**values[key], **value}
         else:
             values[key] = value
     given = {"urls": limits.objects, "bytes": limits.bytes, "seconds": limits.seconds or NO_LIMIT}
@@ -76,8 +78,8 @@ def attribute_problems(attributes: Mapping[str, Any], field: str = "attributes")
 
 
 _SET_BY_JOBS: Final = {
-    "limits.urls": "the configuration's object limit",
-    "limits.bytes": "the configuration's byte limit",
+    "limits.urls": "an operator's limit of the whole job; use the configuration's object limit",
+    "limits.bytes": "an operator's limit of the whole job; use the configuration's byte limit",
     "limits.seconds": "the time that the harvest allows a job",
     "exclude": "the crawler traps of the domain",
 }

@@ -22,8 +22,8 @@ class RequiredKey:
 
 
 REQUIRED_KEYS: Final = (
-    RequiredKey("limits.urls", "the object limit of the harvest and its configurations", "limits: {urls: null}"),
-    RequiredKey("limits.bytes", "the byte limit of the harvest and its configurations", "limits: {bytes: null}"),
+    RequiredKey("limits.urls", "the limit of objects that an operator gives a running job", "limits: {urls: null}"),
+    RequiredKey("limits.bytes", "the limit of bytes that an operator gives a running job", "limits: {bytes: null}"),
     RequiredKey("limits.seconds", "the time that the harvest allows a job", "limits: {seconds: null}"),
     RequiredKey("exclude", "these patterns and the crawler traps of domain, harvest and installation", "exclude: []"),
     RequiredKey("headers", "these headers and the operator's address (From)", "headers: {}"),

@@ -374,7 +374,7 @@ def test_values_are_edited_in_a_text_that_is_not_kept_yet(database: Database) ->
 
 def test_the_keys_of_templates_are_listed_with_what_jobs_set(database: Database) -> None:
     found = {each.key: each for each in call(database, "template.keys").fields}
-    assert found["limits.bytes"].required == "the byte limit of the harvest and its configurations"
+    assert found["limits.bytes"].required == "the limit of bytes that an operator gives a running job"
     assert found["scope"].choices == ["page", "prefix", "host", "domain", "any"]
 
 

@@ -44,6 +44,12 @@ def test_attributes_of_the_configuration_win_over_the_template() -> None:
     assert (values["hops"], values["robots"], values["politeness"]["per_host"]) == (3, "ignore", 2)
 
 
+def test_a_group_of_attributes_changes_only_its_own_keys() -> None:
+    values = profile_of(TEXT, attributes={"politeness": {"per_host": 3}})
+    template = profile_of(TEXT)
+    assert values["politeness"] == {**template["politeness"], "per_host": 3}
+
+
 def test_headers_and_the_user_agent_of_the_operator_take_their_places() -> None:
     values = profile_of(TEXT, headers={"From": "crawl@nb.no", "x-a": "c"}, user_agent="nb (+https://nb.no/crawl)")
     assert values["headers"] == {"From": "crawl@nb.no", "x-a": "c"}
