@@ -43,6 +43,14 @@ def _commands(transaction: Transaction, job_id: int) -> Page[JobCommandView]:
     return Page(items=steering.list_commands(transaction, job_id))
 
 
+def _stop_reasons(transaction: Transaction, job_id: int) -> Page[job_domains.StopReasonCount]:
+    return Page(items=job_domains.stop_reasons(transaction, job_id))
+
+
+def _pictures(transaction: Transaction, job_id: int) -> Page[observations.PictureView]:
+    return Page(items=observations.list_pictures(transaction, job_id))
+
+
 def _resubmit(transaction: Transaction, job_id: int) -> NewJob:
     return NewJob(id=steering.resubmit(transaction, job_id))
 
@@ -82,9 +90,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/jobs/{job_id}/stop-reasons",
         Right.READ,
-        job_domains.stop_reasons,
+        _stop_reasons,
         "Count the domains of a job by the reason for which each ended.",
         output=job_domains.StopReasonCount,
+        is_list=True,
     ),
     Operation(
         "job.samples",
@@ -110,9 +119,10 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         "GET",
         "/jobs/{job_id}/pictures",
         Right.READ,
-        observations.list_pictures,
+        _pictures,
         "List the last pictures of a running job's ghosts.",
         output=observations.PictureView,
+        is_list=True,
     ),
     Operation(
         "job.picture",

@@ -82,8 +82,8 @@ def test_a_full_disk_makes_the_harvester_dormant_until_there_is_room(
     try:
         with RunningHarvester(settings.home, *flags, GHOSTFLEET_HARVESTER__MIN_SPACE_LEFT=str(least)) as harvester:
             until(lambda: "dormant: " in harvester.said, what="the full disk")
+            until(lambda: admin.harvester().state is HarvesterState.DORMANT, what="the harvester to be dormant")
             row = admin.harvester()
-            assert row.state is HarvesterState.DORMANT
             assert f"harvester.min_space_left is {least}; make room" in row.why
             admin.submit()
             assert admin.show(job).status is not JobStatus.STARTED

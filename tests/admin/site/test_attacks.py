@@ -378,7 +378,9 @@ def _sent(address: str, request: bytes) -> bytes:
                 if not is_ended:
                     connection.shutdown(socket.SHUT_WR)
                     is_ended = True
-        except ConnectionError:
+        except TimeoutError:
+            raise
+        except OSError:  # the server may have closed the connection at any time
             pass
     return answer
 

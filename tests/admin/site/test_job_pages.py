@@ -293,7 +293,7 @@ def test_domains_of_a_job_are_sorted_filtered_by_stop_reason_and_paged(
     assert names(order="objects") == ["example.com", "example.net", "example.org"]
     assert names(order="expected") == ["example.com", "example.net", "example.org"]
     assert names(order="new_bytes", stop_reason="complete") == ["example.org", "example.net"]
-    reasons = client.get(f"/api/v1/jobs/{job[0]}/stop-reasons").json()
+    reasons = client.get(f"/api/v1/jobs/{job[0]}/stop-reasons").json()["items"]
     assert reasons == [{"stop_reason": "complete", "domains": 2}, {"stop_reason": "size-limit", "domains": 1}]
     shown = client.get(f"/jobs/{job[0]}/domains?order=bytes&stop_reason=size-limit").text
     assert "example.com" in shown

@@ -104,4 +104,4 @@ def test_thousands_of_bad_seeds_give_a_short_answer(filled: Database) -> None:
     with filled.transaction(COMMAND_LINE) as transaction, pytest.raises(InvalidInput) as caught:
         create_seed_list(transaction, "example.org", given)
     assert len(caught.value.problems) == 101
-    assert "49900 more problems" in caught.value.problems[-1].message
+    assert "49,900 more problems" in caught.value.problems[-1].message
