@@ -48,7 +48,7 @@ class Deleted:
     """The number of files that the storage still has."""
     storage: str = ""
     kept_new: bool = False
-    """Whether a new collection of the same name exists since the deletion began. It is kept."""
+    """A new collection of the same name was made after the deletion had begun. The new one is kept."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields for `--json`."""

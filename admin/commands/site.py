@@ -67,10 +67,3 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
     while runs.is_alive():
         runs.join(0.5)
     database.close()
-
-
-def link_lines(link: Any, where: str) -> list[str]:
-    """Return what to tell about a one-time link."""
-    from archive.dates import iso_second
-
-    return [f"{where}/welcome/{link.token}", f"The link works once, until {iso_second(link.expires)}."]

@@ -63,7 +63,7 @@ class Role:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that are added to the supervisor's environment."""
     hands_over: bool = False
-    """Whether the child hands its connections over to the child that replaces it. Then --successor-fd and
+    """The child hands its connections over to the child that replaces it. Then --successor-fd and
     --predecessor-fd are added, the two ends of the link between them."""
 
 

@@ -51,7 +51,7 @@ class Slot:
     due: float | None = None
     """When the next child starts (monotonic seconds); None while there is a child."""
     finished: bool = False
-    """Whether the slot stays empty from now on."""
+    """The slot stays empty from now on."""
     last_end: str = ""
     """How the last child ended that was not asked to."""
 

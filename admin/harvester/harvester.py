@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from admin.fleet import home_folder
@@ -320,8 +319,3 @@ def default_name(channel: str) -> str:
     """Return the name of the harvester of a channel on this machine."""
     machine = _UNSAFE.sub("", os.uname().nodename)[:100] or "localhost"
     return f"{machine}:{channel}"
-
-
-def folder_of(settings: Settings) -> Path:
-    """Return the folder of all jobs of this home's harvesters."""
-    return settings.home / "harvester"

@@ -41,17 +41,6 @@ def date_input(moment: Micros | None, zone: ZoneInfo) -> str:
     return "" if moment is None else _local(moment, zone).strftime("%Y-%m-%dT%H:%M")
 
 
-def parse_date_input(text: str, zone: ZoneInfo) -> Micros | None:
-    """Return the moment that a person entered in that zone; None for an empty field. Raises ValueError."""
-    text = text.strip()
-    if not text:
-        return None
-    given = datetime.fromisoformat(text)
-    if given.tzinfo is None:
-        given = given.replace(tzinfo=zone)
-    return round(given.timestamp() * 1_000_000)
-
-
 def ago_text(moment: Micros | None, now: Micros) -> str:
     """Return how long before or after now a moment is, such as `3 minutes ago` or `in 2 days`."""
     if moment is None:

@@ -108,11 +108,6 @@ def page(template: str, status: int = 200, **values: Any) -> Response:
     return Response(render_template(template, **values), status, content_type="text/html; charset=utf-8")
 
 
-def is_fragment_request() -> bool:
-    """Return whether htmx asks for a part of a page."""
-    return "HX-Request" in request.headers and "HX-Boosted" not in request.headers
-
-
 def done(message: str, endpoint: str, **values: Any) -> AnyResponse:
     """Go to another page, which shows the message: the answer to a form that was carried out."""
     flash(message, "done")

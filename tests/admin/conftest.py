@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from harvest_database import MovableClock
+from mail_receiver import MailReceiver
 from postgres_server import PostgresServer
+from webhook_receiver import WebhookReceiver
 
 from admin.models.database import Database
 from archive.settings.load import Settings
@@ -54,3 +56,17 @@ def sqlite_database(tmp_path: Path, clock: MovableClock, settings: Settings) -> 
     database.check()
     yield database
     database.close()
+
+
+@pytest.fixture
+def mail() -> Iterator[MailReceiver]:
+    """A mail server that keeps what it gets."""
+    with MailReceiver() as server:
+        yield server
+
+
+@pytest.fixture
+def hook() -> Iterator[WebhookReceiver]:
+    """A server for webhooks that keeps what it gets."""
+    with WebhookReceiver() as server:
+        yield server

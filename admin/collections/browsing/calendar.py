@@ -41,7 +41,7 @@ class CalendarView(OutputModel):
     """The year whose days follow; None when the URL was never captured."""
     days: list[DayCount]
     is_whole: bool
-    """Whether all captures of the year were counted; otherwise the first 100,000."""
+    """All captures of the year were counted; when false, the first 100,000 were."""
 
 
 def show_calendar(transaction: Transaction, name: str, url: str, *, year: int | None = None) -> CalendarView:

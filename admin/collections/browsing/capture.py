@@ -43,7 +43,7 @@ class KeptRecord(OutputModel):
     """view, fullPage, thumbnail, text or pageinfo."""
     capture: CaptureLine
     is_same_visit: bool
-    """Whether the record comes from the visit in which the capture was made; otherwise from the nearest one in time."""
+    """The record comes from the visit of the capture; when false, it comes from the visit nearest in time."""
 
 
 class CaptureView(CaptureLine):

@@ -30,7 +30,7 @@ class FileLine(OutputModel):
     """The name as the index has it: below the archive folder, without `.open`."""
     bytes: int
     is_open: bool
-    """Whether the file has no final name yet."""
+    """The file has no final name yet."""
     captures: int | None
     """Captures of the file in the index; 10,001 stands for more than 10,000, and None for no index."""
 

@@ -49,7 +49,7 @@ class CollectionLine(OutputModel):
     first: Micros | None
     last: Micros | None
     is_counted: bool
-    """Whether all captures of the index were counted; otherwise there may be more."""
+    """All captures of the index were counted; when false, there may be more."""
 
 
 class CountLine(OutputModel):
@@ -64,7 +64,7 @@ class CollectionView(CollectionLine):
     """The view shows one collection with its statistics, and what wrote to it."""
 
     warnings: list[str]
-    """What is missing or behind, with the remedy; these come first on the page."""
+    """Each warning names what is missing or behind, and the remedy. Warnings come first on the page."""
     months: list[CountLine]
     types: list[CountLine]
     statuses: list[CountLine]

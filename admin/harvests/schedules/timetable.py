@@ -21,6 +21,7 @@ from admin.harvests.input_checks import (
     note_problem,
     refuse,
 )
+from admin.harvests.named_rows import find_named, lock_named, new_name_problem
 from admin.harvests.schedules.data import (
     DatesView,
     DateView,
@@ -33,7 +34,7 @@ from admin.harvests.schedules.data import (
 )
 from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, first_date, next_date, preview
 from admin.harvests.schedules.rules import MOST_RUNS, in_words, rule_of, rule_problems
-from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
+from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
@@ -48,7 +49,13 @@ _FIELDS: Final = ("comments", *ScheduleRule.__dataclass_fields__)
 def create_schedule(transaction: Transaction, given: NewSchedule) -> ScheduleDetails:
     """Make a schedule. Raises InvalidInput with everything that is wrong."""
     transaction.require(Right.CURATE)
-    refuse([_name_problem(transaction, given.name), note_problem("comments", given.comments), *rule_problems(given)])
+    refuse(
+        [
+            new_name_problem(transaction, Schedule, ENTITY, given.name),
+            note_problem("comments", given.comments),
+            *rule_problems(given),
+        ]
+    )
     schedule = Schedule(name=given.name, edition=1, **{name: getattr(given, name) for name in _FIELDS})
     transaction.session.add(schedule)
     transaction.session.flush()
@@ -59,10 +66,10 @@ def create_schedule(transaction: Transaction, given: NewSchedule) -> ScheduleDet
 def change_schedule(transaction: Transaction, name: str, given: ScheduleChange) -> ScheduleDetails:
     """Change a schedule. Planned dates of harvests stay as they are."""
     transaction.require(Right.CURATE)
-    schedule = _locked(transaction, name)
+    schedule = lock_named(transaction, Schedule, ENTITY, name)
     refuse(
         [
-            _name_problem(transaction, given.name) if given.name != schedule.name else None,
+            new_name_problem(transaction, Schedule, ENTITY, given.name) if given.name != schedule.name else None,
             note_problem("comments", given.comments),
             *rule_problems(given),
         ]
@@ -80,7 +87,7 @@ def change_schedule(transaction: Transaction, name: str, given: ScheduleChange) 
 def delete_schedule(transaction: Transaction, name: str, edition: int | None = None) -> None:
     """Delete a schedule. Raises IllegalState while harvests use it."""
     transaction.require(Right.CURATE)
-    schedule = _locked(transaction, name)
+    schedule = lock_named(transaction, Schedule, ENTITY, name)
     used = transaction.session.scalars(_users(schedule).order_by(Harvest.id).limit(_SHOWN_USERS + 1)).all()
     if used:
         shown = ", ".join(repr(each.name) for each in used[:_SHOWN_USERS])
@@ -117,7 +124,7 @@ def list_schedules(
 def show_schedule(transaction: Transaction, name: str) -> ScheduleDetails:
     """Return a schedule with how often it is used."""
     transaction.require(Right.READ)
-    return _details(transaction, _found(transaction, name))
+    return _details(transaction, find_named(transaction, Schedule, ENTITY, name))
 
 
 def preview_schedule(
@@ -130,7 +137,7 @@ def preview_schedule(
 ) -> DatesView:
     """Return the next dates of a schedule for a harvest that first runs at `first_run`, or now."""
     transaction.require(Right.READ)
-    return _preview(transaction, rule_of(_found(transaction, name)), first_run, after, 0, count)
+    return _preview(transaction, rule_of(find_named(transaction, Schedule, ENTITY, name)), first_run, after, 0, count)
 
 
 def preview_rule(transaction: Transaction, given: PreviewInput) -> DatesView:
@@ -145,7 +152,7 @@ def list_users(
 ) -> Page[ScheduleUser]:
     """Return the harvests that use a schedule, with their planned dates and those that the schedule gives now."""
     transaction.require(Right.READ)
-    schedule = _found(transaction, name)
+    schedule = find_named(transaction, Schedule, ENTITY, name)
     size = checked_limit(limit)
     query = _users(schedule)
     last = checked_number("after", after)
@@ -217,30 +224,6 @@ def _user(transaction: Transaction, rule: ScheduleRule, harvest: Harvest, schedu
         next_by_schedule=by_schedule,
         would_change=not is_due and harvest.next_run != by_schedule,
     )
-
-
-def _name_problem(transaction: Transaction, name: str) -> Problem | None:
-    if problem := name_problem("name", name):
-        return problem
-    if transaction.session.scalar(select(Schedule.id).where(Schedule.name == name)) is not None:
-        return Problem("name", f"there is a schedule {name!r} already; choose another name")
-    return None
-
-
-def _found(transaction: Transaction, name: str) -> Schedule:
-    schedule = None
-    if not name_problem("name", name):
-        schedule = transaction.session.scalars(select(Schedule).where(Schedule.name == name)).one_or_none()
-    if schedule is None:
-        raise NotFound(ENTITY, name)
-    return schedule
-
-
-def _locked(transaction: Transaction, name: str) -> Schedule:
-    """Return the schedule for a change; others who change it wait until this transaction ends."""
-    schedule = _found(transaction, name)
-    transaction.session.refresh(schedule, with_for_update=True)
-    return schedule
 
 
 def _users(schedule: Schedule) -> Select[Harvest]:

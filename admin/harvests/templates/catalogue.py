@@ -18,10 +18,10 @@ from admin.harvests.input_checks import (
     checked_number,
     contains,
     count_up_to_limit,
-    name_problem,
     note_problem,
     refuse,
 )
+from admin.harvests.named_rows import find_named, lock_named, new_name_problem
 from admin.harvests.templates.comparison import side_by_side, unified_difference, value_differences
 from admin.harvests.templates.data import (
     Comparison,
@@ -57,7 +57,7 @@ def create_template(transaction: Transaction, given: NewTemplate) -> TemplateVie
     problems = problems_of(given.text)  # before the first query, as patterns are tried for a while
     refuse(
         [
-            _name_problem(transaction, given.name),
+            new_name_problem(transaction, Template, ENTITY, given.name),
             note_problem("comments", given.comments),
             note_problem("version_comments", given.version_comments),
             *problems,
@@ -69,12 +69,14 @@ def create_template(transaction: Transaction, given: NewTemplate) -> TemplateVie
 def change_template(transaction: Transaction, name: str, given: TemplateChange) -> TemplateView:
     """Change a template's name and comments; its versions stay."""
     transaction.require(Right.CURATE)
-    template = _locked(transaction, name)
+    template = lock_named(transaction, Template, ENTITY, name)
     new = given.model_dump(exclude={"edition"}, exclude_none=True)
     old = {key: getattr(template, key) for key in new}
     refuse(
         [
-            _name_problem(transaction, new["name"]) if new.get("name", template.name) != template.name else None,
+            new_name_problem(transaction, Template, ENTITY, new["name"])
+            if new.get("name", template.name) != template.name
+            else None,
             note_problem("comments", new.get("comments", "")),
         ]
     )
@@ -102,7 +104,7 @@ def add_version(transaction: Transaction, name: str, given: NewVersion) -> Templ
     """
     transaction.require(Right.CURATE)
     problems = problems_of(given.text)  # before the lock, as patterns are tried for a while
-    template = _locked(transaction, name)
+    template = lock_named(transaction, Template, ENTITY, name)
     refuse([note_problem("comments", given.comments), *problems])
     present = present_version(transaction, template.id)
     digest = _digest(given.text)
@@ -125,7 +127,7 @@ def add_version(transaction: Transaction, name: str, given: NewVersion) -> Templ
 def restore_version(transaction: Transaction, name: str, number: int, given: Edition) -> TemplateView:
     """Make an old version the present one: a new version gets its text. Raises InvalidInput when it is wrong by now."""
     transaction.require(Right.CURATE)
-    version = _numbered(transaction, _found(transaction, name), number)
+    version = _numbered(transaction, find_named(transaction, Template, ENTITY, name), number)
     comments = f"restored from version {version.number}"
     return add_version(transaction, name, NewVersion(text=version.text, comments=comments, edition=given.edition))
 
@@ -133,11 +135,11 @@ def restore_version(transaction: Transaction, name: str, number: int, given: Edi
 def copy_template(transaction: Transaction, name: str, given: TemplateCopy) -> TemplateView:
     """Make a template whose first version has the text of a version of another template."""
     transaction.require(Right.CURATE)
-    template = _found(transaction, name)
+    template = find_named(transaction, Template, ENTITY, name)
     version = _numbered(transaction, template, given.version)
     refuse(
         [
-            _name_problem(transaction, given.name),
+            new_name_problem(transaction, Template, ENTITY, given.name),
             note_problem("comments", given.comments),
             *problems_of(version.text),
         ]
@@ -154,7 +156,13 @@ def template_of_job(transaction: Transaction, job_id: int, given: TemplateOfJob)
     if job is None:
         raise NotFound("job", job_id)
     text = changed_text(stock_text(DEFAULT_TEMPLATE), job.profile)
-    refuse([_name_problem(transaction, given.name), note_problem("comments", given.comments), *problems_of(text)])
+    refuse(
+        [
+            new_name_problem(transaction, Template, ENTITY, given.name),
+            note_problem("comments", given.comments),
+            *problems_of(text),
+        ]
+    )
     source = f"profile of job {job_id}"
     new = NewTemplate(name=given.name, text=text, comments=given.comments, version_comments=source)
     return _made(transaction, "template.of-job", new, source=f"job {job_id}")
@@ -173,7 +181,7 @@ def deactivate_template(transaction: Transaction, name: str, given: Edition) -> 
 def delete_template(transaction: Transaction, name: str, edition: int | None = None) -> None:
     """Delete a template with all its versions. Raises IllegalState while configurations use it."""
     transaction.require(Right.CURATE)
-    template = _locked(transaction, name)
+    template = lock_named(transaction, Template, ENTITY, name)
     if template.name == DEFAULT_TEMPLATE:
         raise IllegalState(f"the template {name!r} can't be deleted: {_WHY_DEFAULT}; give it a new version instead")
     used = transaction.session.scalars(_users(template).limit(_SHOWN_USERS + 1)).all()
@@ -225,7 +233,7 @@ def list_templates(
 def show_template(transaction: Transaction, name: str) -> TemplateView:
     """Return a template with the text of its present version."""
     transaction.require(Right.READ)
-    return _view(transaction, _found(transaction, name))
+    return _view(transaction, find_named(transaction, Template, ENTITY, name))
 
 
 def list_versions(
@@ -233,7 +241,7 @@ def list_versions(
 ) -> Page[VersionLine]:
     """Return the versions of a template, newest first."""
     transaction.require(Right.READ)
-    template = _found(transaction, name)
+    template = find_named(transaction, Template, ENTITY, name)
     size = checked_limit(limit)
     columns = (
         TemplateVersion.number,
@@ -255,7 +263,7 @@ def list_versions(
 def show_version(transaction: Transaction, name: str, number: int) -> VersionView:
     """Return one version of a template with its text."""
     transaction.require(Right.READ)
-    template = _found(transaction, name)
+    template = find_named(transaction, Template, ENTITY, name)
     version = _numbered(transaction, template, number)
     present = present_version(transaction, template.id)
     return VersionView(
@@ -273,7 +281,7 @@ def show_version(transaction: Transaction, name: str, number: int) -> VersionVie
 def download_version(transaction: Transaction, name: str, number: int) -> bytes:
     """Return the text of one version as its author wrote it, in UTF-8."""
     transaction.require(Right.READ)
-    return _numbered(transaction, _found(transaction, name), number).text.encode()
+    return _numbered(transaction, find_named(transaction, Template, ENTITY, name), number).text.encode()
 
 
 def compare_versions(
@@ -284,8 +292,8 @@ def compare_versions(
     The new version is the present one when its number is left out.
     """
     transaction.require(Right.READ)
-    template = _found(transaction, name)
-    second = template if other is None else _found(transaction, other)
+    template = find_named(transaction, Template, ENTITY, name)
+    second = template if other is None else find_named(transaction, Template, ENTITY, other)
     before, after = _numbered(transaction, template, old), _numbered(transaction, second, new)
     names = f"{template.name}/{before.number}", f"{second.name}/{after.number}"
     return Comparison(
@@ -303,7 +311,7 @@ def list_users(
 ) -> Page[TemplateUser]:
     """Return the configurations that use a template, in the order in which they were made."""
     transaction.require(Right.READ)
-    template = _found(transaction, name)
+    template = find_named(transaction, Template, ENTITY, name)
     size = checked_limit(limit)
     query = _users(template)
     last = checked_number("after", after)
@@ -363,7 +371,7 @@ def _version(transaction: Transaction, template: Template, number: int, text: st
 
 def _switched(transaction: Transaction, name: str, given: Edition, *, is_active: bool) -> TemplateView:
     transaction.require(Right.CURATE)
-    template = _locked(transaction, name)
+    template = lock_named(transaction, Template, ENTITY, name)
     if template.name == DEFAULT_TEMPLATE and not is_active:
         raise IllegalState(f"the template {name!r} can't be deactivated: {_WHY_DEFAULT}")
     if template.is_active != is_active:
@@ -378,30 +386,6 @@ def _switched(transaction: Transaction, name: str, given: Edition, *, is_active:
             new={"is_active": is_active},
         )
     return _view(transaction, template)
-
-
-def _name_problem(transaction: Transaction, name: str) -> Problem | None:
-    if problem := name_problem("name", name):
-        return problem
-    if transaction.session.scalar(select(Template.id).where(Template.name == name)) is not None:
-        return Problem("name", f"there is a template {name!r} already; choose another name")
-    return None
-
-
-def _found(transaction: Transaction, name: str) -> Template:
-    template = None
-    if not name_problem("name", name):
-        template = transaction.session.scalars(select(Template).where(Template.name == name)).one_or_none()
-    if template is None:
-        raise NotFound(ENTITY, name)
-    return template
-
-
-def _locked(transaction: Transaction, name: str) -> Template:
-    """Return the template for a change; others who change it wait until this transaction ends."""
-    template = _found(transaction, name)
-    transaction.session.refresh(template, with_for_update=True)
-    return template
 
 
 def _numbered(transaction: Transaction, template: Template, number: int | None) -> TemplateVersion:

@@ -7,22 +7,9 @@ from collections.abc import Iterator
 import pytest
 from mail_receiver import MailReceiver
 from notifying import Notifying
-from webhook_receiver import WebhookReceiver
 
 from admin.models.database import Database
 from archive.settings.load import Settings, load
-
-
-@pytest.fixture
-def mail() -> Iterator[MailReceiver]:
-    with MailReceiver() as server:
-        yield server
-
-
-@pytest.fixture
-def hook() -> Iterator[WebhookReceiver]:
-    with WebhookReceiver() as server:
-        yield server
 
 
 @pytest.fixture

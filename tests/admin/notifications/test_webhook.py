@@ -6,7 +6,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -17,12 +16,6 @@ from webhook_receiver import WebhookReceiver, status
 from admin.notifications.webhook import DONE, Delivery, post, signature
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-
-@pytest.fixture
-def hook() -> Iterator[WebhookReceiver]:
-    with WebhookReceiver() as server:
-        yield server
 
 
 def send(target: str, seconds: float = 20, *, allow_private: bool = True, body: bytes = b"{}") -> Delivery:

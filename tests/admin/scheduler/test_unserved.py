@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from harvest_database import HOUR, MINUTE, MovableClock
 from harvest_world import World, stopped_harvester
@@ -22,18 +20,6 @@ from admin.notifications.events import Event
 from admin.scheduler.assembly import installed_scheduler
 from admin.scheduler.scheduler import TickReport
 from archive.settings.load import Settings, load
-
-
-@pytest.fixture
-def mail() -> Iterator[MailReceiver]:
-    with MailReceiver() as server:
-        yield server
-
-
-@pytest.fixture
-def hook() -> Iterator[WebhookReceiver]:
-    with WebhookReceiver() as server:
-        yield server
 
 
 @pytest.fixture
