@@ -20,7 +20,7 @@ from admin.people.openid import CHALLENGE_SECONDS, Challenge, Identity, OpenIdRe
 from admin.people.openid_login import link_identity, log_in_by_openid
 from admin.web.forms import Form
 from admin.web.page import SESSION_COOKIE, done, login_is_not_needed, needs, page, site, transaction, visitor
-from admin.web.pages.login import entered
+from admin.web.pages.people.login import entered
 from admin.web.security import safe_target
 
 BLUEPRINT: Final = Blueprint("openid", __name__, url_prefix="/login/openid")

@@ -15,7 +15,7 @@ from admin.people.profile import ProfileChange, change_password, change_profile,
 from admin.people.users import UserView
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, site, transaction, visitor
-from admin.web.pages.login import entered
+from admin.web.pages.people.login import entered
 
 BLUEPRINT: Final = Blueprint("profile", __name__, url_prefix="/profile")
 _PASSWORDS: Final = ("present", "password", "repeated")

@@ -10,7 +10,7 @@ from admin.harvests.statistics.domain_history import domain_history, domain_hist
 from admin.models.transaction import Right
 from admin.web.charts import Series, TimeChart
 from admin.web.page import needs, page, reading
-from admin.web.pages.domains import BLUEPRINT
+from admin.web.pages.domains.domain import BLUEPRINT
 
 
 @BLUEPRINT.get("/<name>/statistics", endpoint="statistics")

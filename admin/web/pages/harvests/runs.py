@@ -9,7 +9,7 @@ from admin.harvests.definitions import definition, listing
 from admin.models.transaction import Right
 from admin.web.charts import Series, TimeChart
 from admin.web.page import needs, page, reading
-from admin.web.pages.harvests import BLUEPRINT
+from admin.web.pages.harvests.harvest import BLUEPRINT
 
 
 @BLUEPRINT.get("/<path:name>/runs", endpoint="runs")
