@@ -1,4 +1,4 @@
-"""These pages let people log in, change their profile, and administer users.
+"""These pages show the login, the profile of a person, and the users of the site.
 
 `profile` has the parts `notifications` and `tokens`. The modules may import `admin.web` and use cases.
 """
