@@ -39,7 +39,7 @@ class JobFailed(InputError):
     exit_code = JOB_FAILED
 
 
-class Refused(InputError):
+class CommandRefused(InputError):
     """The thing is not there, or its state does not allow what was asked. The exit code is 1."""
 
     exit_code = JOB_FAILED

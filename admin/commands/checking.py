@@ -15,7 +15,7 @@ from admin.units import counted
 
 if TYPE_CHECKING:
     from archive.settings.load import Settings
-    from archive.warc.check import Problem
+    from archive.warc.check import FileProblem
 
 
 @click.command("check")
@@ -58,7 +58,7 @@ def check(home: Path | None, settings_file: Path | None, paths: tuple[str, ...],
 
 def _to_check(
     home: Path | None, settings_file: Path | None, chosen: tuple[str, ...], *, as_json: bool
-) -> Iterator[tuple[Path, Sequence[Problem]]]:
+) -> Iterator[tuple[Path, Sequence[FileProblem]]]:
     """Yield each file or folder to read, with one problem for each missing file.
 
     Prints how many WARC files a folder has. Raises InputError for a folder without any.
@@ -67,7 +67,7 @@ def _to_check(
 
     for each in chosen:
         path: Path = Path(each)
-        missing: Sequence[Problem] = ()
+        missing: Sequence[FileProblem] = ()
         if path.name == each and not path.exists():
             path, missing = _collection_to_check(load_settings(home, settings_file), each)
         if path.is_dir():
@@ -79,10 +79,10 @@ def _to_check(
         yield path, missing
 
 
-def _collection_to_check(settings: Settings, name: str) -> tuple[Path, Sequence[Problem]]:
+def _collection_to_check(settings: Settings, name: str) -> tuple[Path, Sequence[FileProblem]]:
     """Return the collection's folder, and one problem for each file that has a sidecar and is not in the home."""
     from admin.fleet import home_folder
-    from archive.warc.check import Problem
+    from archive.warc.check import FileProblem
     from archive.warc_paths import ENDINGS, sidecars
 
     if name not in (known := home_folder.collections(settings)):
@@ -94,7 +94,7 @@ def _collection_to_check(settings: Settings, name: str) -> tuple[Path, Sequence[
     why += f"; the storage {settings.storage.url} may have a copy" if settings.storage.url else ""
     folder = settings.collection(name)
     return folder, [
-        Problem(place.warc, 0, "", why)
+        FileProblem(place.warc, 0, "", why)
         for place in sidecars(folder)
         if place.name.endswith(ENDINGS) and not place.warc.exists() and not place.growing.exists()
     ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from admin.fleet.installation_file import InstallationFile
     from admin.jobs.interrupts import Interrupts
     from admin.models.database import Database
-    from admin.up.display import Display
+    from admin.up.display import InstallationDisplay
     from admin.up.installation import Harvesting, InstallationProcesses
     from admin.up.watch import Watch
     from archive.settings.load import Settings
@@ -144,7 +144,7 @@ def _until_signal(
     processes: InstallationProcesses,
     watch: Watch,
     interrupts: Interrupts,
-    display: Display,
+    display: InstallationDisplay,
     reload: Callable[[], Settings],
 ) -> int:
     """Watch the processes until a signal comes, then end them in order. Return the exit code."""

@@ -16,7 +16,7 @@ from typing import Final, Self
 
 from admin.demo import certificates
 from admin.demo.pages import HOSTS, LINKED_PAGES, LISTED_PAGES, NEIGHBOURS, answer_to
-from admin.demo.server import Server
+from admin.demo.server import GardenServer
 from admin.demo.wire import Answer, Request
 
 UNTRUSTED_HOST: Final = "wild.garden.test"
@@ -33,7 +33,7 @@ class GardenSite:
         self.https_port = 0
         self._requests: list[Request] = []
         self._lock = threading.Lock()
-        self._server = Server(self._answer)
+        self._server = GardenServer(self._answer)
         self._temporary = tempfile.TemporaryDirectory(prefix="garden-")
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ GLANCE_SECONDS: Final = 0.5
 """A listener looks this often whether it shall stop. Linux wakes it at once, macOS does not."""
 
 
-class Server:
+class GardenServer:
     """The server serves `answer` on any number of ports of 127.0.0.1 until `stop()`."""
 
     def __init__(self, answer: Callable[[Request], Answer]) -> None:

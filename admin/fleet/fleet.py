@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from admin.fleet import home_folder, sockets
-from admin.fleet.process import Role, ShutdownStage, StartError
+from admin.fleet.process import ProcessRole, ShutdownStage, StartError
 from admin.fleet.reload import reloaded_settings, settings_that_need_restart
 from admin.fleet.startup_responder import StartupResponder
 from admin.fleet.supervisor import Slot, Supervisor
@@ -127,7 +127,7 @@ class Fleet:
             self._supervisor.replace(slot, role, READY_SECONDS, abandon)
         self.settings = chosen
 
-    def add(self, role: Role) -> Slot:
+    def add(self, role: ProcessRole) -> Slot:
         """Start a further child, which is supervised like the others. Raises StartError."""
         assert self._supervisor is not None
         return self._supervisor.start(role)
@@ -163,7 +163,7 @@ class Fleet:
         arguments += ["--proxy", self.addresses.proxy, *self.redis_arguments()]
         arguments += [part for control in self.addresses.controls for part in ("--control", control)]
         self._supervisor.start(
-            Role(
+            ProcessRole(
                 name,
                 ShutdownStage.WORKERS,
                 tuple(arguments),
@@ -250,7 +250,7 @@ class Fleet:
             self._check_redis(chosen)
             return chosen, None
         slot = self._supervisor.start(
-            Role("redis-keeper", ShutdownStage.REDIS, ("_redis",), does="start Redis and load its data")
+            ProcessRole("redis-keeper", ShutdownStage.REDIS, ("_redis",), does="start Redis and load its data")
         )
         if url := expected_url(self.settings.home):
             return url, slot
@@ -275,9 +275,9 @@ class Fleet:
         assert self.addresses is not None
         return () if self.settings.redis.url else ("--redis-url", self.addresses.redis_url)
 
-    def _indexer_role(self, cdx: socket.socket) -> Role:
+    def _indexer_role(self, cdx: socket.socket) -> ProcessRole:
         storage = self.settings.storage
-        return Role(
+        return ProcessRole(
             "indexer-0",
             ShutdownStage.INDEX,
             ("indexer", "--cdx-fd", str(cdx.fileno()), *self.redis_arguments()),
@@ -286,11 +286,11 @@ class Fleet:
             stop_seconds=_INDEX_SECONDS + (storage.drain_seconds if storage.url else 0),
         )
 
-    def _proxy_role(self, index: int, settings: Settings) -> Role:
+    def _proxy_role(self, index: int, settings: Settings) -> ProcessRole:
         assert self.addresses is not None
         fds = (self._proxy_sockets[index].fileno(), self._control_sockets[index].fileno())
         descriptors = ("--listen-fd", str(fds[0]), "--control-fd", str(fds[1]))
-        return Role(
+        return ProcessRole(
             f"proxy-{index}",
             ShutdownStage.PROXIES,
             ("_proxy-process", "--index", str(index), *descriptors, *self.redis_arguments()),
@@ -303,7 +303,7 @@ class Fleet:
         )
 
 
-def _awaiting_redis(role: Role) -> Role:
+def _awaiting_redis(role: ProcessRole) -> ProcessRole:
     """Return the role with the option to wait for a Redis that starts at the same time."""
     return replace(role, arguments=(*role.arguments, "--await-redis"))
 

@@ -40,7 +40,7 @@ class StartInterrupted(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Role:
+class ProcessRole:
     """The role describes how a child is started and ended. `name` ("proxy-0") is its title and names its log."""
 
     name: str
@@ -114,7 +114,7 @@ class Child:
 
     def __init__(
         self,
-        role: Role,
+        role: ProcessRole,
         lifeline: Lifeline,
         environment: Mapping[str, str],
         logs: Path,

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from admin.fleet.process import Child, Lifeline, Role, ShutdownStage, StartError, StartInterrupted, exit_text
+from admin.fleet.process import Child, Lifeline, ProcessRole, ShutdownStage, StartError, StartInterrupted, exit_text
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class RestartLimitReached(Exception):
 class Slot:
     """A slot has a role and the child that fills it now."""
 
-    role: Role
+    role: ProcessRole
     child: Child
     deaths: int = 0
     """Deaths in a row, each within STEADY_SECONDS."""
@@ -87,13 +87,15 @@ class Supervisor:
         self._on_restart = on_restart
         self._lifelines = {stage: os.pipe() for stage in ShutdownStage}
 
-    def start(self, role: Role) -> Slot:
+    def start(self, role: ProcessRole) -> Slot:
         """Start one child. `wait_ready` waits until it is ready. Raises StartError."""
         slot = Slot(role, self._spawn(role))
         self.slots.append(slot)
         return slot
 
-    def replace(self, slot: Slot, role: Role, within: float, abandon: Callable[[], bool] = lambda: False) -> None:
+    def replace(
+        self, slot: Slot, role: ProcessRole, within: float, abandon: Callable[[], bool] = lambda: False
+    ) -> None:
         """Replace the child of a slot by a new one. The old child serves until the new one is ready, then it retires.
 
         The other children are supervised meanwhile. Raises StartError when the new child can't serve, and
@@ -202,7 +204,7 @@ class Supervisor:
         self._lifelines = {}
         return killed
 
-    def _spawn(self, role: Role, predecessor: Child | None = None) -> Child:
+    def _spawn(self, role: ProcessRole, predecessor: Child | None = None) -> Child:
         held = tuple(self._lifelines[stage][1] for stage in ShutdownStage if stage > role.stage)
         lifeline = Lifeline(self._lifelines[role.stage][0], held)
         role = replace(role, fds=(*role.fds, *self._fds)) if self._fds else role
@@ -252,7 +254,7 @@ class Supervisor:
             self._retired[child] = time.monotonic() + child.role.stop_seconds
 
     @staticmethod
-    def _prepare(role: Role) -> None:
+    def _prepare(role: ProcessRole) -> None:
         if role.before_restart:
             role.before_restart()
 
@@ -286,7 +288,7 @@ class Supervisor:
         slot.restarts += 1
 
 
-def _deadline(role: Role, asked: float, hurried: float) -> float:
+def _deadline(role: ProcessRole, asked: float, hurried: float) -> float:
     """Return when a child is killed that was asked to end at `asked`; `hurried` is when the hurry began."""
     if math.isinf(hurried):
         return asked + role.stop_seconds

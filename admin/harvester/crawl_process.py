@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from admin.fleet.process import Child, Lifeline, Role, ShutdownStage
+from admin.fleet.process import Child, Lifeline, ProcessRole, ShutdownStage
 from admin.harvester.job_folder import JobFolder
 from archive.settings.load import Settings
 
@@ -26,7 +26,7 @@ class CrawlProcess:
         fd, self._lifeline = os.pipe()
         try:
             with folder.presence() as presence_fd:
-                role = Role(
+                role = ProcessRole(
                     "crawler",
                     ShutdownStage.WORKERS,
                     (

@@ -110,7 +110,7 @@ class SeedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class JobStatus:
+class CrawlStatus:
     """The progress of a running job, from the command that runs it, or else from the frontier's counts."""
 
     name: str
@@ -155,7 +155,7 @@ def names(settings: Settings) -> list[str]:
     return sorted(of_runs | set(_shared_names(settings)))
 
 
-def status(target: FoundJob) -> JobStatus:
+def status(target: FoundJob) -> CrawlStatus:
     """Return the status of a running job. Raises NotRunning."""
     with target.frontier() as frontier:
         progress, published = frontier.reports.progress(), frontier.controls.stored_view()
@@ -164,7 +164,7 @@ def status(target: FoundJob) -> JobStatus:
     since = ""
     if progress.paused_seconds is not None:
         since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(time.time() - progress.paused_seconds))
-    return JobStatus(target.name, state, progress.stopped or progress.paused or "", since, view)
+    return CrawlStatus(target.name, state, progress.stopped or progress.paused or "", since, view)
 
 
 def stop(target: FoundJob, reason: str) -> int:

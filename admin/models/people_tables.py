@@ -134,7 +134,7 @@ class AuditEntry(Base):
     new: Mapped[Document | None]
 
 
-class Lease(Base):
+class SchedulerLease(Base):
     """A lease belongs to one process at a time, for work such as scheduling; `until` is by the database's clock."""
 
     __tablename__ = "leases"

@@ -11,8 +11,8 @@ from email.message import EmailMessage
 from types import TracebackType
 from typing import Final, Self
 
-from admin.notifications.message import Message, mail_of
-from admin.notifications.webhook import DONE, Delivery
+from admin.notifications.message import OutgoingMessage, mail_of
+from admin.notifications.webhook import DONE, DeliveryAttempt
 from archive.dates import Micros
 from archive.settings.notifications import NotificationSettings
 from archive.settings.secret_file import SecretUnreadable, secret
@@ -33,34 +33,34 @@ class MailServer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._leave()
 
-    def send(self, messages: Sequence[Message], now: Micros) -> Delivery:
+    def send(self, messages: Sequence[OutgoingMessage], now: Micros) -> DeliveryAttempt:
         """Send one message, or several as one digest."""
         if not self._settings.smtp_host or not self._settings.sender:
-            return Delivery(
+            return DeliveryAttempt(
                 False, "no e-mail is sent: set notifications.smtp_host and notifications.sender", is_final=True
             )
         try:
             mail = mail_of(messages, now, self._settings)
         except (ValueError, IndexError, UnicodeError) as error:  # the parser of addresses raises IndexError too
-            return Delivery(False, f"the message can't be written: {error}"[:_LONGEST_ERROR], is_final=True)
+            return DeliveryAttempt(False, f"the message can't be written: {error}"[:_LONGEST_ERROR], is_final=True)
         try:
             connection = self._connection = self._connection or self._connected()
         except (OSError, smtplib.SMTPException, SecretUnreadable) as error:
             return self._blamed(error)
         return self._sent(connection, mail, messages[0].target)
 
-    def _sent(self, connection: smtplib.SMTP, mail: EmailMessage, target: str) -> Delivery:
+    def _sent(self, connection: smtplib.SMTP, mail: EmailMessage, target: str) -> DeliveryAttempt:
         try:
             connection.send_message(mail, self._settings.sender, [target])
         except smtplib.SMTPRecipientsRefused as error:
             code, said = next(iter(error.recipients.values()))
-            return Delivery(False, _answer(code, said), is_final=code >= 500)
+            return DeliveryAttempt(False, _answer(code, said), is_final=code >= 500)
         except smtplib.SMTPDataError as error:
-            return Delivery(False, _answer(error.smtp_code, error.smtp_error), is_final=error.smtp_code >= 500)
+            return DeliveryAttempt(False, _answer(error.smtp_code, error.smtp_error), is_final=error.smtp_code >= 500)
         except smtplib.SMTPNotSupportedError as error:
-            return Delivery(False, str(error)[:_LONGEST_ERROR], is_final=True)
+            return DeliveryAttempt(False, str(error)[:_LONGEST_ERROR], is_final=True)
         except (ValueError, UnicodeError) as error:
-            return Delivery(False, f"the message can't be sent: {error}"[:_LONGEST_ERROR], is_final=True)
+            return DeliveryAttempt(False, f"the message can't be sent: {error}"[:_LONGEST_ERROR], is_final=True)
         except (OSError, smtplib.SMTPException) as error:
             return self._blamed(error)
         return DONE
@@ -90,9 +90,9 @@ class MailServer:
     def _tls(self) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=self._settings.smtp_ca or None)
 
-    def _blamed(self, error: Exception) -> Delivery:
+    def _blamed(self, error: Exception) -> DeliveryAttempt:
         self._leave()
-        return Delivery(False, f"{type(error).__name__}: {error}"[:_LONGEST_ERROR], blames_server=True)
+        return DeliveryAttempt(False, f"{type(error).__name__}: {error}"[:_LONGEST_ERROR], blames_server=True)
 
     def _leave(self) -> None:
         connection, self._connection = self._connection, None

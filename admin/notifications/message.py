@@ -20,7 +20,7 @@ _PRODUCT: Final = "Ghostfleet"
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class OutgoingMessage:
     """The message is a row of the outbox as it is sent."""
 
     id: int
@@ -37,7 +37,7 @@ class Message:
     """The keys of a webhook, the present one first."""
 
 
-def webhook_body(message: Message) -> bytes:
+def webhook_body(message: OutgoingMessage) -> bytes:
     """Return the JSON of a webhook: type, timestamp and data, as Standard Webhooks recommends."""
     content = {
         "type": message.event,
@@ -53,7 +53,7 @@ def webhook_body(message: Message) -> bytes:
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
-def mail_of(messages: Sequence[Message], now: Micros, settings: NotificationSettings) -> EmailMessage:
+def mail_of(messages: Sequence[OutgoingMessage], now: Micros, settings: NotificationSettings) -> EmailMessage:
     """Return the e-mail of one message, or of a digest.
 
     Raises ValueError for an address with a line end: `EmailMessage` refuses to make two headers of one.
@@ -80,7 +80,7 @@ def severity_of(event: str) -> str:
     return EVENTS[event].severity if event in EVENTS else Severity.INFO
 
 
-def _text(message: Message, settings: NotificationSettings) -> str:
+def _text(message: OutgoingMessage, settings: NotificationSettings) -> str:
     lines = [message.subject, "", f"Event: {message.event} ({severity_of(message.event)})"]
     lines.append(f"Time: {iso_second(message.created)}")
     lines += [f"{name}: {_indented(value)}" for name, value in message.body.get("facts", {}).items()]
@@ -89,7 +89,7 @@ def _text(message: Message, settings: NotificationSettings) -> str:
     return "\n".join([*lines, "", *_foot(settings)])
 
 
-def _digest(messages: Sequence[Message], settings: NotificationSettings) -> str:
+def _digest(messages: Sequence[OutgoingMessage], settings: NotificationSettings) -> str:
     counts: dict[str, int] = {}
     for message in messages:
         counts[message.event] = counts.get(message.event, 0) + 1

@@ -36,11 +36,11 @@ from admin.models.people_tables import Notification, Role, User
 from admin.models.transaction import Actor, Door, Transaction
 from admin.notifications.events import Event
 from admin.notifications.mail import MailServer
-from admin.notifications.message import MOST_IN_DIGEST, Message, webhook_body
+from admin.notifications.message import MOST_IN_DIGEST, OutgoingMessage, webhook_body
 from admin.notifications.outbox import MAIL_LANE
 from admin.notifications.retries import HOUR, SECOND, digest_key, next_attempt
 from admin.notifications.subscriptions import Way
-from admin.notifications.webhook import Delivery, post
+from admin.notifications.webhook import DeliveryAttempt, post
 from admin.notifications.webhook_keys import signing_secrets
 from archive.dates import Micros
 from archive.settings.notifications import NotificationSettings
@@ -128,13 +128,13 @@ class Sender:
         chosen = healthy[:free]
         return chosen + failing[: min(for_failing, free - len(chosen))]
 
-    def _claim(self, transaction: Transaction, lane: str) -> tuple[str, list[list[Message]], int]:
+    def _claim(self, transaction: Transaction, lane: str) -> tuple[str, list[list[OutgoingMessage]], int]:
         """Claim messages of a lane. Return the claim's token, the deliveries (one message each, or a digest), and how
         many messages were looked at.
         """
         claim = secrets.token_hex(16)
         rows = self._due(transaction, Notification.lane == lane, BATCH)
-        deliveries: list[list[Message]] = []
+        deliveries: list[list[OutgoingMessage]] = []
         digests: set[str] = set()
         singles: dict[int, int] = {}
         for row in rows:
@@ -146,7 +146,7 @@ class Sender:
                 deliveries.append([self._claimed(transaction, row, claim)])
         for digest in sorted(digests):
             all_of_it = self._due(transaction, Notification.digest == digest, MOST_IN_DIGEST)
-            by_target: dict[str, list[Message]] = {}
+            by_target: dict[str, list[OutgoingMessage]] = {}
             for row in all_of_it:
                 by_target.setdefault(row.target, []).append(self._claimed(transaction, row, claim))
             deliveries += by_target.values()
@@ -161,11 +161,11 @@ class Sender:
             .with_for_update(skip_locked=True)
         ).all()
 
-    def _claimed(self, transaction: Transaction, row: Notification, claim: str) -> Message:
+    def _claimed(self, transaction: Transaction, row: Notification, claim: str) -> OutgoingMessage:
         row.claim = claim
         row.due = transaction.now + self.lease
         is_webhook = row.way == Way.WEBHOOK
-        return Message(
+        return OutgoingMessage(
             id=row.id,
             message_id=row.message_id,
             user_id=row.user_id,
@@ -199,7 +199,7 @@ class Sender:
         singles[row.user_id] += 1
         return singles[row.user_id] > self._settings.most_per_hour
 
-    def _send(self, lane: str, claim: str, deliveries: list[list[Message]]) -> None:
+    def _send(self, lane: str, claim: str, deliveries: list[list[OutgoingMessage]]) -> None:
         """Send the deliveries of a lane, one after another, until the server itself fails."""
         try:
             with MailServer(self._settings) as server:
@@ -217,14 +217,14 @@ class Sender:
         except Exception:
             log.exception("notifications to %s could not be sent; they are tried again", lane[:100])
 
-    def _deliver(self, server: MailServer, lane: str, messages: Sequence[Message]) -> Delivery:
+    def _deliver(self, server: MailServer, lane: str, messages: Sequence[OutgoingMessage]) -> DeliveryAttempt:
         try:
             return self._delivered(server, lane, messages)
         except Exception as error:  # an attempt like any other: it is repeated, and has an end
             log.exception("message %s can't be sent", messages[0].message_id)
-            return Delivery(False, f"{type(error).__name__}: {error}"[:300])
+            return DeliveryAttempt(False, f"{type(error).__name__}: {error}"[:300])
 
-    def _delivered(self, server: MailServer, lane: str, messages: Sequence[Message]) -> Delivery:
+    def _delivered(self, server: MailServer, lane: str, messages: Sequence[OutgoingMessage]) -> DeliveryAttempt:
         now = self._database.clock()
         if lane == MAIL_LANE:
             return server.send(messages, now)
@@ -239,7 +239,7 @@ class Sender:
             allow_private=self._settings.webhook_allow_private,
         )
 
-    def _begin(self, claim: str, messages: Sequence[Message]) -> list[Message]:
+    def _begin(self, claim: str, messages: Sequence[OutgoingMessage]) -> list[OutgoingMessage]:
         """Count an attempt, and let the claim last for it. Return those messages whose claim is still ours.
 
         Messages to a user who was deactivated since are given up.
@@ -258,7 +258,7 @@ class Sender:
         still = frozenset(kept)
         return [replace(each, attempts=each.attempts + 1) for each in messages if each.id in still]
 
-    def _finish(self, claim: str, messages: Sequence[Message], delivery: Delivery) -> Micros | None:
+    def _finish(self, claim: str, messages: Sequence[OutgoingMessage], delivery: DeliveryAttempt) -> Micros | None:
         """Note what became of a delivery. Return the lane's next attempt when the server itself failed."""
         with self._database.transaction(_SENDER) as transaction:
             now = transaction.now
@@ -280,7 +280,7 @@ class Sender:
                 latest = max(latest or 0, again or now + self._settings.retry_seconds * SECOND)
             return latest if delivery.blames_server else None
 
-    def _rest(self, lane: str, claim: str, again: Micros, rest: Sequence[Sequence[Message]]) -> None:
+    def _rest(self, lane: str, claim: str, again: Micros, rest: Sequence[Sequence[OutgoingMessage]]) -> None:
         """Let a lane rest until its next attempt, with all its messages."""
         self._failing[lane] = again
         self._failing.move_to_end(lane)
@@ -311,7 +311,7 @@ class Sender:
 def _mark(
     transaction: Transaction,
     claim: str,
-    messages: Sequence[Message],
+    messages: Sequence[OutgoingMessage],
     *,
     due: Micros | None = None,
     sent: Micros | None = None,

@@ -29,7 +29,7 @@ _LONGEST_ANSWER: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryAttempt:
     """The delivery says what became of one attempt."""
 
     is_done: bool
@@ -42,10 +42,10 @@ class Delivery:
     """The pause in seconds that the server asks for."""
 
 
-DONE: Final = Delivery(True)
+DONE: Final = DeliveryAttempt(True)
 
 
-class AddressRefused(Exception):
+class TargetRefused(Exception):
     """The webhook's server has an address to which nothing may be sent."""
 
 
@@ -65,7 +65,7 @@ def post(
     *,
     seconds: float,
     allow_private: bool,
-) -> Delivery:
+) -> DeliveryAttempt:
     """Send one message. Takes at most `seconds`, however slowly the server sends its answer."""
     headers = {
         "content-type": "application/json",
@@ -77,21 +77,25 @@ def post(
     return asyncio.run(_bounded(target, body, headers, seconds, allow_private))
 
 
-async def _bounded(target: str, body: bytes, headers: dict[str, str], seconds: float, allow_private: bool) -> Delivery:
+async def _bounded(
+    target: str, body: bytes, headers: dict[str, str], seconds: float, allow_private: bool
+) -> DeliveryAttempt:
     try:
         async with asyncio.timeout(seconds):
             return await _post(httpx.URL(target), body, headers, seconds, allow_private)
     except TimeoutError:
-        return Delivery(False, f"the server did not answer within {seconds:g} s", blames_server=True)
-    except AddressRefused as error:
-        return Delivery(False, str(error), is_final=True)
+        return DeliveryAttempt(False, f"the server did not answer within {seconds:g} s", blames_server=True)
+    except TargetRefused as error:
+        return DeliveryAttempt(False, str(error), is_final=True)
     except (OSError, httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, UnicodeError) as error:
-        return Delivery(False, f"{type(error).__name__}: {error}"[:_LONGEST_ANSWER], blames_server=True)
+        return DeliveryAttempt(False, f"{type(error).__name__}: {error}"[:_LONGEST_ANSWER], blames_server=True)
 
 
-async def _post(url: httpx.URL, body: bytes, headers: dict[str, str], seconds: float, allow_private: bool) -> Delivery:
+async def _post(
+    url: httpx.URL, body: bytes, headers: dict[str, str], seconds: float, allow_private: bool
+) -> DeliveryAttempt:
     if url.scheme != "https" and not allow_private:
-        raise AddressRefused("webhooks are sent by https (setting notifications.webhook_allow_private)")
+        raise TargetRefused("webhooks are sent by https (setting notifications.webhook_allow_private)")
     addresses = await _addresses(url, allow_private)
     async with httpx.AsyncClient(
         verify=ssl.create_default_context(), trust_env=False, follow_redirects=False, timeout=seconds
@@ -117,7 +121,7 @@ async def _post(url: httpx.URL, body: bytes, headers: dict[str, str], seconds: f
     raise AssertionError("a name without addresses is an OSError")
 
 
-async def _judged(response: httpx.Response) -> Delivery:
+async def _judged(response: httpx.Response) -> DeliveryAttempt:
     status = response.status_code
     if 200 <= status < 300:
         return DONE
@@ -127,7 +131,7 @@ async def _judged(response: httpx.Response) -> Delivery:
         if len(said) >= _LONGEST_ANSWER:
             break
     text = "".join(each if each.isprintable() else " " for each in said[:_LONGEST_ANSWER].decode("utf-8", "replace"))
-    return Delivery(
+    return DeliveryAttempt(
         False,
         f"the server answered {status}: {text}".rstrip(": "),
         is_final=status == 410,  # Standard Webhooks: the receiver wants no further messages
@@ -144,7 +148,7 @@ async def _addresses(url: httpx.URL, allow_private: bool) -> list[str]:
     addresses = list(dict.fromkeys(str(each[4][0]) for each in found))
     for address in () if allow_private else addresses:
         if not is_public(address) or is_here(plain_ip(address)):
-            raise AddressRefused(
+            raise TargetRefused(
                 f"{host[:100]} is at {address}, which is private or this machine's own (setting"
                 " notifications.webhook_allow_private)"
             )

@@ -57,7 +57,7 @@ class ApiTokenMade(ApiTokenView):
 def create_token(transaction: Transaction, given: NewApiToken) -> ApiTokenMade:
     """Make a token for the actor. Its role is at most the actor's."""
     user_id = own_id(transaction)
-    checks = fields.Fields()
+    checks = fields.FieldChecks()
     name = checks.checked("name", fields.label, given.name)
     role = given.role or transaction.actor.role
     if lesser(role, transaction.actor.role) != role:

@@ -1,7 +1,7 @@
 """The module speaks OpenID Connect: the authorization code flow has PKCE (S256), state and nonce.
 
 `begin` gives the URL to which the browser is sent, and a `Challenge` that the site keeps for this browser. `finish`
-takes the parameters with which the browser comes back, and gives the `Identity` that the provider vouches for. Both
+takes the parameters with which the browser comes back, and gives the `ProviderIdentity` of the person. Both
 take and give plain values, and know neither cookies nor the database.
 
 Authlib and joserfc come with the extra `oidc`, and are imported when somebody logs in so.
@@ -71,7 +71,7 @@ class Challenge:
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ProviderIdentity:
     """The provider vouches for these claims of a person. Issuer and subject alone tell who the person is."""
 
     issuer: str
@@ -109,7 +109,9 @@ class Provider:
         )
         return str(url), challenge
 
-    def finish(self, challenge: Challenge, redirect_uri: str, parameters: Mapping[str, str], now: Micros) -> Identity:
+    def finish(
+        self, challenge: Challenge, redirect_uri: str, parameters: Mapping[str, str], now: Micros
+    ) -> ProviderIdentity:
         """Return who logged in, from the query parameters with which the browser came back. Raises OpenIdRefused."""
         metadata = self._provider(now)
         code = _checked_code(challenge, parameters, str(metadata["issuer"]), now)
@@ -232,11 +234,11 @@ class Provider:
             raise OpenIdRefused(f"the provider's ID token is not valid: {_short(error)}; log in again") from error
         return dict(claims)
 
-    def _identity(self, claims: Mapping[str, Any]) -> Identity:
+    def _identity(self, claims: Mapping[str, Any]) -> ProviderIdentity:
         subject = claims.get("sub")
         if not isinstance(subject, str) or not 0 < len(subject) <= 255:  # OpenID Connect Core, section 2
             raise OpenIdRefused("the provider's ID token names no person; ask the provider's administrator")
-        return Identity(
+        return ProviderIdentity(
             issuer=str(claims["iss"]),
             subject=subject,
             name=_claim(claims, "preferred_username") or _claim(claims, "email").partition("@")[0],

@@ -17,7 +17,7 @@ from admin.models.people_tables import Role, User
 from admin.models.transaction import Actor, Door, Transaction
 from admin.people import fields
 from admin.people.login import Login, enter, stranger
-from admin.people.openid import Identity, OpenIdRefused
+from admin.people.openid import OpenIdRefused, ProviderIdentity
 from admin.people.sessions import own_id
 from admin.people.users import NewUser, add_user, apply, hold_administrators
 
@@ -26,7 +26,7 @@ _MOST_SUFFIXES: Final = 1000
 
 
 def log_in_by_openid(
-    database: Database, identity: Identity, *, address: str = "", browser: str = "", former_cookie: str = ""
+    database: Database, identity: ProviderIdentity, *, address: str = "", browser: str = "", former_cookie: str = ""
 ) -> Login:
     """Open a session for the user whom the identity names, and make that user when there is none.
 
@@ -44,7 +44,7 @@ def log_in_by_openid(
         return enter(transaction, user, browser, former_cookie)
 
 
-def link_identity(transaction: Transaction, identity: Identity) -> None:
+def link_identity(transaction: Transaction, identity: ProviderIdentity) -> None:
     """Let the actor, who is logged in by password, log in by this identity from now on. Raises UseCaseError."""
     if transaction.actor.door is not Door.WEB:
         raise Forbidden("an identity is linked at the site; log in there")
@@ -70,13 +70,13 @@ def unlink_identity(transaction: Transaction) -> None:
     transaction.audit("profile.unlink", "user", user.id, user.name, old=old)
 
 
-def _find(transaction: Transaction, identity: Identity) -> User | None:
+def _find(transaction: Transaction, identity: ProviderIdentity) -> User | None:
     return transaction.session.scalars(
         select(User).where(User.oidc_issuer == identity.issuer, User.oidc_subject == identity.subject)
     ).one_or_none()
 
 
-def _add(transaction: Transaction, identity: Identity) -> User:
+def _add(transaction: Transaction, identity: ProviderIdentity) -> User:
     if identity.role is None:
         raise _no_role()
     if transaction.session.scalars(select(User.id).limit(1)).first() is None:
@@ -96,7 +96,7 @@ def _add(transaction: Transaction, identity: Identity) -> User:
     return user
 
 
-def _follow_claims(transaction: Transaction, user: User, identity: Identity) -> None:
+def _follow_claims(transaction: Transaction, user: User, identity: ProviderIdentity) -> None:
     """Give the user the role of the claims, when the settings have a claim for it. The last administrator stays one."""
     if not transaction.settings.people.oidc_role_claim:
         return

@@ -113,7 +113,7 @@ def show_user(transaction: Transaction, name: str) -> UserView:
 
 def add_user(transaction: Transaction, given: NewUser, *, password_hash: str | None = None) -> User:
     """Check the fields, and add the user. Raises InvalidInput. Only this package calls it: no right is asked for."""
-    checks = fields.Fields()
+    checks = fields.FieldChecks()
     name = checks.checked("name", fields.login_name, given.name)
     full_name = checks.checked("full_name", fields.full_name, given.full_name)
     email = checks.checked("email", fields.email, given.email)
@@ -200,7 +200,7 @@ def find_user(transaction: Transaction, name: str) -> User:
 
 def checked_values(full_name: str | None, email: str | None, zone: str | None) -> dict[str, Any]:
     """Return those of the values that are given, checked. Raises InvalidInput with all problems."""
-    checks = fields.Fields()
+    checks = fields.FieldChecks()
     values: dict[str, Any] = {}
     if full_name is not None:
         values["full_name"] = checks.checked("full_name", fields.full_name, full_name)

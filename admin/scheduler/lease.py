@@ -19,7 +19,7 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from admin.harvests.generation.run import FenceLost
 from admin.models.database import Database
-from admin.models.people_tables import Lease
+from admin.models.people_tables import SchedulerLease
 from admin.models.transaction import SCHEDULER, Transaction
 
 _MICROS: Final = 1_000_000
@@ -58,8 +58,12 @@ class ProcessLease:
         with self._database.transaction(SCHEDULER) as transaction:
             session, now = transaction.session, _database_now(transaction)
             insert = postgresql_insert if _is_postgresql(transaction) else sqlite_insert
-            session.execute(insert(Lease).values(name=self._name, owner="", until=0, fence=0).on_conflict_do_nothing())
-            row, clock = session.execute(select(Lease, now).where(Lease.name == self._name).with_for_update()).one()
+            session.execute(
+                insert(SchedulerLease).values(name=self._name, owner="", until=0, fence=0).on_conflict_do_nothing()
+            )
+            row, clock = session.execute(
+                select(SchedulerLease, now).where(SchedulerLease.name == self._name).with_for_update()
+            ).one()
             if row.owner == self.owner:
                 row.until = clock + self._micros
                 return Standing(self.owner, row.fence, is_ours=True)
@@ -72,7 +76,11 @@ class ProcessLease:
         """Renew the lease when it is ours, and return whether it is. Raises DatabaseRefused."""
         with self._database.transaction(SCHEDULER) as transaction:
             now = _database_now(transaction)
-            query = select(Lease, now).where(Lease.name == self._name, Lease.owner == self.owner).with_for_update()
+            query = (
+                select(SchedulerLease, now)
+                .where(SchedulerLease.name == self._name, SchedulerLease.owner == self.owner)
+                .with_for_update()
+            )
             if (found := transaction.session.execute(query).one_or_none()) is None:
                 return False
             row, clock = found
@@ -82,17 +90,21 @@ class ProcessLease:
     def release(self) -> None:
         """Give the lease back when it is ours, so that nobody has to wait for its end."""
         with self._database.transaction(SCHEDULER) as transaction:
-            query = select(Lease).where(Lease.name == self._name, Lease.owner == self.owner).with_for_update()
+            query = (
+                select(SchedulerLease)
+                .where(SchedulerLease.name == self._name, SchedulerLease.owner == self.owner)
+                .with_for_update()
+            )
             if (row := transaction.session.scalar(query)) is not None:
                 row.owner, row.until = "", 0
 
     def check(self, transaction: Transaction, fence: int) -> None:
         """Raise FenceLost unless the lease has this fencing number; it keeps it until the transaction ends."""
-        query = select(Lease.fence).where(Lease.name == self._name).with_for_update(read=True)
+        query = select(SchedulerLease.fence).where(SchedulerLease.name == self._name).with_for_update(read=True)
         if (present := transaction.session.scalar(query)) != fence:
             raise FenceLost(f"the lease {self._name} has fencing number {present}, ours was {fence}")
 
-    def _is_silent(self, row: Lease) -> bool:
+    def _is_silent(self, row: SchedulerLease) -> bool:
         seen = (row.fence, row.until)
         if seen != self._seen:
             self._seen, self._seen_at = seen, time.monotonic()

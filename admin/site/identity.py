@@ -17,7 +17,7 @@ from admin.people.api_tokens import token_actor
 from admin.people.login import stranger
 from admin.people.sessions import OpenSession, session_of
 from admin.web.formats import zone_of
-from admin.web.page import SESSION_COOKIE, Visitor
+from admin.web.page import SESSION_COOKIE, SiteVisitor
 
 T = TypeVar("T")
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
@@ -29,12 +29,12 @@ class Identity:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def visitor(self) -> Visitor | None:
+    def visitor(self) -> SiteVisitor | None:
         """Return the person who has the present request's session; None for nobody."""
         found = self._session(request.cookies.get(SESSION_COOKIE, ""), request.remote_addr or "")
         if found is None:
             return None
-        return Visitor(found.actor, found.full_name, zone_of(found.zone), found.id)
+        return SiteVisitor(found.actor, found.full_name, zone_of(found.zone), found.id)
 
     def actor_of(self, sent: Request) -> Actor | None:
         """Return who uses the API: by token, or by session. Raises Forbidden for a session without its CSRF token."""

@@ -22,7 +22,7 @@ _LONGEST_REASON: Final = 100
 _MICROS: Final = 1_000_000
 
 
-class Display(Protocol):
+class InstallationDisplay(Protocol):
     """A display shows an installation while it runs."""
 
     def show(self, parts: Sequence[Part], work: Mapping[int, str]) -> None:
@@ -88,7 +88,7 @@ class BlockDisplay:
         self._live.stop()
 
 
-def display_for(stream: TextIO, *, as_lines: bool) -> Display:
+def display_for(stream: TextIO, *, as_lines: bool) -> InstallationDisplay:
     """Return the display for this stream."""
     return LineDisplay(stream) if as_lines or not stream.isatty() else BlockDisplay(stream)
 

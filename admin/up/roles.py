@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from admin.fleet.fleet import Fleet
-from admin.fleet.process import Role, ShutdownStage
+from admin.fleet.process import ProcessRole, ShutdownStage
 from admin.fleet.sockets import address
 from admin.harvester.harvester import default_name
 from admin.jobs.crawl import single_machine_settings
@@ -19,11 +19,11 @@ _FINISHING_SECONDS = 600.0
 _HURRIED_SECONDS = 30.0
 
 
-def site_role(settings: Settings, listener: socket.socket, replay: socket.socket) -> Role:
+def site_role(settings: Settings, listener: socket.socket, replay: socket.socket) -> ProcessRole:
     """Return the role of the admin site, which listens on a socket of the parent."""
     ports = {"port": listener.getsockname()[1], "replay_port": replay.getsockname()[1]}
     chosen = settings.model_copy(update={"admin": settings.admin.model_copy(update=ports)})
-    return Role(
+    return ProcessRole(
         "admin",
         ShutdownStage.PROXIES,
         ("admin", "--listen-fd", str(listener.fileno())),
@@ -34,12 +34,12 @@ def site_role(settings: Settings, listener: socket.socket, replay: socket.socket
     )
 
 
-def replay_role(settings: Settings, fleet: Fleet, listener: socket.socket, control: socket.socket) -> Role:
+def replay_role(settings: Settings, fleet: Fleet, listener: socket.socket, control: socket.socket) -> ProcessRole:
     """Return the role of the replay proxy: a process like the recording ones that answers from the archive alone."""
     changes = {"mode": "replay", "processes": 1, "port": listener.getsockname()[1], "session_ports": ""}
     chosen = settings.model_copy(update={"proxy": settings.proxy.model_copy(update=changes)})
     fds = (listener.fileno(), control.fileno())
-    return Role(
+    return ProcessRole(
         "replay",
         ShutdownStage.PROXIES,
         (
@@ -54,12 +54,12 @@ def replay_role(settings: Settings, fleet: Fleet, listener: socket.socket, contr
     )
 
 
-def scheduler_role() -> Role:
+def scheduler_role() -> ProcessRole:
     """Return the role of the scheduler."""
-    return Role("scheduler", ShutdownStage.WORKERS, ("scheduler",), stop_seconds=_SCHEDULER_SECONDS)
+    return ProcessRole("scheduler", ShutdownStage.WORKERS, ("scheduler",), stop_seconds=_SCHEDULER_SECONDS)
 
 
-def harvester_role(settings: Settings, channel: str, number: int) -> Role:
+def harvester_role(settings: Settings, channel: str, number: int) -> ProcessRole:
     """Return the role of the harvester with this number, from 1 on, of a channel.
 
     Each crawl has recording proxies of its own, which must not want the ports of the installation's.
@@ -72,7 +72,7 @@ def harvester_role(settings: Settings, channel: str, number: int) -> Role:
         }
     )
     name = default_name(channel) + (f"-{number}" if number > 1 else "")
-    return Role(
+    return ProcessRole(
         harvester_title(channel, number),
         ShutdownStage.WORKERS,
         ("harvester", "--channel", channel, "--name", name),

@@ -13,7 +13,7 @@ from admin.models.errors import DatabaseRefused
 from admin.models.job_tables import HarvesterState
 from admin.models.transaction import COMMAND_LINE
 from admin.up.demo_home import finished_jobs
-from admin.up.display import Display
+from admin.up.display import InstallationDisplay
 from admin.up.installation import InstallationProcesses
 
 _DATABASE_SECONDS: Final = 2.0
@@ -28,7 +28,7 @@ class Watch:
         processes: InstallationProcesses,
         database: Database,
         file: InstallationFile,
-        display: Display,
+        display: InstallationDisplay,
         *,
         tells_jobs: bool = False,
     ) -> None:

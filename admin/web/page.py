@@ -24,7 +24,7 @@ _FORMS_OF: Final = "forms-of"
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class SiteVisitor:
     """A visitor is the person who looks at a page."""
 
     actor: Actor
@@ -65,7 +65,7 @@ NAVIGATION: Final = (
 class FindVisitor(Protocol):
     """The function tells who sends the present request; None for nobody who is logged in."""
 
-    def __call__(self) -> Visitor | None: ...
+    def __call__(self) -> SiteVisitor | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ def site() -> Site:
     return cast(Site, current_app.extensions[EXTENSION])
 
 
-def visitor() -> Visitor:
+def visitor() -> SiteVisitor:
     """Return who looks at the page; pages for people who are not logged in don't ask."""
-    return cast(Visitor, g.visitor)
+    return cast(SiteVisitor, g.visitor)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from admin.harvests.templates.form_fields import TemplateField, fields_of, known
 from admin.harvests.templates.verification import TEXT, problems_of, typed_text
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.web.forms import Form
-from admin.web.template_sections import SECTIONS, Section, unit_of
+from admin.web.template_sections import SECTIONS, FieldSection, unit_of
 
 _VALUE: Final = "key."
 """A form's field for the value of a key has this before the key."""
@@ -115,7 +115,7 @@ class TemplateForm(Form):
         """Return the problems as the editor's script takes them."""
         return marks_of(self.lines)
 
-    def sections(self) -> Iterator[tuple[Section, list[EditedField]]]:
+    def sections(self) -> Iterator[tuple[FieldSection, list[EditedField]]]:
         """Yield the sections of the form with their fields; nothing when the document is no YAML."""
         try:
             fields = {each.key: each for each in fields_of(self.document)}

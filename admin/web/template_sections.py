@@ -11,7 +11,7 @@ from frontier.job import Profile
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FieldSection:
     """A section has fields of one subject."""
 
     title: str
@@ -58,17 +58,17 @@ def unit_of(key: str) -> str:
     return _UNITS.get(key.rpartition(".")[2].rpartition("_")[2], "")
 
 
-def _sections() -> Iterator[Section]:
+def _sections() -> Iterator[FieldSection]:
     known = [each.key for each in known_fields()]
     placed = {key for _, _, keys in _OWN for key in keys}
-    yield from (Section(title, text, keys) for title, text, keys in _OWN)
+    yield from (FieldSection(title, text, keys) for title, text, keys in _OWN)
     definitions = Profile.model_json_schema()["$defs"]
     for table, model in zip(_TABLES, ("Limits", "PolitenessOverrides"), strict=True):
         keys = tuple(key for key in known if key.startswith(f"{table}."))
         placed.update(keys)
-        yield Section(table.capitalize(), definitions[model]["description"], keys)
+        yield FieldSection(table.capitalize(), definitions[model]["description"], keys)
     if further := tuple(key for key in known if key not in placed):
-        yield Section("Further keys", "", further)
+        yield FieldSection("Further keys", "", further)
 
 
 SECTIONS: Final = tuple(_sections())

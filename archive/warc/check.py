@@ -40,7 +40,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FileProblem:
     """A problem is a finding and its place; `record_id` is "" when it concerns the whole file."""
 
     file: Path
@@ -78,8 +78,8 @@ class _Seen:
     """Another archive that has the original, as the revisit says."""
     profile: str = ""
 
-    def problem(self, message: str) -> Problem:
-        return Problem(self.file, self.offset, self.record_id, message)
+    def problem(self, message: str) -> FileProblem:
+        return FileProblem(self.file, self.offset, self.record_id, message)
 
 
 @dataclass(slots=True)
@@ -96,7 +96,7 @@ def files_to_check(path: Path) -> list[Path]:
     return files_below(path, (*ENDINGS, OPEN_SUFFIX)) if path.is_dir() else [path]
 
 
-def check(path: Path) -> Iterator[Problem]:
+def check(path: Path) -> Iterator[FileProblem]:
     """Yield every finding about a file, or about all WARC files below a folder.
 
     In a check of one file, a revisit may refer to an original in another file. Raises FileNotFoundError.
@@ -108,7 +108,7 @@ def check(path: Path) -> Iterator[Problem]:
         yield from _revisit_problems(revisit, seen, must_be_there=path.is_dir())
 
 
-def _check_open_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
+def _check_open_file(path: Path, seen: _FileSet) -> Iterator[FileProblem]:
     """Yield the findings about a file without its final name.
 
     Its writer is still at work, or has ended without closing the file.
@@ -119,7 +119,9 @@ def _check_open_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
         yield from _check_file(path.with_name(path.name.removesuffix(OPEN_SUFFIX)), seen)
         return
     if not is_written:
-        yield Problem(path, 0, "", "the file was left open by a writer that has ended; `ghostfleet repair` closes it")
+        yield FileProblem(
+            path, 0, "", "the file was left open by a writer that has ended; `ghostfleet repair` closes it"
+        )
     if not size:
         return
     whole = whole_part(path)
@@ -128,21 +130,21 @@ def _check_open_file(path: Path, seen: _FileSet) -> Iterator[Problem]:
     if whole.length < size:
         where = f"the last {size - whole.length} bytes are not checked, since they are no whole set of records"
         why = "the file is being written" if is_written else whole.reason
-        yield Problem(path, whole.length, "", f"{where}: {why}")
+        yield FileProblem(path, whole.length, "", f"{where}: {why}")
 
 
-def _check_file(path: Path, seen: _FileSet, end: int | None = None) -> Iterator[Problem]:
+def _check_file(path: Path, seen: _FileSet, end: int | None = None) -> Iterator[FileProblem]:
     """Yield the findings about a file. Bytes from `end` on are not read."""
     here: dict[str, _Seen] = {}
     warcinfos: set[str] = set()
-    last: Problem | None = None  # damage met in a block is met again where the record should end
+    last: FileProblem | None = None  # damage met in a block is met again where the record should end
     with open_either(path) as file:
         if not file.read(1):
-            yield Problem(path, 0, "", "the file is empty")
+            yield FileProblem(path, 0, "", "the file is empty")
             return
         source = MemberReader(file, path, end=end)
         for found in _walk(source):
-            if isinstance(found, Problem):
+            if isinstance(found, FileProblem):
                 if found != last:
                     yield found
                 continue
@@ -156,7 +158,7 @@ def _check_file(path: Path, seen: _FileSet, end: int | None = None) -> Iterator[
     yield from _pair_problems(here)
 
 
-def _walk(source: MemberReader) -> Iterator[StoredRecord | Problem]:
+def _walk(source: MemberReader) -> Iterator[StoredRecord | FileProblem]:
     """Yield records and the problems that prevent reading them. Damage in one member does not hide the next one."""
     while True:
         offset, in_member = source.offset, 0
@@ -167,7 +169,7 @@ def _walk(source: MemberReader) -> Iterator[StoredRecord | Problem]:
                 record.finish()
                 in_member += source.is_packed  # a plain file has no members
         except WarcError as error:
-            yield Problem(source.path, offset, "", error.reason)
+            yield FileProblem(source.path, offset, "", error.reason)
             if not source.is_packed:
                 return
         try:
@@ -175,13 +177,13 @@ def _walk(source: MemberReader) -> Iterator[StoredRecord | Problem]:
                 return
         except WarcError as error:
             if error.offset != offset:
-                yield Problem(source.path, error.offset, "", error.reason)
+                yield FileProblem(source.path, error.offset, "", error.reason)
             return
 
 
 def _check_record(
     record: StoredRecord, here: dict[str, _Seen], warcinfos: set[str], seen: _FileSet
-) -> Iterator[Problem]:
+) -> Iterator[FileProblem]:
     measured = Measured()
     try:
         for note in head_notes(record):
@@ -190,7 +192,7 @@ def _check_record(
             yield _problem(record, message)
         known = _remember(record, measured)
     except WarcError as error:
-        yield Problem(record.path, record.offset, "", error.reason)
+        yield FileProblem(record.path, record.offset, "", error.reason)
         return
     if record.in_member:
         yield _problem(record, SHARED_MEMBER)
@@ -233,7 +235,7 @@ def _file_capture(known: _Seen, seen: _FileSet) -> None:
         seen.revisits.append(known)
 
 
-def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
+def _pair_problems(here: dict[str, _Seen]) -> Iterator[FileProblem]:
     """Yield the problems of one exchange. Its records must all be in one file."""
     partners: dict[str, set[str]] = {record_id: set() for record_id in here}
     for record in here.values():
@@ -251,7 +253,7 @@ def _pair_problems(here: dict[str, _Seen]) -> Iterator[Problem]:
             yield from map(record.problem, record.short)
 
 
-def _revisit_problems(revisit: _Seen, seen: _FileSet, *, must_be_there: bool) -> Iterator[Problem]:
+def _revisit_problems(revisit: _Seen, seen: _FileSet, *, must_be_there: bool) -> Iterator[FileProblem]:
     """Yield the problems of revisits (WARC/1.1 section 6.7).
 
     The original must exist, be complete, be older and have the same payload, unless the revisit names another archive.
@@ -292,5 +294,5 @@ def _date(said: str | None) -> Micros:
         return 0
 
 
-def _problem(record: StoredRecord, message: str, level: Level = Level.PROBLEM) -> Problem:
-    return Problem(record.path, record.offset, record.record_id, message, level)
+def _problem(record: StoredRecord, message: str, level: Level = Level.PROBLEM) -> FileProblem:
+    return FileProblem(record.path, record.offset, record.record_id, message, level)

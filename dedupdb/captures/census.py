@@ -32,7 +32,7 @@ _C: Final = CAPTURES.c
 
 
 @dataclass(slots=True)
-class Count:
+class CaptureCount:
     """Captures, and the bytes of their records as they are stored."""
 
     captures: int = 0
@@ -48,20 +48,20 @@ class Count:
 class Counts:
     """The counts of one collection."""
 
-    total: Count = field(default_factory=Count)
+    total: CaptureCount = field(default_factory=CaptureCount)
     first: Micros | None = None
     last: Micros | None = None
-    months: dict[str, Count] = field(default_factory=dict)
+    months: dict[str, CaptureCount] = field(default_factory=dict)
     """By `2026-11`, in UTC."""
-    types: dict[str, Count] = field(default_factory=dict)
+    types: dict[str, CaptureCount] = field(default_factory=dict)
     """By media type; a revisit has the type of its own record."""
-    statuses: dict[str, Count] = field(default_factory=dict)
+    statuses: dict[str, CaptureCount] = field(default_factory=dict)
     """By status; `-` is for records without one."""
-    kinds: dict[str, Count] = field(default_factory=dict)
+    kinds: dict[str, CaptureCount] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Tally:
+class CaptureTally:
     """One pass through the table: what was counted, and how far."""
 
     collections: dict[str, Counts] = field(default_factory=dict)
@@ -84,10 +84,10 @@ class Census:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._shown = Tally()
-        self._anew: Tally | None = None
+        self._shown = CaptureTally()
+        self._anew: CaptureTally | None = None
 
-    def count(self, engine: Engine, seconds: float) -> Tally:
+    def count(self, engine: Engine, seconds: float) -> CaptureTally:
         """Count for at most about so many seconds. Return what is known. Raises CapturesError.
 
         While another thread counts, return what is known at once.
@@ -104,7 +104,7 @@ class Census:
         with reading(engine) as connection:
             highest = connection.scalar(select(func.max(_C.id))) or 0
         if self._anew is None and self._is_doubtful(highest):
-            self._anew = Tally(began=time.monotonic())
+            self._anew = CaptureTally(began=time.monotonic())
         tally = replace(self._anew or self._shown, highest=highest)
         tally.collections = dict(tally.collections)  # pages may still read the counts that were returned before
         fresh: set[str] = set()
@@ -164,7 +164,7 @@ _CENSUSES: Final = OrderedDict[str, Census]()
 _LOCK: Final = threading.Lock()
 
 
-def _add(tally: Tally, row: Any, fresh: set[str]) -> None:
+def _add(tally: CaptureTally, row: Any, fresh: set[str]) -> None:
     """Count a row; `fresh` names the collections whose counts nobody else has yet."""
     if row.collection not in fresh:
         fresh.add(row.collection)
@@ -183,4 +183,4 @@ def _add(tally: Tally, row: Any, fresh: set[str]) -> None:
     ):
         if name not in names and len(names) >= MOST_NAMES:
             name = OTHERS
-        names.setdefault(name, Count()).add(captures, size)
+        names.setdefault(name, CaptureCount()).add(captures, size)

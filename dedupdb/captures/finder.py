@@ -38,7 +38,7 @@ _VISIBLE: Final[tuple[RecordKind, ...]] = ("response", "revisit", "resource", "c
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class CaptureConditions:
     """The captures of a list fulfil all these conditions; None stands for any value."""
 
     since: Micros | None = None
@@ -107,7 +107,7 @@ class Finder:
         self,
         collection: str,
         ranges: tuple[KeyRange, ...],
-        conditions: Conditions,
+        conditions: CaptureConditions,
         *,
         after: int | None = None,
         limit: int = 50,
@@ -136,7 +136,7 @@ class Finder:
                 return Found([to_capture(row) for row in rows], end.id, looked_at)
         return Found([to_capture(row) for row in rows], None, looked_at)
 
-    def page(self, walk: IndexScan, after: PageMark | None, conditions: Conditions, size: int) -> Select[Any]:
+    def page(self, walk: IndexScan, after: PageMark | None, conditions: CaptureConditions, size: int) -> Select[Any]:
         """Return the query for the next rows of a walk; with conditions, for those among the next WINDOW rows."""
         has_dates = walk.keys.high is not None
         if not conditions.clauses(_C, has_dates=has_dates):
@@ -249,7 +249,9 @@ class Finder:
         with reading(self._engine) as connection:
             return {row[0]: row[1] for row in connection.execute(query)}
 
-    def _rows(self, walk: IndexScan, after: PageMark | None, conditions: Conditions, size: int) -> Sequence[Row[Any]]:
+    def _rows(
+        self, walk: IndexScan, after: PageMark | None, conditions: CaptureConditions, size: int
+    ) -> Sequence[Row[Any]]:
         with reading(self._engine) as connection:
             return connection.execute(self.page(walk, after, conditions, size)).all()
 

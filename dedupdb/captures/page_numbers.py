@@ -15,7 +15,7 @@ from typing import Any, Final
 from sqlalchemy import Engine, Row
 
 from dedupdb.captures.paging import IndexScan, PageMark
-from dedupdb.captures.query import Page
+from dedupdb.captures.query import NumberedPage
 
 _REMEMBERED: Final = 2_000
 _NEAR: Final = 20
@@ -32,7 +32,7 @@ class Pages:
         self._known: OrderedDict[tuple[tuple[IndexScan, ...], int], _Place] = OrderedDict()
         self._lock = threading.Lock()
 
-    def rows(self, scans: tuple[IndexScan, ...], page: Page) -> Iterator[Row[Any]]:
+    def rows(self, scans: tuple[IndexScan, ...], page: NumberedPage) -> Iterator[Row[Any]]:
         """Yield the rows of the page. A page behind the end has none."""
         first = page.number * page.size
         place = self._place(scans, first, page.size)

@@ -53,7 +53,7 @@ class KeyRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class NumberedPage:
     """The query asks for one page, counted from 0, of `size` index rows each."""
 
     number: int
@@ -76,7 +76,7 @@ class Query:
     sort: Sort = "default"
     closest: Micros | None = None
     filters: tuple[Filter, ...] = ()
-    page: Page | None = None
+    page: NumberedPage | None = None
     counts_skips: bool = False
     """Whether what the filters leave out is to be counted."""
 
@@ -140,7 +140,7 @@ def page_size(given: Mapping[str, str]) -> int:
     return _whole("pageSize", given.get("pageSize") or "1", least=1, most=MAX_BLOCKS)
 
 
-def _page(given: Mapping[str, str], sort: str) -> Page | None:
+def _page(given: Mapping[str, str], sort: str) -> NumberedPage | None:
     blocks = page_size(given)
     if "page" not in given:
         return None
@@ -149,7 +149,7 @@ def _page(given: Mapping[str, str], sort: str) -> Page | None:
         raise QueryError("page", f"can't be used with sort={sort}")
     if given.get("limit", "").startswith("-"):
         raise QueryError("page", "can't be used with a negative limit")
-    return Page(number, blocks * BLOCK)
+    return NumberedPage(number, blocks * BLOCK)
 
 
 def _whole(parameter: str, text: str, *, least: int, most: int) -> int:

@@ -28,14 +28,14 @@ _PLACE: Final = ("length", "offset", "filename")
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class OutputForm:
     """A form says how captures are written: the media type, and the lines of any number of them."""
 
     media_type: str
     lines: Callable[[Iterable[Shown]], Iterator[str]]
 
 
-def form(output: str, fields: str, extra: Sequence[str] = ()) -> Form:
+def form(output: str, fields: str, extra: Sequence[str] = ()) -> OutputForm:
     """Return the form for `output` and `fl`, which has names separated by commas. Raises QueryError.
 
     `extra` are the fields that a query adds to captures. They come last when no fields are chosen.
@@ -46,16 +46,16 @@ def form(output: str, fields: str, extra: Sequence[str] = ()) -> Form:
     except FilterError as error:
         raise QueryError("fl", str(error)) from error
     if output == "json" and WAYBACK_NAMES.intersection(names):
-        return Form("application/json", lambda found: _array_of_arrays(names, known, found))
+        return OutputForm("application/json", lambda found: _array_of_arrays(names, known, found))
     if output == "json":
         chosen = list(zip(names, known, strict=True)) or [(name, name) for name in (*DEFAULT_FIELDS, *extra)]
-        return Form("application/x-ndjson", _each(lambda shown: _object(chosen, shown)))
+        return OutputForm("application/x-ndjson", _each(lambda shown: _object(chosen, shown)))
     if output == "text":
-        return Form("text/plain", _each(lambda shown: _columns(known or (*DEFAULT_FIELDS, *extra), shown)))
+        return OutputForm("text/plain", _each(lambda shown: _columns(known or (*DEFAULT_FIELDS, *extra), shown)))
     if output == "cdx":
-        return Form("text/plain", _each(lambda shown: _eleven(extra, shown)))
+        return OutputForm("text/plain", _each(lambda shown: _eleven(extra, shown)))
     if output == "cdxj":
-        return Form("text/x-cdxj", _each(lambda shown: _keyed(known, shown) if known else _line(shown)))
+        return OutputForm("text/x-cdxj", _each(lambda shown: _keyed(known, shown) if known else _line(shown)))
     raise QueryError("output", f"{output[:40]!r} is unknown; use one of {', '.join(OUTPUTS)}")
 
 

@@ -35,7 +35,7 @@ from dedupdb.captures.capture_index import Captures, SearchTimeout
 from dedupdb.captures.query import QueryError
 from dedupdb.captures.schema import CapturesError
 from dedupdb.cdx import results as results
-from dedupdb.cdx.formats import Form, form
+from dedupdb.cdx.formats import OutputForm, form
 
 logger = logging.getLogger(__name__)
 
@@ -137,7 +137,7 @@ def _nothing(url: str) -> Response:
     return answer
 
 
-def _pieces(wanted: Form, captures: Iterable[Any]) -> Iterator[str]:
+def _pieces(wanted: OutputForm, captures: Iterable[Any]) -> Iterator[str]:
     for lines in batched(wanted.lines(captures), _LINES_AT_ONCE):
         yield "".join(lines)
 

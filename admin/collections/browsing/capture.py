@@ -7,7 +7,7 @@ from typing import Final
 
 from admin.collections.browsing.files import checked_file
 from admin.collections.browsing.index import index_of
-from admin.collections.browsing.pictures import Picture, safe_picture
+from admin.collections.browsing.pictures import RedrawnPicture, safe_picture
 from admin.collections.browsing.records import (
     RecordTrouble,
     open_record,
@@ -97,7 +97,7 @@ def show_capture(transaction: Transaction, name: str, file: str, offset: int) ->
     )
 
 
-def show_picture(transaction: Transaction, name: str, file: str, offset: int) -> Picture:
+def show_picture(transaction: Transaction, name: str, file: str, offset: int) -> RedrawnPicture:
     """Return a picture that a ghost kept, drawn anew. Raises NotFound, InvalidInput, and IllegalState.
 
     Only records with the URL of such a picture are taken, and only bytes that are PNG, JPEG or WebP.

@@ -28,7 +28,7 @@ from admin.models.transaction import Transaction
 from admin.units import counted
 from archive.dates import Micros
 from archive.name_rules import NAME_PATTERN
-from dedupdb.captures.census import Count, Counts, Tally, census_of
+from dedupdb.captures.census import CaptureCount, CaptureTally, Counts, census_of
 from dedupdb.captures.schema import CapturesError
 
 MOST: Final = 200
@@ -137,14 +137,14 @@ def show_collection(transaction: Transaction, name: str) -> CollectionView:
     )
 
 
-def _counted(index: OpenIndex, url: str, seconds: float) -> Tally:
+def _counted(index: OpenIndex, url: str, seconds: float) -> CaptureTally:
     try:
         return census_of(url).count(index.engine, seconds)
     except CapturesError as error:
         raise DatabaseRefused(str(error)) from error
 
 
-def _line(name: str, files: FilesTotal | None, tally: Tally | None, is_indexed: bool) -> CollectionLine:
+def _line(name: str, files: FilesTotal | None, tally: CaptureTally | None, is_indexed: bool) -> CollectionLine:
     """Return the line; the tally may still have a collection that was deleted a moment ago."""
     counts = tally.collections.get(name) if tally is not None and is_indexed else None
     known = counts or (Counts() if tally is not None else None)
@@ -160,15 +160,15 @@ def _line(name: str, files: FilesTotal | None, tally: Tally | None, is_indexed: 
     )
 
 
-def _by_name(counts: Mapping[str, Count]) -> list[CountLine]:
+def _by_name(counts: Mapping[str, CaptureCount]) -> list[CountLine]:
     """Return the last lines by name: the newest months, the statuses in order."""
     return [_count_line(name, count) for name, count in sorted(counts.items())[-MOST_LINES:]]
 
 
-def _largest(counts: Mapping[str, Count]) -> list[CountLine]:
+def _largest(counts: Mapping[str, CaptureCount]) -> list[CountLine]:
     found = heapq.nlargest(MOST_LINES, counts.items(), key=lambda each: (each[1].captures, each[0]))
     return [_count_line(name, count) for name, count in found]
 
 
-def _count_line(name: str, count: Count) -> CountLine:
+def _count_line(name: str, count: CaptureCount) -> CountLine:
     return CountLine(name=name[:1000], captures=count.captures, bytes=count.bytes)

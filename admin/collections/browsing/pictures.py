@@ -25,14 +25,14 @@ _ONE_AT_A_TIME: Final = threading.Semaphore(2)
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class RedrawnPicture:
     """A picture that is safe to show: made here, of the pixels of an archived one."""
 
     data: bytes
     media_type: str
 
 
-def safe_picture(settings: Settings, capture: Capture) -> Picture:
+def safe_picture(settings: Settings, capture: Capture) -> RedrawnPicture:
     """Return the picture of a record, drawn anew. Raises RecordTrouble."""
     place = f"{capture.filename} at {capture.offset}"
     block, is_whole = read_block(settings, capture, MOST_BYTES)
@@ -50,7 +50,7 @@ def is_picture(block: bytes) -> bool:
     return block.startswith((b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")) or is_webp
 
 
-def _drawn(block: bytes, place: str) -> Picture:
+def _drawn(block: bytes, place: str) -> RedrawnPicture:
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(block), formats=_FORMATS) as picture:
             if picture.width * picture.height > MOST_PIXELS:
@@ -65,4 +65,4 @@ def _drawn(block: bytes, place: str) -> Picture:
         drawn.save(out, "JPEG", quality=_QUALITY)
     except (OSError, ValueError, SyntaxError, EOFError, struct.error, Image.DecompressionBombError) as error:
         raise RecordTrouble(f"the picture in {place} can't be drawn: it is damaged") from error
-    return Picture(out.getvalue(), "image/jpeg")
+    return RedrawnPicture(out.getvalue(), "image/jpeg")

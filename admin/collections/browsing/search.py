@@ -13,7 +13,7 @@ from admin.models.transaction import Transaction
 from archive.capture import Capture
 from archive.dates import Micros, parse_date
 from dedupdb.captures import query as queries
-from dedupdb.captures.finder import EVERYTHING, Conditions, UnknownRow
+from dedupdb.captures.finder import EVERYTHING, CaptureConditions, UnknownRow
 from dedupdb.captures.query import KeyRange, QueryError
 
 MOST: Final = 500
@@ -83,7 +83,7 @@ def list_captures(
     """
     problems: list[Problem] = []
     ranges = _ranges(problems, url, match)
-    conditions = Conditions(
+    conditions = CaptureConditions(
         since=_moment(problems, "since", since),
         until=_moment(problems, "until", until, is_end=True),
         mime=_mime(problems, mime),
@@ -172,7 +172,7 @@ def _moment(problems: list[Problem], field: str, text: str | None, *, is_end: bo
     return None
 
 
-def _order_of_dates(conditions: Conditions) -> Iterator[Problem]:
+def _order_of_dates(conditions: CaptureConditions) -> Iterator[Problem]:
     if conditions.since is not None and conditions.until is not None and conditions.since > conditions.until:
         yield Problem("since", "is later than until; exchange the two")
 

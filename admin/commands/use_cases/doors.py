@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 from admin.models.errors import DatabaseRefused, InvalidInput, UseCaseError
 from admin.models.operation import Operation, Page
 from admin.models.transaction import COMMAND_LINE, Actor, Door
-from admin.options import InputError, Refused
+from admin.options import CommandRefused, InputError
 from archive.settings.load import Settings
 
 PREFIX: Final = "/api/v1"
@@ -101,7 +101,7 @@ class RemoteCaller:
         try:
             answer = self._client.request(operation.method, self.where + PREFIX + path, params=query, **sent)
         except httpx.HTTPError as error:
-            raise Refused(f"{self.where} can't be reached: {str(error) or type(error).__name__}") from error
+            raise CommandRefused(f"{self.where} can't be reached: {str(error) or type(error).__name__}") from error
         if not answer.is_success:
             raise _refusal(answer, self.where)
         if operation.media_type != "application/json":
@@ -121,7 +121,7 @@ def explained() -> Iterator[None]:
     except (InvalidInput, DatabaseRefused) as error:
         raise InputError(_one_line(str(error))) from error
     except UseCaseError as error:
-        raise Refused(_one_line(str(error))) from error
+        raise CommandRefused(_one_line(str(error))) from error
 
 
 def needs_user(operation: Operation) -> bool:
@@ -163,7 +163,7 @@ def _output(operation: Operation, content: bytes) -> Any:
     try:
         return TypeAdapter(kind).validate_json(content)
     except ValidationError as error:
-        raise Refused(
+        raise CommandRefused(
             "the server's answer can't be read; its version may differ from this program's, so install the same one"
         ) from error
 
@@ -173,4 +173,4 @@ def _refusal(answer: Any, where: str) -> InputError:
         detail = str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
         detail = f"{where} answered {answer.status_code}; is this the address of an admin site?"
-    return (InputError if answer.status_code in (400, 413, 422) else Refused)(_one_line(detail))
+    return (InputError if answer.status_code in (400, 413, 422) else CommandRefused)(_one_line(detail))

@@ -12,7 +12,7 @@ from admin.commands.use_cases.making import UseCaseCommand, checked, open_caller
 from admin.commands.use_cases.parameters import FILE
 from admin.commands.use_cases.show import show, show_bytes, show_json
 from admin.commands.use_cases.values import read_text
-from admin.options import InputError, Refused
+from admin.options import CommandRefused, InputError
 
 _EXIT_CODES: Final = """
 
@@ -30,7 +30,7 @@ def _upload(name: str, file: str, comments: str, **given: Any) -> None:
             caller(operation_of("template.show"), {"name": name}, None)
             operation, parameters = operation_of("template.add-version"), {"name": name}
             values = {"text": text, "comments": comments}
-        except Refused:
+        except CommandRefused:
             operation, parameters = operation_of("template.create"), {}
             values = {"name": name, "text": text, "version_comments": comments}
         assert operation.input is not None

@@ -25,7 +25,7 @@ _LONGEST: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Login:
+class HttpLogin:
     """A harvest logs in with these values."""
 
     domain: str
@@ -111,7 +111,7 @@ def password_views(row: Domain) -> list[PasswordView]:
     return [_view(row, password) for password in row.passwords]
 
 
-def logins(transaction: Transaction, configuration_ids: Iterable[int]) -> dict[int, list[Login]]:
+def logins(transaction: Transaction, configuration_ids: Iterable[int]) -> dict[int, list[HttpLogin]]:
     """Return the passwords that these configurations use, decrypted, by the configuration's number.
 
     The job generator calls this, and no operation does. Raises IllegalState when a secret can't be decrypted.
@@ -123,11 +123,11 @@ def logins(transaction: Transaction, configuration_ids: Iterable[int]) -> dict[i
         .where(CONFIGURATION_PASSWORDS.c.configuration_id.in_(list(configuration_ids)))
         .order_by(CONFIGURATION_PASSWORDS.c.configuration_id, DomainPassword.name)
     )
-    found: dict[int, list[Login]] = {}
+    found: dict[int, list[HttpLogin]] = {}
     home = transaction.settings.home
     for number, password, domain in transaction.session.execute(query):
         secret = secret_key.decrypted(home, domain, password.secret)
-        found.setdefault(number, []).append(Login(domain, password.url, password.realm, password.username, secret))
+        found.setdefault(number, []).append(HttpLogin(domain, password.url, password.realm, password.username, secret))
     return found
 
 

@@ -16,9 +16,9 @@ from sqlalchemy import Select, Text, case, cast, collate, func, select
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 
-from admin.harvests.generation.expectations import Limits, PastHarvest, both, expected
+from admin.harvests.generation.expectations import BudgetLimits, PastHarvest, both, expected
 from admin.harvests.generation.plan import RunPlan
-from admin.harvests.generation.splitting import Candidate, order
+from admin.harvests.generation.splitting import ConfigurationCandidate, order
 from admin.models.base import NO_LIMIT
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, HarvestKind, Template
@@ -30,7 +30,7 @@ from archive.settings.load import Settings
 
 PAGE: Final = 1_000
 """Rows that are looked up together."""
-_NO_LIMITS: Final = Limits()
+_NO_LIMITS: Final = BudgetLimits()
 _NO_ATTRIBUTES: Final = "{}"
 
 
@@ -72,7 +72,7 @@ class PastDomain:
 
 def chunks(
     session: Session, plan: RunPlan, settings: Settings, left_out: Counter[str], *, domain: str | None = None
-) -> Iterator[list[Candidate]]:
+) -> Iterator[list[ConfigurationCandidate]]:
     """Yield the candidates of a run in chunks, each in the order in which jobs are filled.
 
     `left_out` counts the configurations that are left out, by reason. With `domain`, the run is of this domain alone.
@@ -92,7 +92,7 @@ def why_left_out(row: ConfigurationRow, plan: RunPlan, settings: Settings, past:
         return None
     if is_alias(row.alias_of_id, row.alias_since, plan.now, settings.harvests.alias_seconds):
         return LeftOut.ALIAS
-    limits = Limits(row.max_objects, row.max_bytes)
+    limits = BudgetLimits(row.max_objects, row.max_bytes)
     if past is not None and is_complete_before(past, limits, settings.generation.completed_domains):
         return LeftOut.COMPLETE_BEFORE
     return None
@@ -103,7 +103,7 @@ def is_alias(alias_of_id: int | None, alias_since: Micros | None, now: Micros, s
     return alias_of_id is not None and (alias_since is None or now <= alias_since + seconds * 1_000_000)
 
 
-def is_complete_before(past: PastDomain, limits: Limits, reading: Reading) -> bool:
+def is_complete_before(past: PastDomain, limits: BudgetLimits, reading: Reading) -> bool:
     """Return whether a continued snapshot has no need to harvest the domain again.
 
     The seed document drops domains that were complete. NetarchiveSuite drops unfinished ones too, and those that met
@@ -172,13 +172,13 @@ def _kept(
 
 def _candidates(
     session: Session, plan: RunPlan, settings: Settings, rows: Iterable[ConfigurationRow]
-) -> Iterator[Candidate]:
+) -> Iterator[ConfigurationCandidate]:
     for page in batched(rows, PAGE):
         best = best_harvests(session, [row.configuration_id for row in page])
         for row in page:
-            limits = both(_NO_LIMITS, Limits(row.max_objects, row.max_bytes))
+            limits = both(_NO_LIMITS, BudgetLimits(row.max_objects, row.max_bytes))
             expectation = expected(best.get(row.configuration_id), limits, plan.limits, settings.generation)
-            yield Candidate(
+            yield ConfigurationCandidate(
                 row.configuration_id,
                 row.domain_id,
                 row.domain_name,

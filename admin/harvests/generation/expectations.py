@@ -17,7 +17,7 @@ ENOUGH_OBJECTS: Final = 50
 
 
 @fast_frozen(frozen=True, slots=True)
-class Limits:
+class BudgetLimits:
     """These limits hold for one domain; -1 is no limit."""
 
     objects: int = NO_LIMIT
@@ -52,7 +52,7 @@ def best_of(history: Iterable[PastHarvest]) -> PastHarvest | None:
 
 
 def expected(
-    best: PastHarvest | None, configuration: Limits, harvest: Limits, settings: GenerationSettings
+    best: PastHarvest | None, configuration: BudgetLimits, harvest: BudgetLimits, settings: GenerationSettings
 ) -> Expectation:
     """Return how many objects the configuration probably has under these limits, and why."""
     size = bytes_per_object(best, settings)
@@ -91,10 +91,10 @@ def tighter(one: int, other: int) -> int:
     return one if other == NO_LIMIT else min(one, other)
 
 
-def both(harvest: Limits, configuration: Limits) -> Limits:
+def both(harvest: BudgetLimits, configuration: BudgetLimits) -> BudgetLimits:
     """Return the limits that hold when both do. A limit of 0 objects is one of 0 bytes too, and the other way round."""
     objects, size = tighter(harvest.objects, configuration.objects), tighter(harvest.bytes, configuration.bytes)
-    return Limits(0, 0) if objects == 0 or size == 0 else Limits(objects, size)
+    return BudgetLimits(0, 0) if objects == 0 or size == 0 else BudgetLimits(objects, size)
 
 
 def java_divided(number: int, divisor: int) -> int:
@@ -102,5 +102,5 @@ def java_divided(number: int, divisor: int) -> int:
     return number // divisor if number >= 0 else -(-number // divisor)
 
 
-def _most_objects(limits: Limits, size: int) -> int:
+def _most_objects(limits: BudgetLimits, size: int) -> int:
     return tighter(limits.objects, NO_LIMIT if limits.bytes == NO_LIMIT else limits.bytes // size)

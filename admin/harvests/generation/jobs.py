@@ -13,10 +13,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from admin.harvests.generation.candidates import LeftOut, chunks
-from admin.harvests.generation.expectations import Limits, both
+from admin.harvests.generation.expectations import BudgetLimits, both
 from admin.harvests.generation.plan import RunPlan
-from admin.harvests.generation.profiles import TemplateText, merged, newest_version, trap_of_domain
-from admin.harvests.generation.splitting import Candidate, OpenJob, added, opened, refusal
+from admin.harvests.generation.profiles import JobTemplate, merged, newest_version, trap_of_domain
+from admin.harvests.generation.splitting import ConfigurationCandidate, OpenJob, added, opened, refusal
 from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, CrawlerTrap, Domain, SeedList
 from archive.fast_frozen import fast_frozen
 from archive.settings.load import Settings
@@ -30,14 +30,14 @@ FITS: Final = "fits"
 
 
 @fast_frozen(frozen=True, slots=True)
-class Entry:
+class JobEntry:
     """An entry is one configuration in a job."""
 
     configuration_id: int
     domain_name: str
     configuration_name: str
     expected: int
-    limits: Limits
+    limits: BudgetLimits
     """Of the harvest and of the configuration, whichever is tighter."""
     reason: str
 
@@ -50,10 +50,10 @@ class FilledJob:
     template_version: int
     profile: Mapping[str, Any]
     seeds: Sequence[str]
-    limits: Limits
+    limits: BudgetLimits
     """Per domain, as far as they hold for the whole job."""
     expected: int
-    entries: Sequence[Entry]
+    entries: Sequence[JobEntry]
     aliases: Mapping[str, str]
 
     @property
@@ -90,7 +90,7 @@ class _Filling:
     state: OpenJob
     domains: set[str]
     attributes: str
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[JobEntry] = field(default_factory=list)
     seeds: dict[str, None] = field(default_factory=dict)
     seed_characters: int = 0
     aliases: dict[str, str] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def filled_jobs(
 
     Raises UseCaseError when a template makes no profile.
     """
-    templates: dict[str, TemplateText] = {}
+    templates: dict[str, JobTemplate] = {}
     for chunk in chunks(session, plan, settings, tally.left_out, domain=domain):
         filling: _Filling | None = None
         for candidate, surroundings in _with_surroundings(session, plan, settings, chunk):
@@ -125,13 +125,15 @@ def filled_jobs(
             yield _closed(session, plan, filling, templates, tally)
 
 
-def _begun(candidate: Candidate, plan: RunPlan, settings: Settings) -> _Filling:
+def _begun(candidate: ConfigurationCandidate, plan: RunPlan, settings: Settings) -> _Filling:
     domains = {candidate.domain_name}
     state = opened(domains, candidate, plan.limits, settings.generation)
     return _Filling(state, domains, candidate.attributes)
 
 
-def _refusal(filling: _Filling | None, candidate: Candidate, seeds: Sequence[str], settings: Settings) -> str | None:
+def _refusal(
+    filling: _Filling | None, candidate: ConfigurationCandidate, seeds: Sequence[str], settings: Settings
+) -> str | None:
     """Return why the candidate can't be added to the job; None when it can, or when there is no job yet."""
     if filling is None:
         return None
@@ -144,7 +146,7 @@ def _refusal(filling: _Filling | None, candidate: Candidate, seeds: Sequence[str
 
 def _put(
     filling: _Filling,
-    candidate: Candidate,
+    candidate: ConfigurationCandidate,
     seeds: Sequence[str],
     surroundings: _Surroundings,
     plan: RunPlan,
@@ -152,7 +154,7 @@ def _put(
 ) -> None:
     place = FITS if filling.entries else f"begins the job: {why or 'it is the first of its chunk'}"
     filling.entries.append(
-        Entry(
+        JobEntry(
             candidate.configuration_id,
             candidate.domain_name,
             candidate.configuration_name,
@@ -172,7 +174,7 @@ def _put(
 
 
 def _closed(
-    session: Session, plan: RunPlan, filling: _Filling, templates: dict[str, TemplateText], tally: Tally
+    session: Session, plan: RunPlan, filling: _Filling, templates: dict[str, JobTemplate], tally: Tally
 ) -> FilledJob:
     name = filling.state.template
     template = templates.get(name) or templates.setdefault(name, newest_version(session, name))
@@ -193,10 +195,10 @@ def _closed(
     )
 
 
-def _job_limits(plan: RunPlan, filling: _Filling) -> Limits:
+def _job_limits(plan: RunPlan, filling: _Filling) -> BudgetLimits:
     """Return the limits that no domain of the job exceeds: the widest of its configurations."""
     limits = [entry.limits for entry in filling.entries]
-    return Limits(_widest(one.objects for one in limits), _widest(one.bytes for one in limits))
+    return BudgetLimits(_widest(one.objects for one in limits), _widest(one.bytes for one in limits))
 
 
 def _widest(limits: Iterable[int]) -> int:
@@ -218,8 +220,8 @@ def _usable(seeds: Sequence[str], tally: Tally) -> list[str]:
 
 
 def _with_surroundings(
-    session: Session, plan: RunPlan, settings: Settings, chunk: Sequence[Candidate]
-) -> Iterator[tuple[Candidate, _Surroundings]]:
+    session: Session, plan: RunPlan, settings: Settings, chunk: Sequence[ConfigurationCandidate]
+) -> Iterator[tuple[ConfigurationCandidate, _Surroundings]]:
     for page in batched(chunk, PAGE):
         domains = [candidate.domain_id for candidate in page]
         aliases, traps = _aliases(session, plan, settings, domains), _traps(session, domains)
@@ -229,7 +231,9 @@ def _with_surroundings(
                 yield candidate, surroundings
 
 
-def _parts(session: Session, page: Sequence[Candidate]) -> Iterator[tuple[Sequence[Candidate], dict[int, list[int]]]]:
+def _parts(
+    session: Session, page: Sequence[ConfigurationCandidate]
+) -> Iterator[tuple[Sequence[ConfigurationCandidate], dict[int, list[int]]]]:
     """Yield parts of the page whose seeds fit into memory: candidates, and their seed lists' configurations."""
     table = CONFIGURATION_SEED_LISTS.c
     found = session.execute(
@@ -241,7 +245,7 @@ def _parts(session: Session, page: Sequence[Candidate]) -> Iterator[tuple[Sequen
     lists: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for configuration_id, list_id, length in found:
         lists[configuration_id].append((list_id, length))
-    part: list[Candidate] = []
+    part: list[ConfigurationCandidate] = []
     wanted: dict[int, list[int]] = {}
     characters = 0
     for candidate in page:

@@ -10,7 +10,7 @@ from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from admin.harvests.generation.deduplication import continued, earlier_jobs
-from admin.harvests.generation.expectations import Limits
+from admin.harvests.generation.expectations import BudgetLimits
 from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList, ExtendedField, ExtendedValue
 from admin.models.errors import NotFound
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind, HarvestRun
@@ -33,7 +33,7 @@ class RunPlan:
     now: Micros
     channel_id: int | None
     collection: str
-    limits: Limits
+    limits: BudgetLimits
     max_seconds: int
     continued: tuple[int, ...]
     """The snapshot harvests that this one continues, nearest first."""
@@ -64,7 +64,7 @@ def plan(session: Session, harvest_id: int, now: Micros) -> RunPlan:
         now=now,
         channel_id=harvest.channel_id or _default_channel(session, harvest.kind),
         collection=harvest.collection,
-        limits=Limits(harvest.max_objects, harvest.max_bytes),
+        limits=BudgetLimits(harvest.max_objects, harvest.max_bytes),
         max_seconds=harvest.max_seconds,
         continued=tuple(continued(session, harvest)),
         duplicate_reduction_jobs=earlier_jobs(session, harvest, number),

@@ -17,7 +17,7 @@ from frontier.job import JobError
 
 
 @dataclass(frozen=True, slots=True)
-class TemplateText:
+class JobTemplate:
     """The object is the newest version of a template."""
 
     name: str
@@ -25,7 +25,7 @@ class TemplateText:
     text: str
 
 
-def newest_version(session: Session, name: str) -> TemplateText:
+def newest_version(session: Session, name: str) -> JobTemplate:
     """Return the template's newest version. Raises UseCaseError when there is none."""
     found = session.execute(
         select(TemplateVersion.number, TemplateVersion.text)
@@ -36,11 +36,11 @@ def newest_version(session: Session, name: str) -> TemplateText:
     ).one_or_none()
     if found is None:
         raise UseCaseError(f"template {name!r} has no version; upload one")
-    return TemplateText(name, *found)
+    return JobTemplate(name, *found)
 
 
 def merged(
-    template: TemplateText, attributes: Mapping[str, Any], traps: Iterable[str], max_seconds: int
+    template: JobTemplate, attributes: Mapping[str, Any], traps: Iterable[str], max_seconds: int
 ) -> dict[str, Any]:
     """Return the profile of a job, as JSON holds it. Raises UseCaseError when the values make none."""
     try:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Set
 from typing import Final
 
-from admin.harvests.generation.expectations import Limits, tighter
+from admin.harvests.generation.expectations import BudgetLimits, tighter
 from admin.models.base import NO_LIMIT
 from archive.fast_frozen import fast_frozen
 from archive.settings.generation import GenerationSettings
 
 
 @fast_frozen(frozen=True, slots=True)
-class Candidate:
+class ConfigurationCandidate:
     """A candidate is a configuration that waits to be put into a job."""
 
     configuration_id: int
@@ -27,7 +27,7 @@ class Candidate:
     """The template's name."""
     attributes: str
     """The values that the configuration sets otherwise than the template, as JSON with sorted keys; empty for none."""
-    limits: Limits
+    limits: BudgetLimits
     """Of the configuration itself."""
     expected: int
     why_expected: str
@@ -53,10 +53,12 @@ class OpenJob:
 _ENDLESS: Final = 1 << 64
 """No limit, among limits that are compared."""
 
-type Stage = Callable[[OpenJob, Candidate, GenerationSettings], str | None]
+type Stage = Callable[[OpenJob, ConfigurationCandidate, GenerationSettings], str | None]
 
 
-def opened(domains: Set[str], first: Candidate, harvest: Limits, settings: GenerationSettings) -> OpenJob:
+def opened(
+    domains: Set[str], first: ConfigurationCandidate, harvest: BudgetLimits, settings: GenerationSettings
+) -> OpenJob:
     """Return a job that has its first configuration alone; `domains` has its domain's name."""
     own, of_harvest = split_limit(first.limits, settings), split_limit(harvest, settings)
     limit = tighter(of_harvest, own)
@@ -73,7 +75,7 @@ def opened(domains: Set[str], first: Candidate, harvest: Limits, settings: Gener
     )
 
 
-def added(job: OpenJob, one: Candidate) -> OpenJob:
+def added(job: OpenJob, one: ConfigurationCandidate) -> OpenJob:
     """Return the job with one more configuration."""
     return OpenJob(
         job.domains,
@@ -88,7 +90,7 @@ def added(job: OpenJob, one: Candidate) -> OpenJob:
     )
 
 
-def refusal(job: OpenJob, one: Candidate, settings: GenerationSettings) -> str | None:
+def refusal(job: OpenJob, one: ConfigurationCandidate, settings: GenerationSettings) -> str | None:
     """Return why the configuration can't be added to the job: the first stage that objects. None when it fits."""
     for stage in STAGES:
         if (reason := stage(job, one, settings)) is not None:
@@ -96,24 +98,24 @@ def refusal(job: OpenJob, one: Candidate, settings: GenerationSettings) -> str |
     return None
 
 
-def same_domain(job: OpenJob, one: Candidate, _: GenerationSettings) -> str | None:
+def same_domain(job: OpenJob, one: ConfigurationCandidate, _: GenerationSettings) -> str | None:
     """Return an objection when another configuration of the domain is in the job."""
     return "the job has a configuration of this domain" if one.domain_name in job.domains else None
 
 
-def too_many_configurations(job: OpenJob, _: Candidate, settings: GenerationSettings) -> str | None:
+def too_many_configurations(job: OpenJob, _: ConfigurationCandidate, settings: GenerationSettings) -> str | None:
     """Return an objection when the job has as many configurations as it may have."""
     return f"the job has {job.count} configurations" if job.count >= settings.job_configurations else None
 
 
-def other_template(job: OpenJob, one: Candidate, _: GenerationSettings) -> str | None:
+def other_template(job: OpenJob, one: ConfigurationCandidate, _: GenerationSettings) -> str | None:
     """Return an objection when the configuration crawls by other values than those in the job."""
     if one.template != job.template:
         return f"the template is not {job.template}"
     return "the attributes differ" if one.attributes != job.attributes else None
 
 
-def other_limit(job: OpenJob, one: Candidate, settings: GenerationSettings) -> str | None:
+def other_limit(job: OpenJob, one: ConfigurationCandidate, settings: GenerationSettings) -> str | None:
     """Return an objection to a limit below the harvest's, or to any other limit where a configuration set the job's."""
     own = split_limit(one.limits, settings)
     if job.is_limit_of_configuration:
@@ -123,7 +125,7 @@ def other_limit(job: OpenJob, one: Candidate, settings: GenerationSettings) -> s
     return None
 
 
-def too_many_objects(job: OpenJob, one: Candidate, settings: GenerationSettings) -> str | None:
+def too_many_objects(job: OpenJob, one: ConfigurationCandidate, settings: GenerationSettings) -> str | None:
     """Return an objection when the job would be expected to get more objects than it may."""
     total = job.total + one.expected
     if job.total > 0 and total > settings.job_objects:
@@ -131,7 +133,7 @@ def too_many_objects(job: OpenJob, one: Candidate, settings: GenerationSettings)
     return None
 
 
-def too_different(job: OpenJob, one: Candidate, settings: GenerationSettings) -> str | None:
+def too_different(job: OpenJob, one: ConfigurationCandidate, settings: GenerationSettings) -> str | None:
     """Return an objection when the largest expectation is too many times the smallest; small differences are fine."""
     if job.smallest <= one.expected <= job.largest:
         return None
@@ -148,12 +150,12 @@ def is_small_difference(smallest: int, largest: int, settings: GenerationSetting
     return largest - smallest <= settings.absolute_difference
 
 
-def split_limit(limits: Limits, settings: GenerationSettings) -> int:
+def split_limit(limits: BudgetLimits, settings: GenerationSettings) -> int:
     """Return the limit by which a harvest is split."""
     return limits.objects if settings.split_by_object_limit else limits.bytes
 
 
-def order(one: Candidate, settings: GenerationSettings) -> tuple[str, str, int, int, str, str]:
+def order(one: ConfigurationCandidate, settings: GenerationSettings) -> tuple[str, str, int, int, str, str]:
     """Return the key by which configurations are sorted: those that belong in one job stand beside each other.
 
     Template, attributes, largest limit first, most expected objects first; names make the order a total one.

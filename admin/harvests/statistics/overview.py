@@ -14,7 +14,7 @@ from admin.models.domain_tables import Domain
 from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import HarvesterState, HarvestJob, JobStatus
 from admin.models.operation import OutputModel
-from admin.models.people_tables import Lease
+from admin.models.people_tables import SchedulerLease
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
@@ -113,7 +113,7 @@ def show_overview(transaction: Transaction) -> OverviewView:
 
 
 def _has_scheduler(transaction: Transaction) -> bool:
-    row = transaction.session.get(Lease, _SCHEDULER_LEASE)
+    row = transaction.session.get(SchedulerLease, _SCHEDULER_LEASE)
     return row is not None and row.until > transaction.now - _LATE
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from admin.fleet.process import ChildReport, Role, ShutdownStage, StartError
+from admin.fleet.process import ChildReport, ProcessRole, ShutdownStage, StartError
 from admin.fleet.supervisor import RestartLimitReached, Slot, Supervisor
 
 TESTS = Path(__file__).parent.parent.parent
@@ -33,14 +33,16 @@ def supervisor(tmp_path: Path, notices: list[str]) -> Iterator[Supervisor]:
 
 
 @pytest.fixture
-def role(tmp_path: Path) -> Callable[..., Role]:
-    def make(name: str, mode: str = "serve", stage: ShutdownStage = ShutdownStage.PROXIES, **more: object) -> Role:
-        return Role(name, stage, (mode, str(tmp_path)), module="a_child", **more)  # type: ignore[arg-type]
+def role(tmp_path: Path) -> Callable[..., ProcessRole]:
+    def make(
+        name: str, mode: str = "serve", stage: ShutdownStage = ShutdownStage.PROXIES, **more: object
+    ) -> ProcessRole:
+        return ProcessRole(name, stage, (mode, str(tmp_path)), module="a_child", **more)  # type: ignore[arg-type]
 
     return make
 
 
-type MakeRole = Callable[..., Role]
+type MakeRole = Callable[..., ProcessRole]
 
 
 def test_the_report_of_a_ready_child_is_read(supervisor: Supervisor, role: MakeRole) -> None:

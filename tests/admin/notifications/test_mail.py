@@ -16,15 +16,15 @@ from notifying import Notifying
 from admin.models.people_tables import Notification, User
 from admin.models.transaction import COMMAND_LINE
 from admin.notifications.mail import MailServer
-from admin.notifications.message import Message, mail_of
+from admin.notifications.message import OutgoingMessage, mail_of
 from archive.settings.load import Settings, SettingsError, load
 from archive.settings.notifications import NotificationSettings
 from archive.settings.redacted import HIDDEN, shown
 
 
-def message(target: str = "anna@example.org", **values: Any) -> Message:
+def message(target: str = "anna@example.org", **values: Any) -> OutgoingMessage:
     plain: dict[str, Any] = {"facts": {"a": "b\nc"}, "job_id": 7, "harvest_id": None}
-    return Message(
+    return OutgoingMessage(
         **{
             "id": 1, "message_id": "msg_1", "user_id": 1, "event": "job.ended", "target": target, "subject": "Job 7",
             "body": plain, "created": 1_800_000_000_000_000, "attempts": 1, "digest": None, **values,
@@ -44,7 +44,7 @@ def settings_of(port: int, **values: Any) -> NotificationSettings:
     )
 
 
-def deliver(settings: NotificationSettings, *messages: Message) -> Any:
+def deliver(settings: NotificationSettings, *messages: OutgoingMessage) -> Any:
     with MailServer(settings) as server:
         return server.send(messages or (message(),), 1_800_000_000_000_000)
 

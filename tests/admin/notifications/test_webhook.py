@@ -13,12 +13,12 @@ import pytest
 import trustme
 from webhook_receiver import WebhookReceiver, status
 
-from admin.notifications.webhook import DONE, Delivery, post, signature
+from admin.notifications.webhook import DONE, DeliveryAttempt, post, signature
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 
-def send(target: str, seconds: float = 20, *, allow_private: bool = True, body: bytes = b"{}") -> Delivery:
+def send(target: str, seconds: float = 20, *, allow_private: bool = True, body: bytes = b"{}") -> DeliveryAttempt:
     return post(target, body, [SECRET], "msg_1", 1_800_000_000, seconds=seconds, allow_private=allow_private)
 
 

@@ -24,7 +24,7 @@ from admin.models.errors import Forbidden, IllegalState, UseCaseError
 from admin.models.people_tables import Role, User
 from admin.models.transaction import COMMAND_LINE, Actor, Door
 from admin.people.login import LoginRefused, log_in
-from admin.people.openid import CHALLENGE_SECONDS, Challenge, Identity, OpenIdRefused, Provider, role_of
+from admin.people.openid import CHALLENGE_SECONDS, Challenge, OpenIdRefused, Provider, ProviderIdentity, role_of
 from admin.people.openid_login import link_identity, log_in_by_openid, unlink_identity
 from admin.people.users import deactivate_user
 from archive.settings.load import SettingsError, load
@@ -76,7 +76,7 @@ def test_a_person_logs_in_at_a_real_provider_and_becomes_a_user(database: Databa
     assert (asked["state"], asked["nonce"]) == (challenge.state, challenge.nonce)
     assert challenge.verifier not in url
     identity = provider.finish(challenge, BACK, visit(url), now())
-    assert identity == Identity(
+    assert identity == ProviderIdentity(
         issuer, "4711", "Anna.Berg", "Anna Berg", "anna@example.org", "Europe/Copenhagen", Role.CURATOR
     )
     for _ in range(2):
@@ -92,7 +92,7 @@ def test_a_person_logs_in_at_a_real_provider_and_becomes_a_user(database: Databa
 def test_a_code_is_of_no_use_with_another_verifier_state_or_nonce(issuer: str) -> None:
     provider = Provider(settings_of(issuer, oidc_default_role="reader"))
 
-    def attempt(change: Callable[[Challenge, dict[str, str]], tuple[Challenge, dict[str, str]]]) -> Identity:
+    def attempt(change: Callable[[Challenge, dict[str, str]], tuple[Challenge, dict[str, str]]]) -> ProviderIdentity:
         url, challenge = provider.begin(BACK, now())
         challenge, back = change(challenge, visit(url))
         return provider.finish(challenge, BACK, back, now())
@@ -200,7 +200,7 @@ def cheat() -> Iterator[Cheat]:
     thread.join()
 
 
-def finish(cheat: Cheat, provider: Provider | None = None, **more: Any) -> Identity:
+def finish(cheat: Cheat, provider: Provider | None = None, **more: Any) -> ProviderIdentity:
     provider = provider or Provider(settings_of(cheat.issuer, oidc_default_role="reader", **more))
     _, challenge = provider.begin(BACK, now())
     cheat.nonce = challenge.nonce
@@ -349,7 +349,7 @@ def test_without_a_claim_everybody_gets_the_default_role() -> None:
 
 # ---- users --------------------------------------------------------------------------------------------------------
 
-ANNA = Identity("https://id.example", "4711", "anna", "Anna", "anna@example.org", "UTC", Role.CURATOR)
+ANNA = ProviderIdentity("https://id.example", "4711", "anna", "Anna", "anna@example.org", "UTC", Role.CURATOR)
 
 
 def test_name_and_address_of_another_user_give_nobody_that_user(database: Database) -> None:

@@ -8,7 +8,7 @@ from waiting import until
 
 from admin.harvests.generation.run import FenceLost
 from admin.models.database import Database
-from admin.models.people_tables import Lease
+from admin.models.people_tables import SchedulerLease
 from admin.models.transaction import COMMAND_LINE, SCHEDULER
 from admin.scheduler.lease import LeaseFence, ProcessLease
 
@@ -18,7 +18,7 @@ HOUR = 3_600_000_000
 def set_until(database: Database, change: int) -> None:
     """Move the lease's end, as a change of the database's clock in the other direction would."""
     with database.transaction(COMMAND_LINE) as transaction:
-        transaction.session.execute(update(Lease).values(until=Lease.until + change))
+        transaction.session.execute(update(SchedulerLease).values(until=SchedulerLease.until + change))
 
 
 def test_the_first_owner_has_the_lease_until_its_end(database: Database) -> None:

@@ -22,7 +22,7 @@ from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun
 from admin.models.job_tables import HarvestJob, JobStatus
-from admin.models.people_tables import Lease
+from admin.models.people_tables import SchedulerLease
 from admin.models.transaction import COMMAND_LINE, Actor, Transaction
 from admin.scheduler.scheduler import PeriodicTask, Scheduler
 from archive.settings.load import Settings
@@ -234,7 +234,7 @@ def test_a_scheduler_that_lost_its_lease_writes_nothing_more(world: World, monke
         assert one.tick().started == ("snapshot",)
         assert is_in.wait(30)
         with world.database.transaction(COMMAND_LINE) as transaction:
-            transaction.session.execute(update(Lease).values(until=0))
+            transaction.session.execute(update(SchedulerLease).values(until=0))
         assert two.tick().started == ("snapshot",)
         assert two.wait(30)
         (job,) = world.jobs(harvest_id)

@@ -25,7 +25,7 @@ from admin.harvests.statistics.overview import show_overview
 from admin.models.database import Database
 from admin.models.harvest_tables import Harvest, HarvestRun
 from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, StopReason
-from admin.models.people_tables import Lease, Role
+from admin.models.people_tables import Role, SchedulerLease
 from admin.models.transaction import COMMAND_LINE
 
 EVIL = '=HYPERLINK("http://evil.test")<script>alert(1)</script>'
@@ -164,7 +164,7 @@ def test_empty_pages_say_what_to_do_first(sqlite_database: Database, client: htt
 
 def test_the_overview_names_everything_that_needs_a_person(database: Database, clock: MovableClock) -> None:
     with database.transaction(COMMAND_LINE) as transaction:
-        transaction.session.add(Lease(name="scheduler", owner="here", until=clock.now + HOUR))
+        transaction.session.add(SchedulerLease(name="scheduler", owner="here", until=clock.now + HOUR))
     harvest_runs(database, clock, 3, "weekly")
     with database.transaction(COMMAND_LINE) as transaction:
         view = show_overview(transaction)

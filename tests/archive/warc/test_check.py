@@ -15,7 +15,7 @@ from oracles import write_with_warcio
 
 from archive.capture import Original
 from archive.settings.load import Settings
-from archive.warc.check import Problem, check
+from archive.warc.check import FileProblem, check
 from archive.warc.reader import records
 from archive.warc.writer import WarcWriter
 
@@ -240,7 +240,7 @@ def test_torn_tail_is_found_at_its_offset(warc: Path) -> None:
     last = [record.offset for record in records(warc)][-1]
     warc.write_bytes(warc.read_bytes()[:-20])
     found = [problem for problem in check(warc) if "cut off" in problem.message]
-    assert found == [Problem(warc, last, "", "the gzip member is cut off")]
+    assert found == [FileProblem(warc, last, "", "the gzip member is cut off")]
 
 
 def test_fault_within_a_member_does_not_hide_the_others(warc: Path) -> None:
@@ -284,7 +284,7 @@ def test_file_that_is_missing_is_not_found(tmp_path: Path) -> None:
 
 
 def test_problem_is_one_line_with_file_offset_and_record() -> None:
-    assert str(Problem(Path("a.warc.gz"), 7, "id", "is wrong")) == "a.warc.gz at 7 <id>: is wrong"
+    assert str(FileProblem(Path("a.warc.gz"), 7, "id", "is wrong")) == "a.warc.gz at 7 <id>: is wrong"
 
 
 def test_records_of_a_plain_file_share_no_member(warc: Path) -> None:

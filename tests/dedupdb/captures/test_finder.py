@@ -19,7 +19,7 @@ from dedupdb.captures import census as censuses
 from dedupdb.captures import finder as finders
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.census import Census, counting
-from dedupdb.captures.finder import EVERYTHING, Conditions, Finder, UnknownRow
+from dedupdb.captures.finder import EVERYTHING, CaptureConditions, Finder, UnknownRow
 from dedupdb.captures.paging import IndexScan, PageMark
 from dedupdb.captures.query import KeyRange, key_ranges
 from dedupdb.captures.read_only import IndexMissing, open_read_only
@@ -70,7 +70,9 @@ def rows(count: int) -> list[Capture]:
     ]
 
 
-def walk(finder: Finder, ranges: tuple[KeyRange, ...], conditions: Conditions, limit: int, **more: bool) -> list[int]:
+def walk(
+    finder: Finder, ranges: tuple[KeyRange, ...], conditions: CaptureConditions, limit: int, **more: bool
+) -> list[int]:
     """The offsets of all captures of a list, page after page."""
     found: list[int] = []
     after = None
@@ -84,17 +86,17 @@ def walk(finder: Finder, ranges: tuple[KeyRange, ...], conditions: Conditions, l
 
 
 CONDITIONS = (
-    Conditions(),
-    Conditions(mime="image/*"),
-    Conditions(mime="text/html", status=(400, 499)),
-    Conditions(since=parse_date("20260301"), until=parse_date("20260801")),
-    Conditions(kind="metadata"),
-    Conditions(job="job-1", captures_only=True),
-    Conditions(mime="no/such"),
+    CaptureConditions(),
+    CaptureConditions(mime="image/*"),
+    CaptureConditions(mime="text/html", status=(400, 499)),
+    CaptureConditions(since=parse_date("20260301"), until=parse_date("20260801")),
+    CaptureConditions(kind="metadata"),
+    CaptureConditions(job="job-1", captures_only=True),
+    CaptureConditions(mime="no/such"),
 )
 
 
-def fits(each: Capture, wanted: Conditions) -> bool:
+def fits(each: Capture, wanted: CaptureConditions) -> bool:
     return (
         (wanted.since is None or each.date >= wanted.since)
         and (wanted.until is None or each.date <= wanted.until)
@@ -112,7 +114,12 @@ def fits(each: Capture, wanted: Conditions) -> bool:
 @pytest.mark.parametrize("match", ["exact", "prefix", "host", "domain", "all"])
 @pytest.mark.parametrize("window", [10_000, 9])
 def test_pages_have_what_a_plain_list_has(
-    captures: Captures, finder: Finder, conditions: Conditions, match: str, window: int, monkeypatch: pytest.MonkeyPatch
+    captures: Captures,
+    finder: Finder,
+    conditions: CaptureConditions,
+    match: str,
+    window: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(finders, "WINDOW", window)
     monkeypatch.setattr(finders, "MOST_LOOKED_AT", 2 * window)
@@ -140,7 +147,7 @@ def test_new_captures_neither_repeat_nor_hide_others_in_the_pages_that_follow(
     captures.add(before)
     seen, after = [], None
     while True:
-        page = finder.find("news", EVERYTHING, Conditions(), after=after, limit=5)
+        page = finder.find("news", EVERYTHING, CaptureConditions(), after=after, limit=5)
         seen += [each.offset for each in page.captures]
         captures.add([capture(f"http://example.org/{at}", offset=1000 + len(seen) * 10 + at) for at in range(7)])
         if page.next is None:
@@ -157,9 +164,9 @@ def test_a_cursor_of_another_list_is_refused(captures: Captures, finder: Finder)
     captures.add([capture(collection="secret", offset=3)])
     for number in (0, 3, 99, 2**62):
         with pytest.raises(UnknownRow):
-            finder.find("news", EVERYTHING, Conditions(), after=number)
+            finder.find("news", EVERYTHING, CaptureConditions(), after=number)
     with pytest.raises(UnknownRow):
-        finder.find("news", key_ranges("http://example.org/", "host"), Conditions(), after=2)
+        finder.find("news", key_ranges("http://example.org/", "host"), CaptureConditions(), after=2)
 
 
 def test_years_and_days_count_captures_and_no_notes(captures: Captures, finder: Finder) -> None:
@@ -270,23 +277,23 @@ def test_pages_of_a_million_captures_come_from_the_index(million: str) -> None:
     with open_read_only(million) as engine:
         finder = Finder(engine)
         for mark in (None, behind):
-            for conditions in (Conditions(), Conditions(mime="rare/type")):
+            for conditions in (CaptureConditions(), CaptureConditions(mime="rare/type")):
                 steps = plan(million, finder.page(host, mark, conditions, 51))
                 table = [step for step in steps if "captures" in step]
                 assert len(table) == 1
                 assert table[0].startswith("SEARCH captures USING INDEX captures_key (collection=? AND ")
                 # Only the few rows of a window are ever sorted; a page without conditions is not sorted at all.
-                assert any("TEMP B-TREE" in step for step in steps) is (conditions != Conditions())
+                assert any("TEMP B-TREE" in step for step in steps) is (conditions != CaptureConditions())
         assert plan(million, counting(10, 20)) == [
             "SEARCH captures USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)",
             "USE TEMP B-TREE FOR GROUP BY",
         ]
-        found = finder.find("news", (host.keys,), Conditions(mime="rare/type"))
+        found = finder.find("news", (host.keys,), CaptureConditions(mime="rare/type"))
         assert (found.captures, found.looked_at) == ([], finders.MOST_LOOKED_AT)
         looked, calls = found, 1
         while not looked.captures:
             looked, calls = (
-                finder.find("news", (host.keys,), Conditions(mime="rare/type"), after=looked.next),
+                finder.find("news", (host.keys,), CaptureConditions(mime="rare/type"), after=looked.next),
                 calls + 1,
             )
         assert (looked.captures[0].offset, calls) == (999_990, 10)

@@ -19,7 +19,7 @@ from bench.peers.peer import install, wait_for_port
 from bench.process import free_port, stop
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures
-from dedupdb.captures.query import BLOCK, Page
+from dedupdb.captures.query import BLOCK, NumberedPage
 from dedupdb.cdx.server import create_app
 
 FIRST = capture("http://example.org/", "20250101000000", offset=0, digest="A" * 32, mime="text/html")
@@ -172,11 +172,11 @@ def test_a_page_after_the_other_costs_no_more_than_the_first(
     query = queries.parse("news", {"url": "www.example.org/*"})
     found = []
     for number in range(10):
-        paged = queries.Query(query.collection, query.ranges, page=Page(number, 10))
+        paged = queries.Query(query.collection, query.ranges, page=NumberedPage(number, 10))
         found += [each.offset for each in captures.search(paged)]
     assert found == [1000 + number for number in range(100)]
     assert asked == []
-    assert len(list(captures.search(queries.Query(query.collection, query.ranges, page=Page(3, 30))))) == 10
+    assert len(list(captures.search(queries.Query(query.collection, query.ranges, page=NumberedPage(3, 30))))) == 10
     assert asked == [], "the end of the ninth page of 10 is that of the third of 30"
 
 

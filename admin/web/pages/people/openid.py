@@ -16,7 +16,7 @@ from werkzeug.wrappers import Response
 
 from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
-from admin.people.openid import CHALLENGE_SECONDS, Challenge, Identity, OpenIdRefused, Provider
+from admin.people.openid import CHALLENGE_SECONDS, Challenge, OpenIdRefused, Provider, ProviderIdentity
 from admin.people.openid_login import link_identity, log_in_by_openid
 from admin.web.forms import Form
 from admin.web.page import SESSION_COOKIE, done, login_is_not_needed, needs, page, site, transaction, visitor
@@ -63,7 +63,7 @@ def back() -> Response:
     return answer
 
 
-def _logged_in(identity: Identity, target: str) -> Response:
+def _logged_in(identity: ProviderIdentity, target: str) -> Response:
     login = log_in_by_openid(
         site().database,
         identity,
@@ -74,7 +74,7 @@ def _logged_in(identity: Identity, target: str) -> Response:
     return entered(login, safe_target(target, "/"))
 
 
-def _linked(identity: Identity, user_id: int) -> Response:
+def _linked(identity: ProviderIdentity, user_id: int) -> Response:
     found = site().find_visitor()
     if found is None or found.actor.user_id != user_id:
         raise OpenIdRefused("you are logged in as another user now; begin again at your profile")

@@ -11,14 +11,14 @@ from harvest_world import World, settings_with
 from sqlalchemy import event, insert, select
 
 from admin.harvests.generation.candidates import PastDomain, best_harvests, chunks, is_alias, is_complete_before
-from admin.harvests.generation.expectations import Limits, PastHarvest, best_of
+from admin.harvests.generation.expectations import BudgetLimits, PastHarvest, best_of
 from admin.harvests.generation.plan import plan
 from admin.models.domain_tables import Configuration
 from admin.models.job_tables import DomainHistory, HarvestJob, StopReason
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.generation import Reading
 
-NOT_RAISED, RAISED, NONE = Limits(100, 1_000), Limits(101, 1_001), Limits()
+NOT_RAISED, RAISED, NONE = BudgetLimits(100, 1_000), BudgetLimits(101, 1_001), BudgetLimits()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from admin.harvests.generation.expectations import (
-    Limits,
+    BudgetLimits,
     PastHarvest,
     best_of,
     both,
@@ -17,8 +17,8 @@ from archive.settings.generation import GenerationSettings
 
 SEED = GenerationSettings()
 TODAY = GenerationSettings(bytes_per_object="netarchivesuite")
-GIGABYTE = Limits(bytes=1_000_000_000)
-NONE = Limits()
+GIGABYTE = BudgetLimits(bytes=1_000_000_000)
+NONE = BudgetLimits()
 
 
 def past(objects: int, average: int, *, complete: bool = True, ended: int = 0) -> PastHarvest:
@@ -35,20 +35,22 @@ def past(objects: int, average: int, *, complete: bool = True, ended: int = 0) -
         pytest.param(past(60, 10_000), NONE, GIGABYTE, 2685, 10054, id="60 small objects"),
         pytest.param(past(30_000, 50_000), NONE, GIGABYTE, 20_000, 20_000, id="history above the limit"),
         pytest.param(None, NONE, GIGABYTE, 5000, 5000, id="never harvested"),
-        pytest.param(None, NONE, Limits(bytes=10_000_000), 263, 263, id="never harvested, small limit"),
-        pytest.param(None, Limits(objects=1000), GIGABYTE, 1000, 1000, id="never harvested, object limit"),
+        pytest.param(None, NONE, BudgetLimits(bytes=10_000_000), 263, 263, id="never harvested, small limit"),
+        pytest.param(None, BudgetLimits(objects=1000), GIGABYTE, 1000, 1000, id="never harvested, object limit"),
         pytest.param(past(1000, 50_000), NONE, NONE, 1400, 1400, id="no limits anywhere"),
-        pytest.param(past(1000, 50_000), Limits(objects=1500), GIGABYTE, 1500, 1500, id="object limit of its own"),
-        pytest.param(past(1000, 50_000), Limits(objects=1500), NONE, 1050, 1050, id="the only limit is its own"),
-        pytest.param(None, Limits(bytes=10_000_000), GIGABYTE, 263, 263, id="its own limit always counts"),
-        pytest.param(None, Limits(bytes=0), GIGABYTE, 0, 0, id="zero bytes"),
-        pytest.param(past(1000, 50_000), Limits(objects=0), NONE, 0, 0, id="zero objects"),
+        pytest.param(
+            past(1000, 50_000), BudgetLimits(objects=1500), GIGABYTE, 1500, 1500, id="object limit of its own"
+        ),
+        pytest.param(past(1000, 50_000), BudgetLimits(objects=1500), NONE, 1050, 1050, id="the only limit is its own"),
+        pytest.param(None, BudgetLimits(bytes=10_000_000), GIGABYTE, 263, 263, id="its own limit always counts"),
+        pytest.param(None, BudgetLimits(bytes=0), GIGABYTE, 0, 0, id="zero bytes"),
+        pytest.param(past(1000, 50_000), BudgetLimits(objects=0), NONE, 0, 0, id="zero objects"),
         pytest.param(past(0, 0), NONE, GIGABYTE, 2631, 2631, id="complete and empty"),
         pytest.param(past(0, 0, complete=False), NONE, GIGABYTE, 13157, 13157, id="incomplete and empty"),
     ],
 )
 def test_the_expected_number_of_objects_in_both_readings(
-    best: PastHarvest | None, configuration: Limits, harvest: Limits, seed: int, today: int
+    best: PastHarvest | None, configuration: BudgetLimits, harvest: BudgetLimits, seed: int, today: int
 ) -> None:
     assert expected(best, configuration, harvest, SEED).objects == seed
     assert expected(best, configuration, harvest, TODAY).objects == today
@@ -116,14 +118,14 @@ def test_division_cuts_towards_zero(number: int, divisor: int, result: int) -> N
     [
         (NONE, NONE, NONE),
         (GIGABYTE, NONE, GIGABYTE),
-        (GIGABYTE, Limits(5, 7), Limits(5, 7)),
-        (Limits(3, 10), Limits(5, 7), Limits(3, 7)),
-        (NONE, Limits(bytes=0), Limits(0, 0)),
-        (Limits(objects=0), GIGABYTE, Limits(0, 0)),
+        (GIGABYTE, BudgetLimits(5, 7), BudgetLimits(5, 7)),
+        (BudgetLimits(3, 10), BudgetLimits(5, 7), BudgetLimits(3, 7)),
+        (NONE, BudgetLimits(bytes=0), BudgetLimits(0, 0)),
+        (BudgetLimits(objects=0), GIGABYTE, BudgetLimits(0, 0)),
     ],
 )
 def test_the_tighter_limits_hold_and_zero_of_one_is_zero_of_both(
-    harvest: Limits, configuration: Limits, result: Limits
+    harvest: BudgetLimits, configuration: BudgetLimits, result: BudgetLimits
 ) -> None:
     assert both(harvest, configuration) == result
 

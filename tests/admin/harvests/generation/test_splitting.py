@@ -6,20 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from admin.harvests.generation.expectations import Limits
-from admin.harvests.generation.splitting import Candidate, OpenJob, added, opened, order, refusal
+from admin.harvests.generation.expectations import BudgetLimits
+from admin.harvests.generation.splitting import ConfigurationCandidate, OpenJob, added, opened, order, refusal
 from archive.settings.generation import GenerationSettings
 
 SETTINGS = GenerationSettings()
-NONE = Limits()
+NONE = BudgetLimits()
 
 
-def candidate(name: str = "new.org", expected: int = 10, **values: object) -> Candidate:
-    one = Candidate(1, 1, name, "default", "plain", "", NONE, expected, "")
+def candidate(name: str = "new.org", expected: int = 10, **values: object) -> ConfigurationCandidate:
+    one = ConfigurationCandidate(1, 1, name, "default", "plain", "", NONE, expected, "")
     return replace(one, **values)  # type: ignore[arg-type]
 
 
-def job_of(*candidates: Candidate, harvest: Limits = NONE, settings: GenerationSettings = SETTINGS) -> OpenJob:
+def job_of(
+    *candidates: ConfigurationCandidate, harvest: BudgetLimits = NONE, settings: GenerationSettings = SETTINGS
+) -> OpenJob:
     domains = {one.domain_name for one in candidates}
     job = opened(domains, candidates[0], harvest, settings)
     for one in candidates[1:]:
@@ -82,14 +84,14 @@ def test_stage_3_a_job_has_one_template_and_one_set_of_attributes(values: dict[s
 @pytest.mark.parametrize("by_objects", [False, True])
 def test_stage_4_limits_go_together(harvest: int, first: int, other: int, fits: bool, by_objects: bool) -> None:
     settings = GenerationSettings(split_by_object_limit=by_objects)
-    limits = (lambda value: Limits(objects=value)) if by_objects else (lambda value: Limits(bytes=value))
+    limits = (lambda value: BudgetLimits(objects=value)) if by_objects else (lambda value: BudgetLimits(bytes=value))
     job = job_of(candidate("a.org", limits=limits(first)), harvest=limits(harvest), settings=settings)
     assert (refusal(job, candidate(limits=limits(other)), settings) is None) == fits
 
 
 def test_stage_4_does_not_look_at_the_other_kind_of_limit() -> None:
-    job = job_of(candidate("a.org", limits=Limits(objects=5)))
-    assert refusal(job, candidate(limits=Limits(objects=7)), SETTINGS) is None
+    job = job_of(candidate("a.org", limits=BudgetLimits(objects=5)))
+    assert refusal(job, candidate(limits=BudgetLimits(objects=7)), SETTINGS) is None
 
 
 @pytest.mark.parametrize(
@@ -137,12 +139,12 @@ def test_the_order_is_template_attributes_limit_descending_and_expectation_desce
     wanted = [
         candidate("f.org", 9, template="a", limits=NONE),
         candidate("e.org", 1, template="a", limits=NONE),
-        candidate("d.org", 5, template="a", limits=Limits(bytes=100)),
-        candidate("c.org", 5, template="a", limits=Limits(bytes=50)),
-        candidate("d.org", 5, template="a", limits=Limits(bytes=50)),
-        candidate("d.org", 5, template="a", limits=Limits(bytes=50), configuration_name="other"),
+        candidate("d.org", 5, template="a", limits=BudgetLimits(bytes=100)),
+        candidate("c.org", 5, template="a", limits=BudgetLimits(bytes=50)),
+        candidate("d.org", 5, template="a", limits=BudgetLimits(bytes=50)),
+        candidate("d.org", 5, template="a", limits=BudgetLimits(bytes=50), configuration_name="other"),
         candidate("a.org", 99, template="a", attributes='{"hops": 3}', limits=NONE),
         candidate("a.org", 1, template="b", limits=NONE),
-        candidate("a.org", 1, template="b", limits=Limits(0, 0)),
+        candidate("a.org", 1, template="b", limits=BudgetLimits(0, 0)),
     ]
     assert sorted(set(wanted), key=lambda one: order(one, SETTINGS)) == wanted
