@@ -180,12 +180,12 @@ def test_when_the_parent_is_killed_the_children_end_in_order(tmp_path: Path) -> 
 import os, sys
 from pathlib import Path
 from threading import Event
-from admin.fleet.process import Role, ShutdownStage
+from admin.fleet.process import ProcessRole, ShutdownStage
 from admin.fleet.supervisor import Supervisor
 supervisor = Supervisor(Path({str(tmp_path)!r}) / "logs", dict(os.environ), print)
 names = ["redis-0", "indexer-0", "proxy-0", "worker-0"]
 slots = [
-    supervisor.start(Role(name, stage, ("serve", {str(tmp_path)!r}), module="a_child"))
+    supervisor.start(ProcessRole(name, stage, ("serve", {str(tmp_path)!r}), module="a_child"))
     for name, stage in zip(names, reversed(ShutdownStage), strict=True)
 ]
 supervisor.wait_ready(slots, 60)
