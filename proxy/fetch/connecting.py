@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final, Protocol
 
 from proxy.delivery.delivery import Delivery
@@ -63,7 +64,7 @@ class Connecting:
         policy = self._order.policy
         if policy.refusal is not None:
             owner.turn_away(policy.refusal)
-        elif policy.limits or self._pause():
+        elif policy.limits or self._pause() or self._services.malformed.rests(self._order.destination):
             self._services.run(self._in_turn(owner))
         else:
             self._go(owner)
@@ -92,6 +93,7 @@ class Connecting:
 
     async def _in_turn(self, owner: ConnectCallbacks) -> None:
         """Send nothing to the origin before the limits allow it and its host's turn has come."""
+        await self._rested()
         refused = await self._permitted() or await self._waited()
         if refused is not None:
             owner.turn_away(refused)
@@ -100,6 +102,14 @@ class Connecting:
             self._go(owner)
         else:
             self.end()
+
+    async def _rested(self) -> None:
+        """Wait for a turn at an origin that has sent many malformed answers."""
+        seconds = self._services.malformed.turn(self._order.destination)
+        if seconds:
+            settings = self._services.settings
+            self._progress.wait_at_most(seconds + settings.connect_seconds)
+            await asyncio.sleep(seconds)
 
     async def _permitted(self) -> Refused | None:
         if not self._order.policy.limits:

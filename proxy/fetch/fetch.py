@@ -214,6 +214,7 @@ class Fetch:
                 self._read(data)
         except BadMessage as error:
             log.info("%s: %s", self.order.shown_url, error, extra=about(self.id))
+            self._services.malformed.note(self.order.destination)
             self._unreadable(str(error))
         except OSError as error:
             log.error("%s: the spool failed: %s", self.order.shown_url, error, extra=about(self.id))

@@ -13,6 +13,7 @@ from archive.digest import Algorithm
 from archive.settings import ProxySettings
 from proxy.fetch.provenance import Provenance
 from proxy.origins.egress import Routes
+from proxy.origins.malformed_answers import MalformedAnswers
 from proxy.origins.upstream import Pool
 from proxy.recording.recorder import Recorder
 from proxy.sessions.admission import Admission
@@ -63,6 +64,7 @@ class Services:
     tasks: set[asyncio.Task[None]]
     admission: Admission
     pacing: Pacing
+    malformed: MalformedAnswers
     via: bytes = b""
     """A Via header line of ours; empty for none."""
 

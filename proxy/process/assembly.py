@@ -19,6 +19,7 @@ from dedupdb.fleet.quotas import Quotas
 from proxy.fetch.provenance import Provenance
 from proxy.fetch.services import Ongoing, Services
 from proxy.origins.egress import Routes
+from proxy.origins.malformed_answers import MalformedAnswers
 from proxy.origins.opener import Opener, resolver_of
 from proxy.origins.own_addresses import OwnPorts
 from proxy.origins.stream_pool import StreamPool
@@ -102,6 +103,7 @@ class Assembly:
             tasks=set(),
             admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
             pacing=Pacing(settings.proxy.host_delay, turns, loop, longest_seconds=longest),
+            malformed=MalformedAnswers(),
             via=via_line(settings.proxy.via),
         )
         replayer, conditions = _looking_back(settings, Archive(settings, captures), services)

@@ -16,6 +16,8 @@ from odd_responses import OK, page
 from origin import RawOrigin, Repeat, Send, Step, response
 from proxying import RunningProxy, crawl_session, request
 
+from proxy.origins.malformed_answers import TOLERATED
+
 HONEST, HOSTILE = "127.0.1.91", "127.0.1.92"
 CHUNKS = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 MIB = 1 << 20
@@ -144,3 +146,16 @@ def test_a_body_of_modest_size_in_chunks_of_one_byte_is_recorded_whole(proxy: Ru
     record = proxy.awaited(hostile.url("/modest"), "response")
     assert record.field("WARC-Truncated") is None
     assert record.block == hostile.sent("/modest")
+
+
+def test_an_origin_whose_answers_were_malformed_waits_and_is_fetched_when_they_are_right(
+    proxy: RunningProxy, hostile: RawOrigin
+) -> None:
+    hostile.otherwise(lambda _: (Send(b"X: m\r\n" * 100 + b"\r\n"),))
+    for number in range(TOLERATED + 2):
+        assert proxy.get(hostile.url(f"/malformed/{number}")).status == 502
+    hostile.otherwise(lambda asked: (Send(response(page(asked.split(b" ", 2)[1]))),))
+
+    reply = proxy.get(hostile.url("/right"))
+
+    assert (reply.status, reply.whole, reply.body) == (200, True, page(b"/right"))
