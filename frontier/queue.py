@@ -24,7 +24,7 @@ from frontier.job import Job, JobError, Limits, Seed, first_problem
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
 from frontier.packing import finish_arguments, leased, pack, queue_score, unpack
 from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
-from frontier.rejections import limited, rejected_seeds, rejection_arguments
+from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.reports import Reports
 from frontier.resume import resumed
 from frontier.robots import Robots
@@ -135,6 +135,10 @@ class Frontier:
                 self._store.client.hset(self._store.key("astray"), mapping=seeds)
         if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
             self._store.run("reject", *arguments)
+        if switched_off := self._scope.take_switched_off():
+            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("slow"), mapping=shown)
         return decisions
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:

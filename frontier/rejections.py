@@ -12,7 +12,8 @@ from frontier.scope import Accepted, Rejected, ScopeDecision
 SLOW_PATTERN: Final = "slow-pattern"
 """Counts beside the reasons how often a pattern was passed over, as its search took too long."""
 _NOTED_LINKS: Final = 1000
-_SHOWN_URL: Final = 2000
+SHOWN_URL: Final = 2000
+"""Characters of a URL that Redis keeps for a report."""
 
 
 def limited(decisions: Sequence[ScopeDecision], most: int) -> list[ScopeDecision]:
@@ -44,12 +45,12 @@ def rejected_seeds(decisions: Sequence[ScopeDecision]) -> dict[str, str]:
     """Return reason, rule and URL of each seed that was rejected, or whose redirect was rejected."""
     rejected = [decision for decision in decisions if isinstance(decision, Rejected) and decision.reason != "seen"]
     return {
-        decision.candidate.source: f"{decision.reason}\n{decision.rule}\n{decision.candidate.url[:_SHOWN_URL]}"
+        decision.candidate.source: f"{decision.reason}\n{decision.rule}\n{decision.candidate.url[:SHOWN_URL]}"
         for decision in rejected
         if decision.candidate.is_seed and decision.candidate.source
     }
 
 
 def _line(decision: Rejected) -> str:
-    url, via = decision.candidate.url[:_SHOWN_URL], decision.candidate.via
-    return compact_json([url, via and via[:_SHOWN_URL], decision.reason, decision.rule])
+    url, via = decision.candidate.url[:SHOWN_URL], decision.candidate.via
+    return compact_json([url, via and via[:SHOWN_URL], decision.reason, decision.rule])

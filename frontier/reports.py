@@ -227,6 +227,12 @@ class Reports:
             found = self._store.client.hmget(self._store.key("state"), *names)
         return {name: float(value) for name, value in zip(names, found, strict=True) if value is not None}
 
+    def switched_off_patterns(self) -> dict[str, str]:
+        """Return the patterns that a worker switched off, as their search took too long, each with such a URL."""
+        with self._store.guarded():
+            found = self._store.client.hgetall(self._store.key("slow"))
+        return {text.decode("utf-8", "replace"): url.decode("utf-8", "replace") for text, url in found.items()}
+
     def rejected(self) -> Iterator[RejectedLink]:
         """Yield the latest rejected links, newest first. Links that were seen before are only counted."""
         with self._store.guarded():

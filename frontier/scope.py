@@ -115,8 +115,11 @@ class Scope:
 
     def take_timeouts(self) -> int:
         """Return in how many URLs a pattern was passed over since the last call, as its search took too long."""
-        lists = (self._include, self._exclude, self._rejects)
-        return sum(each.take_timeouts().total() for each in lists)
+        return sum(each.take_timeouts().total() for each in self._lists())
+
+    def take_switched_off(self) -> dict[str, str]:
+        """Return the patterns that were switched off since the last call, each with the URL that was the last one."""
+        return {text: url for each in self._lists() for text, url in each.take_switched_off().items()}
 
     def decide(self, candidate: Candidate) -> ScopeDecision:
         """Decide whether a candidate is in or out. The first of these cases that applies decides.
@@ -142,6 +145,9 @@ class Scope:
             return f"{self._profile.scope} {prefix}"
         found = self._include.first_found(url)
         return f"include {found}" if found is not None else None
+
+    def _lists(self) -> tuple[UrlPatterns, ...]:
+        return self._include, self._exclude, self._rejects
 
     def _trapped(self, candidate: Candidate) -> Rejected | None:
         profile, url = self._profile, candidate.url

@@ -28,6 +28,7 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:added` | list | seeds that were added to the running job |
 | `…:JOB:view` | string | the progress view of the running command, as JSON |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
+| `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
 
 Times are milliseconds of the clock of Redis, since the clocks of the workers may differ.
@@ -56,7 +57,7 @@ type ScriptArgument = bytes | str | int | float
 
 _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
-    *("pages", "hostbytes", "seeds", "scope", "robots", "rejected", "beyond", "astray", "added", "view"),
+    *("pages", "hostbytes", "seeds", "scope", "robots", "rejected", "beyond", "astray", "added", "view", "slow"),
 )
 _CHUNK: Final = 1000
 _TRIES: Final = 3

@@ -77,6 +77,7 @@ class UrlPatterns:
         """Compile the patterns."""
         self._searches = _searches(texts)
         self._timeouts: Counter[str] = Counter()
+        self._switched_off: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def __iter__(self) -> Iterator[UrlPattern]:
@@ -108,6 +109,14 @@ class UrlPatterns:
             taken, self._timeouts = self._timeouts, Counter()
         return taken
 
+    def take_switched_off(self) -> dict[str, str]:
+        """Return the patterns that were switched off since the last call, each with the URL that was the last one."""
+        if not self._switched_off:
+            return {}
+        with self._lock:
+            taken, self._switched_off = self._switched_off, {}
+        return taken
+
     def _note(self, pattern: UrlPattern, url: str) -> None:
         """Count a URL in which the pattern was passed over; log the first one, and when the pattern is switched off."""
         with self._lock:
@@ -116,6 +125,8 @@ class UrlPatterns:
                 return
             pattern.timeouts += 1
             pattern.is_off = pattern.timeouts >= MOST_TIMEOUTS
+            if pattern.is_off:
+                self._switched_off[pattern.text] = url
         if pattern.is_off:
             logger.warning(
                 "the pattern %s took too long %d times; it is not used any more in this process", pattern.text,

@@ -17,6 +17,7 @@ from admin.harvester.crawl_process import CrawlProcess
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.domain_tally import DomainTally, hosts_to_set_aside, limits_of
 from admin.harvester.host_notes import MOST_HOSTS, HostNotes
+from admin.harvester.incident_reports import IncidentReports
 from admin.harvester.job_folder import JobFolder, StopCause
 from admin.harvester.job_observer import JobObserver
 from admin.harvester.operator_commands import QUOTA, carry_out
@@ -32,12 +33,14 @@ from archive.settings.load import Settings
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
+from frontier.rejections import SLOW_PATTERN
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
 
 _STALLED_SECONDS: Final = 10.0
 """Visits of a crawl that stands still get so long to end."""
+_SHOWN_PATTERNS: Final = 20
 _HURRIED_SECONDS: Final = 30.0
 """From the last request to end now to the kill."""
 
@@ -55,6 +58,7 @@ class ControlLoop:
         self._link = link
         self._interrupts = interrupts
         self._notes = HostNotes()
+        self._incidents = IncidentReports(link, folder)
         self._observer = JobObserver(settings.collection(folder.claim.collection), folder.file_prefix)
         self._tally = DomainTally(limits_of(folder.claim), self._rules.disregard_seed_url)
         self._still = Stillness(self._rules.no_response_seconds, self._rules.inactivity_seconds)
@@ -98,6 +102,8 @@ class ControlLoop:
                 self._progress = frontier.reports.progress()
                 self._hold_to_limits(frontier)
                 self._time_out(self._progress)
+                if SLOW_PATTERN in self._progress.rejected:
+                    self._incidents.note_patterns(frontier.reports.switched_off_patterns())
         self._heed_signals()
         if time.monotonic() >= self._next_report:
             self._next_report = time.monotonic() + self._rules.loop_seconds
@@ -183,6 +189,7 @@ class ControlLoop:
             log.error("the crawl of job %d does not end and is killed", self._folder.claim.id)
             self._folder.save(was_killed=True)
             self._process.kill()
+            self._report()
 
     def _report(self) -> None:
         view, hosts = self._view()
@@ -196,6 +203,7 @@ class ControlLoop:
             recent = (now - before[0], total.objects - before[1], total.bytes - before[2])
             self._progress_log.add(now_micros(), view, recent)
         self._last_view = (now, total.objects, total.bytes)
+        self._incidents.send()
         try:
             run_name = self._folder.state.run_name
             commands = self._link.progress(job, state, view, hosts, run_name=run_name, seen=seen)
@@ -234,6 +242,8 @@ class ControlLoop:
             view["state"] = "stopping" if progress.stopped else "paused" if progress.paused else "running"
             view |= {"queued": progress.queued, "in_flight": progress.leased, "failed": progress.failed}
         if self._asked_at is not None:
-            view |= {"state": "stopping", "stopping_because": self._folder.state.reason}
+            state = "killed" if self._folder.state.was_killed else "stopping"
+            view |= {"state": state, "stopping_because": self._folder.state.reason}
+        view["patterns_off"] = list(self._folder.state.patterns_off)[:_SHOWN_PATTERNS]
         view["domains_at_limit"] = len(self._tally.at_limit)
         return view, hosts

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from admin.harvests.dispatch import queue, reports
+from admin.harvests.dispatch import incidents, queue, reports
 from admin.harvests.dispatch.harvesters import Registration, announce, refuse_registration, register
 from admin.harvests.dispatch.observations import Observations
 from admin.harvests.dispatch.queue import TOO_LATE, ClaimedJob
@@ -87,6 +87,16 @@ class DispatchLink:
         """Say what came of a command."""
         with self.database.transaction(self.actor) as transaction:
             reports.report_command(transaction, job.id, job.token, command_id, outcome)
+
+    def crawl_killed(self, job: ClaimedJob, reason: str) -> None:
+        """Report that the crawl was killed, as it did not end when it was asked to."""
+        with self.database.transaction(self.actor) as transaction:
+            incidents.report_killed_crawl(transaction, job.id, job.token, reason)
+
+    def patterns_off(self, job: ClaimedJob, patterns: Mapping[str, str]) -> None:
+        """Report the patterns that were switched off, each with a URL whose search took too long."""
+        with self.database.transaction(self.actor) as transaction:
+            incidents.report_slow_patterns(transaction, job.id, job.token, patterns)
 
     def end(self, job: ClaimedJob, result: JobResult) -> bool:
         """Report the end of a job. Return whether the report counted."""

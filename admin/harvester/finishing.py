@@ -19,6 +19,7 @@ from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.documentation import data_files, make_documents
 from admin.harvester.domain_tally import DomainTally, domain_results, limits_of
 from admin.harvester.harvest_info import crawl_settings
+from admin.harvester.incident_reports import IncidentReports
 from admin.harvester.job_folder import JobFolder, JobStep
 from admin.harvester.metadata_file import MetadataOwner, free_name, publish_metadata, write_metadata
 from admin.harvester.outcome import (
@@ -142,7 +143,9 @@ class Finishing:
     # -- statistics
 
     def _count(self) -> None:
-        self.folder.save_result(self._counted())
+        result = self._counted()
+        IncidentReports(self.link, self.folder).note_patterns(result.report.get("switched_off_patterns", {}))
+        self.folder.save_result(result)
 
     def _counted(self) -> JobResult:
         folder, state = self.folder, self.folder.state
@@ -263,6 +266,7 @@ class Finishing:
 
     def _report(self) -> bool:
         state = self.folder.state
+        IncidentReports(self.link, self.folder).send()
         result = with_errors(
             self._result(),
             state.troubles,

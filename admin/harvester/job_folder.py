@@ -108,6 +108,8 @@ class JobFolderState:
     exit_code: int | None = None
     was_killed: bool = False
     """The crawl's process did not end in time, and was killed."""
+    patterns_off: Mapping[str, str] = field(default_factory=dict)
+    """Patterns that the crawl switched off, as their search took too long, each with such a URL."""
     was_interrupted: bool = False
     """The harvester ended, or was killed, while the crawl went on."""
     log_sizes: Mapping[str, int] = field(default_factory=dict)

@@ -221,6 +221,7 @@ def _facts(frontier: Frontier) -> FrontierFacts:
         hosts=list(frontier.reports.hosts()),
         seeds={seed.url: seed for seed in frontier.reports.seeds()},
         astray=frontier.reports.rejected_seeds(),
+        switched_off=frontier.reports.switched_off_patterns(),
     )
 
 

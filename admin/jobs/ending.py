@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
@@ -45,6 +45,8 @@ class FrontierFacts:
     """The reports about seeds, by URL."""
     astray: Mapping[str, RejectedSeed] | None = None
     """The seeds that the scope rejects, or whose redirects it rejects, by URL."""
+    switched_off: Mapping[str, str] = field(default_factory=dict)
+    """The patterns that were switched off, as their search took too long, each with such a URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ class JobEnding:
     """URLs in scope that were not visited, including those of hosts that were set aside."""
     missing: tuple[str, ...] = ()
     """One line for each thing that is missing. Empty for a job that finished."""
+    switched_off: Mapping[str, str] = field(default_factory=dict)
+    """The patterns that were switched off, as their search took too long, each with such a URL."""
 
     @property
     def exit_code(self) -> int:
@@ -125,7 +129,7 @@ def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, inte
         *_url_lines(progress),
     )
     state, reason = _state(queued, progress, limits, seeds, hosts, missing, interrupted=interrupted)
-    return JobEnding(state, reason, seeds, hosts, left, (*missing, *ghost_lines(tally)))
+    return JobEnding(state, reason, seeds, hosts, left, (*missing, *ghost_lines(tally)), facts.switched_off)
 
 
 def is_time_limit(state: JobState, reason: str) -> bool:

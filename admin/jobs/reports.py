@@ -85,6 +85,8 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
                 yield f"patterns passed over, as their search took too long: {count}"
             else:
                 yield f"rejected as {reason}: {count}"
+    for text, url in sorted(ending.switched_off.items()):
+        yield f"pattern switched off, as its search took too long, for instance in {url}: {text}"
     yield ""
     yield "[#left] [host] [state] [why]"
     for host in sorted(ending.hosts, key=lambda host: (-host.left, host.host)):
@@ -118,6 +120,7 @@ def report_json(tally: JobTally, facts: JobFacts) -> dict[str, Any]:
             for seed in ending.seeds
         ],
         "hosts": [asdict(host) for host in ending.hosts if host.state is not HostState.VISITED],
+        "switched_off_patterns": dict(ending.switched_off),
         "ghost_trouble": dict(tally.ghost_errors.most_common()),
         "files": dict(sorted(tally.files.items())),
     }

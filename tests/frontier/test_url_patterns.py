@@ -9,7 +9,7 @@ import pytest
 from frontier_bench import Bench
 
 from frontier.job import Job, Profile
-from frontier.rejections import SLOW_PATTERN
+from frontier.rejections import SHOWN_URL, SLOW_PATTERN
 from frontier.scope import Accepted, Candidate, Rejected, Scope
 from frontier.url_patterns import MOST_TIMEOUTS, UrlPattern, UrlPatterns, is_simple, without_edges
 
@@ -64,6 +64,16 @@ def test_neither_exclusion_nor_inclusion_by_a_slow_pattern_holds_up_the_scope() 
     elsewhere = LONG.replace("example.org", "example.net")
     assert isinstance(scope.decide(Candidate(elsewhere, "L", depth=1)), Rejected), "it includes nothing"
     assert scope.take_timeouts() == 3
+
+
+def test_a_pattern_that_a_worker_switched_off_is_named_with_a_url_and_goes_with_the_job(bench: Bench) -> None:
+    frontier = bench.frontier(profile=Profile.model_validate({"scope": "host", "exclude": [BLOWS_UP, "/y"]}))
+    for number in range(MOST_TIMEOUTS):
+        assert frontier.reports.switched_off_patterns() == {}
+        frontier.add([Candidate(f"{LONG}{number}", "L", depth=1)])
+    assert frontier.reports.switched_off_patterns() == {BLOWS_UP: f"{LONG}{MOST_TIMEOUTS - 1}"[:SHOWN_URL]}
+    frontier.forget()
+    assert frontier.reports.switched_off_patterns() == {}
 
 
 def test_the_report_of_a_job_counts_patterns_that_were_passed_over(bench: Bench) -> None:

@@ -93,7 +93,7 @@ def report_progress(
 
     Raises NotFound, and IllegalState when the job was given to nobody with this token, or has ended.
     """
-    job = _job_of(transaction, job_id, token)
+    job = job_of(transaction, job_id, token)
     if job.status is not JobStatus.STARTED:
         raise IllegalState(f"job {job_id} is {job.status}: the harvester must stop its work on this job")
     job.heard = transaction.now
@@ -128,7 +128,7 @@ def report_progress(
 
 def report_command(transaction: Transaction, job_id: int, token: str, command_id: int, outcome: str) -> None:
     """Note that a command was carried out, or why it was not."""
-    _job_of(transaction, job_id, token)
+    job_of(transaction, job_id, token)
     row = transaction.session.get(JobCommand, command_id)
     if row is None or row.job_id != job_id:
         raise NotFound("command", command_id)
@@ -142,7 +142,7 @@ def report_end(transaction: Transaction, job_id: int, token: str, result: JobRes
     A late report about a job that was given up (FAILED) leaves the job FAILED, but its statistics are stored: the data
     is there. Raises NotFound, and IllegalState for a wrong token.
     """
-    job = _job_of(transaction, job_id, token)
+    job = job_of(transaction, job_id, token)
     if job.status is not JobStatus.STARTED:
         return _late_report(transaction, job, result)
     after = JobStatus.DONE if result.succeeded else JobStatus.FAILED
@@ -249,7 +249,8 @@ def _has_statistics(transaction: Transaction, job_id: int) -> bool:
     return transaction.session.scalar(found) is not None
 
 
-def _job_of(transaction: Transaction, job_id: int, token: str) -> HarvestJob:
+def job_of(transaction: Transaction, job_id: int, token: str) -> HarvestJob:
+    """Return the row of a job, locked. Raises NotFound, and IllegalState when the job was not given with this token."""
     job = transaction.session.get(HarvestJob, job_id, with_for_update=True, populate_existing=True)
     if job is None:
         raise NotFound("job", job_id)

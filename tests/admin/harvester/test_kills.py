@@ -13,12 +13,15 @@ from chain_site import ChainSite
 from crawl_log_sums import summed
 from harvesters import Admin, RunningHarvester, Wanted, folders, told
 from killed_harvester import POINTS
+from notifying import Notifying
 from sqlalchemy import select
 from waiting import until
 
+from admin.harvests.dispatch.incidents import CRAWL_KILLED
+from admin.harvests.dispatch.listing import job_samples
 from admin.harvests.dispatch.steering import Verb
 from admin.models.job_tables import HarvestJob, JobStatus
-from admin.models.people_tables import AuditEntry
+from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings
 from archive.warc.check import check
@@ -145,6 +148,8 @@ def test_a_crawl_that_hangs_is_killed_when_its_time_to_end_has_passed(
 ) -> None:
     job = add(admin)
     site.hold("/2")
+    outbox = Notifying(admin.database)
+    outbox.hear(outbox.person("ada", Role.OPERATOR), "https://example.org/hook", event="job.killed")
     hurried = {"GHOSTFLEET_HARVESTER__PROCESS_SECONDS": "3"}
     with RunningHarvester(settings.home, *flags(site), "--jobs", "1", **hurried) as harvester:
         admin.await_status(job, JobStatus.STARTED)
@@ -157,6 +162,13 @@ def test_a_crawl_that_hangs_is_killed_when_its_time_to_end_has_passed(
         assert harvester.ended() == 0, harvester.said
     assert (ended.status, ended.exit_code) == (JobStatus.FAILED, -signal.SIGKILL)
     assert ended.harvest_error.startswith("the crawl did not end in time and was killed")
+    (row,) = outbox.rows()
+    why = "stopped by an operator"
+    assert row.subject == f"The crawl of job {job} did not end in time and was killed; it had been asked to end: {why}"
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        (entry,) = transaction.session.scalars(select(AuditEntry).where(AuditEntry.action == CRAWL_KILLED)).all()
+        assert (entry.entity_id, entry.new) == (str(job), {"asked_to_end": why})
+        assert "killed" in [sample.state for sample in job_samples(transaction, job)]
     assert admin.results(job)["example.org"][0] > 4
     assert list(check(settings.archive_dir("news"))) == []
 

@@ -1,12 +1,24 @@
-"""Users are notified of a harvester whose disk is full."""
+"""Users are notified of a harvester whose disk is full, and of patterns that a crawl switched off."""
 
 from __future__ import annotations
 
-from harvesters import Admin, RunningHarvester
+from urllib.parse import urlsplit
+
+import pytest
+from chain_site import ChainSite
+from harvesters import Admin, RunningHarvester, Wanted, told
 from notifying import Notifying
+from sqlalchemy import select
 from waiting import until
 
-from admin.models.people_tables import Role
+from admin.harvests.dispatch.harvesters import Registration, announce, register
+from admin.harvests.dispatch.incidents import PATTERNS_OFF, report_killed_crawl, report_slow_patterns
+from admin.harvests.dispatch.listing import job_samples
+from admin.harvests.dispatch.queue import claim_job
+from admin.models.errors import IllegalState
+from admin.models.job_tables import HarvesterState
+from admin.models.people_tables import AuditEntry, Role
+from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings
 
 
@@ -22,3 +34,69 @@ def test_subscribers_hear_once_of_a_harvester_without_disk_space(settings: Setti
     assert row.event == "harvester.dormant"
     assert row.subject.startswith("Harvester h1 is dormant: ")
     assert row.body["facts"]["min_space_left"] == 10**18
+
+
+def test_a_pattern_that_a_crawl_switched_off_is_shown_audited_and_told_once(
+    settings: Settings, admin: Admin, site: ChainSite
+) -> None:
+    outbox = Notifying(admin.database)
+    outbox.hear(outbox.person("ada", Role.OPERATOR), "https://example.org/hook", event="trap.too-slow")
+    blows_up = "(x+x+)+y"
+    slow = [f"http://www.example.org/{'x' * 1_000}{number}" for number in range(4)]
+    job = admin.job([Wanted("example.org")], ["http://www.example.org/", *slow], profile={"exclude": [blows_up]})
+    site.hold("/2")
+    resolve = f"*.example.org=127.0.0.1:{urlsplit(site.url).port}"
+
+    def shown() -> list[str]:
+        admin.submit()
+        with admin.database.transaction(COMMAND_LINE) as transaction:
+            return [
+                text for sample in job_samples(transaction, job) for text in sample.progress.get("patterns_off", ())
+            ]
+
+    with RunningHarvester(settings.home, "--jobs", "1", "--resolve", resolve) as harvester:
+        assert until(shown, what="the pattern on the live page", within=100)[0] == blows_up
+        site.let_go("/2")
+        ended = admin.ended(job)
+        assert harvester.ended() == 0, harvester.said
+    (row,) = outbox.rows()
+    assert row.subject == f"A pattern was switched off in job {job}, as the search took too long: {blows_up}"
+    assert row.body["facts"]["url"] in slow
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        (entry,) = transaction.session.scalars(select(AuditEntry).where(AuditEntry.action == PATTERNS_OFF)).all()
+    assert entry.new == {blows_up: row.body["facts"]["url"]}
+    assert ended.run_name is not None
+    report = told(settings.collection("news") / "jobs" / ended.run_name / "report.json")
+    assert report["switched_off_patterns"] == entry.new
+
+
+def test_an_incident_that_is_reported_again_counts_once_and_only_with_the_token_of_the_job(admin: Admin) -> None:
+    outbox = Notifying(admin.database)
+    ada = outbox.person("ada", Role.OPERATOR)
+    for event in ("job.killed", "trap.too-slow"):
+        outbox.hear(ada, "https://example.org/hook", event=event)
+    admin.job([Wanted("example.org")], ["http://www.example.org/"])
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        register(transaction, Registration("h1", "FOCUSED", "localhost", 1, 10**12, "home"))
+        announce(transaction, "h1", HarvesterState.READY)
+    assert admin.submit() == 1
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        job = claim_job(transaction, "h1")
+        assert job is not None
+    reports = [
+        lambda transaction: report_killed_crawl(transaction, job.id, job.token, "by ada"),
+        lambda transaction: report_slow_patterns(transaction, job.id, job.token, {"a": "http://a/", "b": "http://b/"}),
+        lambda transaction: report_slow_patterns(transaction, job.id, job.token, {"b": "http://b/2"}),
+        lambda transaction: report_slow_patterns(transaction, job.id, job.token, {"b": "x", "c" * 3_000: "http://c/"}),
+    ]
+    for expected in ([True, True, False, True], [False] * 4):
+        for report, is_new in zip(reports, expected, strict=True):
+            with admin.database.transaction(COMMAND_LINE) as transaction:
+                assert report(transaction) is is_new
+    assert [row.event for row in outbox.rows()] == ["job.killed", "trap.too-slow", "trap.too-slow"]
+    assert outbox.rows()[1].subject == f"2 patterns were switched off in job {job.id}, as the search took too long: a"
+    with (
+        admin.database.transaction(COMMAND_LINE) as transaction,
+        pytest.raises(IllegalState, match="another harvester"),
+    ):
+        report_slow_patterns(transaction, job.id, "wrong", {"d": "http://d/"})
