@@ -5,14 +5,17 @@ A failure here is on our side and not the site's, so that it becomes FleetUnavai
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
 import httpx
 
+from archive.dates import Micros, parse_date
 from browsers.proxy_outcome import NOT_KEPT, retry_after
 from browsers.visit import FleetUnavailable, VisitOrder
 
@@ -20,6 +23,8 @@ type RecordType = Literal["resource", "metadata", "conversion"]
 
 _CONNECT_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 60.0
+_LONGEST_WAIT: Final = 50.0
+"""The control port may wait for exchanges for so long, and still answer in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,68 @@ class SessionCounts:
         return self.errors.get(NOT_KEPT, 0)
 
 
+class KeptEnd(StrEnum):
+    """An exchange of a session ended in one of these ways, as the control port names them."""
+
+    KEPT = "kept"
+    REVISIT = "revisit"
+    NOT_ARCHIVED = "not-archived"
+    RELAYED = "relayed"
+    FAILED = "failed"
+    LOST = "lost"
+
+    @property
+    def is_in_archive(self) -> bool:
+        """Return whether the archive has the response, in this record or in an earlier one."""
+        return self in (KeptEnd.KEPT, KeptEnd.REVISIT)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptExchange:
+    """The proxy kept, lost or refused this exchange. `status` is the HTTP status, or Heritrix's negative code."""
+
+    method: str
+    url: str
+    status: int
+    end: KeptEnd
+    mime: str = ""
+    size: int = 0
+    """Bytes of the response with its head."""
+    truncated: str = ""
+    """The value of WARC-Truncated; empty when the response is whole."""
+    reason: str = ""
+    """Why there is no response, in a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionExchanges:
+    """The proxy's list of what a page fetched."""
+
+    exchanges: tuple[KeptExchange, ...] = ()
+    unlisted: int = 0
+    """Number of exchanges that came when the list was full."""
+    in_flight: int = 0
+    """Number of exchanges that have not ended."""
+    page_date: Micros | None = None
+    """Date of the capture of the page's URL; None when there is none."""
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Self:
+        """Return the list in an answer of the control port. Unknown fields are ignored."""
+        page = body.get("page")
+        return cls(
+            exchanges=tuple(_kept_exchange(entry) for entry in body["exchanges"]),
+            unlisted=body.get("unlisted", 0),
+            in_flight=body.get("in_flight", 0),
+            page_date=parse_date(page["date"]) if page else None,
+        )
+
+
+def _kept_exchange(entry: Mapping[str, Any]) -> KeptExchange:
+    known = {name: entry[name] for name in KeptExchange.__dataclass_fields__ if name in entry}
+    return KeptExchange(**{**known, "end": KeptEnd(entry["end"])})
+
+
 class Control:
     """The object is the client of one control port. It is safe to use from several threads."""
 
@@ -137,14 +204,33 @@ class Control:
             return None
         return SessionCounts.from_json(answer.json())
 
-    def write(self, session: ProxySession, kind: RecordType, uri: str, content_type: str, block: bytes) -> str:
-        """Write a record beside the page of the session, and return its id once it is durable."""
+    def exchanges(self, session: ProxySession, *, wait_seconds: float) -> SessionExchanges:
+        """Return what the proxy kept of the session's page, as soon as nothing is in flight or the time is over."""
+        seconds = min(wait_seconds, _LONGEST_WAIT)
+        answer = self._call("GET", f"/sessions/{session.id}/exchanges", params={"wait": f"{seconds:.3f}"})
+        return SessionExchanges.from_json(answer.json())
+
+    def write(
+        self,
+        session: ProxySession,
+        kind: RecordType,
+        uri: str,
+        content_type: str,
+        block: bytes,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Write a record beside the page of the session, and return its id once it is durable.
+
+        `metadata` are facts for the record's field WARC-JSON-Metadata.
+        """
         headers = {
             "WARC-Type": kind,
             "WARC-Target-URI": uri,
             "Content-Type": content_type,
             "WARC-Concurrent-To": "page",
         }
+        if metadata:
+            headers["WARC-JSON-Metadata"] = json.dumps(metadata, separators=(",", ":"))
         answer = self._call("POST", f"/sessions/{session.id}/records", headers=headers, content=block)
         return str(answer.json()["record_id"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from typing import Final
 from urllib.parse import quote
 
 from archive.capture import Body, Context
-from archive.dates import now_micros
+from archive.dates import Micros, now_micros
 from archive.warc.derived import ResourceKind
 from proxy.delivery.capture_header import capture_meta
 from proxy.delivery.delivery import Client
@@ -35,15 +36,27 @@ _KINDS: Final[Mapping[str, ResourceKind]] = {
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:\S+")
 _RECORD_ID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _LONGEST_TYPE: Final = 255
+METADATA_FIELD: Final = "WARC-JSON-Metadata"
+"""Webrecorder's field with facts about a record, such as the size of the window in a picture."""
+_LONGEST_METADATA: Final = 2048
 _SAFE: Final = "!$&'()*+,;=:@/?#%-._~[]|^`{}\"\\<>"
 """All printable ASCII that a URI's text is left in as it came."""
 
 
 def derived(
-    kind: str | None, url: str, content_type: str | None, body: Body, context: Context, concurrent_to: str | None = None
+    kind: str | None,
+    url: str,
+    content_type: str | None,
+    body: Body,
+    context: Context,
+    concurrent_to: str | None = None,
+    *,
+    date: Micros | None = None,
+    metadata: str | None = None,
 ) -> DerivedRecord:
     """Return the record asked for. Raises Refused (400) naming the first field that can't be used.
 
+    `date` is the record's, by default the present moment. `metadata` is a JSON object for WARC-JSON-Metadata.
     Only kinds that claim nothing about an origin may be handed in: a client must not forge a response.
     """
     checked = _KINDS.get(kind or "")
@@ -58,7 +71,30 @@ def derived(
         )
     if concurrent_to is not None and not _RECORD_ID.fullmatch(concurrent_to):
         raise Refused(400, f"WARC-Concurrent-To = {concurrent_to!r} must be page or the UUID of a record")
-    return DerivedRecord(context, checked, uri, media_type, body, now_micros(), concurrent_to)
+    return DerivedRecord(
+        context,
+        checked,
+        uri,
+        media_type,
+        body,
+        date if date is not None else now_micros(),
+        concurrent_to,
+        fields=((METADATA_FIELD, _checked_metadata(metadata)),) if metadata is not None else (),
+    )
+
+
+def _checked_metadata(text: str) -> str:
+    """Return the JSON object in compact form and ASCII. Raises Refused (400)."""
+    try:
+        value = json.loads(text) if len(text) <= _LONGEST_METADATA else None
+        compact = json.dumps(value, separators=(",", ":"), allow_nan=False) if isinstance(value, dict) else ""
+    except (ValueError, RecursionError):
+        compact = ""
+    if not 0 < len(compact) <= _LONGEST_METADATA:
+        raise Refused(
+            400, f"{METADATA_FIELD} = {text[:100]!a} must be a JSON object of at most {_LONGEST_METADATA} characters"
+        )
+    return compact
 
 
 def written_uri(given: str) -> str:

@@ -57,7 +57,9 @@ class ExchangeEnding:
         """End with a response, which is whole unless it is `truncated`."""
         if not self._transcript.keeps:
             self._deliver(truncated)
-            self._order.session.note_relayed(self._transcript.received)
+            self._order.session.note_relayed(
+                self._order.head.method, self._order.shown_url, head.status, self._transcript.received
+            )
             self._finish()
             return
         if self._services.settings.deliver == "at_once":
@@ -70,7 +72,7 @@ class ExchangeEnding:
         apart, remarks, inside = self._line.trailers, self._delivery.remarks, incoming.trailers
         if apart or remarks or inside:
             exchange = with_trailers(exchange, apart or inside, remarks, are_apart=bool(apart))
-        self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, truncated))
+        self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, exchange))
 
     def failed(self, failure: Failure) -> None:
         """End with nothing to keep: write a line in the crawl log, and answer with the reason."""
@@ -87,7 +89,7 @@ class ExchangeEnding:
         """Keep the bytes as they came, in a record that is not a response; the client is told why."""
         if not self._begins():
             return
-        self._order.session.note_failure(failure.code)
+        self._note_failure(failure)
         self._log(f"{failure.code} {failure.word} {why}")
         text = f"ghostfleet could not understand {self._order.url}: {why}; {len(raw)} bytes came\n"
         self._delivery.refuse(failure.status, failure.code, failure.word, text)
@@ -116,9 +118,13 @@ class ExchangeEnding:
         self._refuse(failure, text, "")
 
     def _refuse(self, failure: Failure, text: str, extra: str) -> None:
-        self._order.session.note_failure(failure.code)
+        self._note_failure(failure)
         self._delivery.refuse(failure.status, failure.code, failure.word, text, extra)
         self._note(self._transcript.failure(self._line.origin, failure.logged, failure.annotations))
+
+    def _note_failure(self, failure: Failure) -> None:
+        order = self._order
+        order.session.note_failure(order.head.method, order.shown_url, failure.code, failure.word)
 
     def _log(self, why: str) -> None:
         log.info("%s: %s", self._order.shown_url, why, extra=about(self._transcript.id))
@@ -130,13 +136,13 @@ class ExchangeEnding:
         else:
             self._finish()
 
-    def _answered(self, outcome: Kept | Lost, truncated: Truncation | None) -> None:
+    def _answered(self, outcome: Kept | Lost, exchange: Exchange) -> None:
         url = self._order.url
-        self._order.session.note(outcome, url, self._transcript.received)
+        self._order.session.note(outcome, url, exchange, self._transcript.received)
         if isinstance(outcome, Kept):
             self._delivery.kept(outcome)
             self._tell(outcome)
-            self._deliver(truncated)
+            self._deliver(exchange.truncated)
         else:
             self._delivery.refuse(503, 0, "not-kept", f"ghostfleet could not keep {url}: {outcome.reason}\n")
         self._finish()

@@ -57,7 +57,7 @@ class UpgradedConnection:
         kept.
         """
         if handshake is None:
-            self._order.session.note_relayed(len(head.raw))
+            self._order.session.note_relayed(self._order.head.method, self._order.shown_url, head.status, len(head.raw))
         else:
             self._keep(handshake, head)
         self._line.free_place()
@@ -119,7 +119,7 @@ class UpgradedConnection:
             self._services.spool_folder,
             handshake.id,
         )
-        self._services.recorder.submit(handshake, lambda outcome: self._handshake_kept(socket, outcome, len(head.raw)))
+        self._services.recorder.submit(handshake, lambda outcome: self._handshake_kept(socket, outcome, handshake))
 
     def _settled(self, is_kept: bool) -> None:
         """Note whether all messages up to the origin's close frame are kept."""
@@ -137,8 +137,9 @@ class UpgradedConnection:
         self._delivery.cut()
         self._end(None)
 
-    def _handshake_kept(self, socket: SocketLog, outcome: Kept | Lost, length: int) -> None:
-        self._order.session.note(outcome, self._order.url, length)
+    def _handshake_kept(self, socket: SocketLog, outcome: Kept | Lost, handshake: Exchange) -> None:
+        length = handshake.response.length if handshake.response is not None else 0
+        self._order.session.note(outcome, self._order.url, handshake, length)
         self._order.session.ended()
         if isinstance(outcome, Kept) and outcome.capture is not None:
             socket.handshake_kept(outcome.capture.record_id)

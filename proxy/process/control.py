@@ -22,7 +22,7 @@ from tornado.web import HTTPError, RequestHandler
 from archive.capture import Body
 from archive.listener_access import HostNames
 from proxy.clients.endpoints import METRICS_TYPE
-from proxy.clients.write_record import derived
+from proxy.clients.write_record import METADATA_FIELD, derived
 from proxy.process.control_gate import MAX_RECORD, GatedApplication, GatedServer
 from proxy.recording.keep import Kept, Lost
 from proxy.recording.plan import DerivedRecord
@@ -81,6 +81,7 @@ def start_control(controlled: Controlled, token: str, listener: socket.socket, n
         [
             (r"/sessions", Sessions, arguments),
             (r"/sessions/([0-9a-f]{32})", OneSession, arguments),
+            (r"/sessions/([0-9a-f]{32})/exchanges", Exchanges, arguments),
             (r"/sessions/([0-9a-f]{32})/records", Records, arguments),
             (r"/status", StatusPage, arguments),
             (r"/metrics", Metrics, arguments),
@@ -223,8 +224,38 @@ class OneSession(_Handler):
         self.answer(200, session.report().control_json())
 
 
+class Exchanges(_Handler):
+    """GET lists the exchanges of a session with a page id, and whether the archive has each of them.
+
+    `GET …?wait=SECONDS` first waits until no exchange is in progress, for at most so long.
+    """
+
+    async def get(self, name: str) -> None:
+        session = self.session(name)
+        await session.until_idle(self._patience())
+        if self.controlled.has_retired:  # since the request began
+            await self.forward()
+            return
+        await self.controlled.refresh(session)
+        self.answer(200, session.report().exchanges_json())
+
+    def _patience(self) -> float:
+        """Return the seconds to wait. Raises 400."""
+        text = self.get_query_argument("wait", "0")
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds <= CLOSE_SECONDS:  # also false for NaN
+            raise HTTPError(400, reason=f"wait = {text[:40]!a} must be a number of seconds from 0 to {CLOSE_SECONDS:g}")
+        return seconds
+
+
 class Records(_Handler):
-    """POST hands in a record of the page, and is answered once the record is durable."""
+    """POST hands in a record of the page, and is answered once the record is durable.
+
+    A record with `WARC-Concurrent-To: page` refers to the capture of the session's page URL and has its date.
+    """
 
     async def post(self, name: str) -> None:
         session, headers = self.session(name), self.request.headers
@@ -233,13 +264,16 @@ class Records(_Handler):
             await self.controlled.refresh(session)
         try:
             session.check_keeps()
+            report = session.report()
             item = derived(
                 headers.get("WARC-Type"),
                 headers.get("WARC-Target-URI", ""),
                 headers.get("Content-Type"),
                 Body((self.request.body,), None, len(self.request.body)),
                 context_of(session, NO_META, session.spec.page_url or "", None, options=session.spec.options),
-                session.report().page_record if tie == "page" else tie,
+                report.page_record if tie == "page" else tie,
+                date=report.page_date if tie == "page" else None,
+                metadata=headers.get(METADATA_FIELD),
             )
         except Refused as refused:
             self.refuse(refused)

@@ -295,7 +295,8 @@ class ScriptedExchange(NeverUpgraded):
     def _log_without_fetch(self, word: str) -> None:
         """Write a line to crawl.log for a request that was not sent to an origin."""
         session, scripted_request = self._scripted_request.request.session, self._scripted_request
-        session.note_failure(crawl_log.BLOCKED_BY_RULE)
+        request = scripted_request.request
+        session.note_failure(request.head.method, request.target.url, crawl_log.BLOCKED_BY_RULE, word)
         if not session.keeps:
             return
         session.began()

@@ -11,8 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, Self
 
+from archive.capture import Exchange
+from archive.dates import Micros, iso_date
 from proxy.recording.keep import Kept, Lost
 from proxy.refusal import Refused
+from proxy.sessions.exchange_list import ExchangeEnd, ExchangeList, ListedExchange, listed
 from proxy.sessions.policy import Policy
 from proxy.sessions.spec import SessionSpec
 
@@ -42,17 +45,23 @@ class SessionReport:
     """Exchanges that are still in progress."""
     page_record: str | None = None
     """Record id of the capture of the session's `page_url`."""
+    page_date: Micros | None = None
+    """Date of that capture."""
     user_agent: str | None = None
+    exchanges: ExchangeList = field(default_factory=ExchangeList)
+    """The exchanges that have ended, of a session with a page id."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         """Return the report that another process sent (`handover_json`)."""
         return cls(
-            {name: value[name] for name in COUNTS if name in value},
-            value.get("errors", {}),
-            value.get("in_flight", 0),
-            value.get("page_record"),
-            value.get("user_agent"),
+            counts={name: value[name] for name in COUNTS if name in value},
+            errors=value.get("errors", {}),
+            in_flight=value.get("in_flight", 0),
+            page_record=value.get("page_record"),
+            page_date=value.get("page_date"),
+            user_agent=value.get("user_agent"),
+            exchanges=ExchangeList.from_json(value.get("exchange_list", {})),
         )
 
     def control_json(self) -> dict[str, Any]:
@@ -62,7 +71,13 @@ class SessionReport:
 
     def handover_json(self) -> dict[str, Any]:
         """Return the report as one process sends it to another."""
-        return {**self.control_json(), "page_record": self.page_record}
+        page = {"page_record": self.page_record, "page_date": self.page_date}
+        return {**self.control_json(), **page, "exchange_list": self.exchanges.to_json()}
+
+    def exchanges_json(self) -> dict[str, Any]:
+        """Return the list of the exchanges as the control port sends it."""
+        page = {"record_id": self.page_record, "date": iso_date(self.page_date)} if self.page_date is not None else None
+        return {"page": page, "in_flight": self.in_flight, **self.exchanges.to_json()}
 
 
 NO_REPORT: Final = SessionReport()
@@ -82,6 +97,10 @@ class Session:
     when_idle: list[Callable[[], None]] = field(default_factory=list)
     page_record: str | None = None
     """Record id of the capture of `page_url`; derived records are concurrent to it."""
+    page_date: Micros | None = None
+    """Date of that capture, which derived records have too."""
+    exchanges: ExchangeList = field(default_factory=ExchangeList)
+    """The exchanges that have ended, of a session with a page id."""
     past: SessionReport = NO_REPORT
     """The counts of the processes that served this session before."""
     request_json: dict[str, Any] = field(default_factory=dict)
@@ -113,27 +132,33 @@ class Session:
             for done in waiting:
                 done()
 
-    def note(self, outcome: Kept | Lost, url: str, size: int) -> None:
-        """Count an exchange with a response of that many bytes, and its outcome."""
+    def note(self, outcome: Kept | Lost, url: str, exchange: Exchange, size: int) -> None:
+        """Count an exchange with a response of `size` bytes, and its outcome. `url` is the one that was asked for."""
         self.counts["urls"] += 1
         self.counts["bytes"] += size
+        if self.spec.page_id is not None:
+            self.exchanges.add(listed(exchange, outcome, size))
         if isinstance(outcome, Lost):
             self.counts["failed"] += 1
             self.errors["not-kept"] += 1
             return
         self.counts["revisits" if outcome.is_revisit else "novel" if outcome.capture else "unkept"] += 1
         if url == self.spec.page_url and outcome.capture is not None:
-            self.page_record = outcome.capture.record_id
+            self.page_record, self.page_date = outcome.capture.record_id, outcome.capture.date
 
-    def note_relayed(self, size: int) -> None:
-        """Count an exchange with a response of that many bytes, which was not to be kept."""
+    def note_relayed(self, method: str, url: str, status: int, size: int) -> None:
+        """Count an exchange with a response of `size` bytes, which was not to be kept."""
         self.counts.update(urls=1, relayed=1, bytes=size)
+        if self.spec.page_id is not None:
+            self.exchanges.add(ListedExchange(method, url, status, ExchangeEnd.RELAYED, size=size))
 
-    def note_failure(self, code: int) -> None:
-        """Count an exchange without a response, for the reason with that Heritrix code."""
+    def note_failure(self, method: str, url: str, code: int, reason: str) -> None:
+        """Count an exchange without a response, for the reason with that Heritrix code and word."""
         self.counts["urls"] += 1
         self.counts["failed"] += 1
         self.errors[str(code)] += 1
+        if self.spec.page_id is not None:
+            self.exchanges.add(ListedExchange(method, url, code, ExchangeEnd.FAILED, reason=reason))
 
     def report(self) -> SessionReport:
         """Return the counts of this process and of those before it, added up."""
@@ -142,7 +167,9 @@ class Session:
             errors=self.errors + Counter(self.past.errors),
             in_flight=self.in_flight + self.past.in_flight,
             page_record=self.page_record or self.past.page_record,
+            page_date=self.page_date if self.page_record else self.past.page_date,
             user_agent=self.spec.user_agent,
+            exchanges=self.past.exchanges.joined(self.exchanges),
         )
 
     async def until_idle(self, seconds: float) -> bool:

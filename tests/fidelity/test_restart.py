@@ -74,7 +74,7 @@ def kept(proxy: RunningProxy) -> Counter[str]:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_no_request_is_lost_or_refused(stage: Stage, processes: int) -> None:
     with stage.fleet(processes) as proxy:
-        own_port = proxy.control("POST", "/sessions", {"collection": "default", "listen": True})
+        own_port = proxy.control("POST", "/sessions", {"collection": "default", "listen": True, "page_id": "page-1"})
         by_name = proxy.control("POST", "/sessions", {"collection": "default"})
         sessions = {"own-port": own_port, "by-name": by_name}
         with SteadyLoad(proxy, stage.plain, stage.secure) as load:
@@ -90,6 +90,8 @@ def test_no_request_is_lost_or_refused(stage: Stage, processes: int) -> None:
             until(lambda: len(recorders(proxy)) == processes, what="the end of those that were replaced")
             assert not before & recorders(proxy)
         assert load.wrong == []
+        listed = proxy.control("GET", f"/sessions/{own_port['id']}/exchanges")
+        assert len(listed["exchanges"]) + listed["unlisted"] == len(load.of("own-port")), "listed by three processes"
         for name, session in sessions.items():
             report = proxy.control("DELETE", f"/sessions/{session['id']}")
             assert (report["urls"], report["in_flight"]) == (len(load.of(name)), 0), "counted over three processes"

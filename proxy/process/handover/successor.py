@@ -8,6 +8,7 @@ import logging
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 from proxy.process.handover_messages import (
@@ -49,11 +50,19 @@ class Successor:
         self._run(self._listen(reader))
 
     async def send_final_reports(self, reports: Mapping[str, SessionReport]) -> None:
-        """Send the last reports by session id, and close the link: all exchanges of this process have ended."""
+        """Send the last reports by session id, and close the link: all exchanges of this process have ended.
+
+        The lists of exchanges are left out when they are too long for one line.
+        """
         if self._writer is not None:
-            values = {session: report.handover_json() for session, report in reports.items()}
+            message = _last_words(reports)
+            if len(message) > LINE_LIMIT:
+                short = {
+                    name: replace(report, exchanges=report.exchanges.emptied()) for name, report in reports.items()
+                }
+                message = _last_words(short)
             with suppress(OSError):
-                self._writer.write(line({"last_words": values}))
+                self._writer.write(message)
                 await self._writer.drain()
         self.close()
 
@@ -95,3 +104,7 @@ class Successor:
         task = asyncio.get_running_loop().create_task(steps)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _last_words(reports: Mapping[str, SessionReport]) -> bytes:
+    return line({"last_words": {session: report.handover_json() for session, report in reports.items()}})

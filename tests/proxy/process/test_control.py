@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from odd_responses import page
-from origin import RawOrigin, Send, Wait, response
+from origin import Close, RawOrigin, Send, Wait, response
 from proxy_process import ProxyProcess
 from proxying import credentials, request
 from rawclient import Client
@@ -151,6 +151,83 @@ class TestSessions:
         assert call(proxy, "GET", "/sessions")[1][session["id"]]["urls"] == 0
 
 
+class TestExchanges:
+    """The list of a page's exchanges says of each one whether the archive has it."""
+
+    @staticmethod
+    def of(proxy: ProxyProcess, session: dict[str, Any], wait: float = 30) -> dict[str, Any]:
+        found: dict[str, Any] = proxy.control("GET", f"/sessions/{session['id']}/exchanges?wait={wait}")
+        return found
+
+    @staticmethod
+    def page_session(proxy: ProxyProcess, collection: str, **spec: Any) -> dict[str, Any]:
+        return proxy.session(collection=collection, page_id="page-9", listen=True, **spec)
+
+    def test_says_how_each_one_ended(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        session = self.page_session(proxy, "ends-of-exchanges", blocks=[{"domain": "blocked.test"}])
+        origin.script("/kept", Send(response(page(b"kept"), b"Content-Type: text/html; charset=utf-8")))
+        origin.script("/again", Send(response(page(b"kept"), b"Content-Type: text/html; charset=utf-8")))
+        origin.script("/short", Send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort"), Close())
+        urls = [origin.url("/kept"), origin.url("/again"), origin.url("/short"), "http://blocked.test/"]
+        for url in (*urls, "http://nowhere.invalid/"):
+            with port_of(session) as client:
+                client.ask(request("plain", url))
+
+        ends = {each["url"]: each for each in self.of(proxy, session)["exchanges"]}
+
+        assert (ends[urls[0]]["end"], ends[urls[0]]["status"], ends[urls[0]]["mime"]) == ("kept", 200, "text/html")
+        assert ends[urls[1]]["end"] == "revisit"
+        assert (ends[urls[2]]["end"], ends[urls[2]]["truncated"]) == ("kept", "disconnect")
+        assert (ends[urls[3]]["end"], ends[urls[3]]["status"]) == ("failed", -5002)
+        assert (ends["http://nowhere.invalid/"]["status"], ends["http://nowhere.invalid/"]["reason"]) == (-6, "dns")
+
+    def test_names_the_capture_of_the_page(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        url = origin.url("/listed-page")
+        origin.script("/listed-page", Send(response(page(b"listed-page"))))
+        session = self.page_session(proxy, "listed", page_url=url)
+        assert self.of(proxy, session) == {"page": None, "in_flight": 0, "exchanges": [], "unlisted": 0}
+        with port_of(session) as client:
+            client.ask(request("plain", url))
+
+        named = self.of(proxy, session)["page"]
+
+        (record,) = proxy.records("listed").of(url, "response")
+        assert record.id == f"<urn:uuid:{named['record_id']}>"
+        assert record.field("WARC-Date") == named["date"]
+
+    def test_waits_for_those_in_progress(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        go = threading.Event()
+        origin.script("/slow", Wait(go), Send(response(page(b"slow"))))
+        session = self.page_session(proxy, "waits")
+        with port_of(session) as client:
+            client.send(request("plain", origin.url("/slow")))
+            until(lambda: self.of(proxy, session, wait=0)["in_flight"], what="the exchange to begin")
+            found = list[dict[str, Any]]()
+            asking = threading.Thread(target=lambda: found.append(self.of(proxy, session)))
+            asking.start()
+            go.set()
+            asking.join()
+
+        assert [each["url"] for each in found[0]["exchanges"]] == [origin.url("/slow")]
+        assert found[0]["in_flight"] == 0
+
+    def test_is_kept_for_pages_only(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        origin.script("/unlisted", Send(response(page(b"unlisted"))))
+        session = proxy.session(collection="without-page", listen=True)
+        with port_of(session) as client:
+            client.ask(request("plain", origin.url("/unlisted")))
+
+        assert self.of(proxy, session)["exchanges"] == []
+
+    @pytest.mark.parametrize("wait", ["-1", "61", "nan", "inf", "soon", "1e400"])
+    def test_refuses_a_wait_that_is_no_time(self, proxy: ProxyProcess, wait: str) -> None:
+        session = proxy.session()
+
+        status, answer = call(proxy, "GET", f"/sessions/{session['id']}/exchanges?wait={wait}")
+
+        assert (status, wait in answer["error"]) == (400, True)
+
+
 class TestRecords:
     HEADERS = {"WARC-Type": "resource", "WARC-Target-URI": "urn:view:http://a/", "Content-Type": "image/png"}  # noqa: RUF012
 
@@ -179,7 +256,17 @@ class TestRecords:
         assert shot.block == b"\x89PNG"
         assert shot.field("WARC-Concurrent-To") == response_record.id
         assert shot.field("WARC-Page-ID") == "page-8"
+        assert shot.field("WARC-Date") == response_record.field("WARC-Date")
         assert answer["record_id"] in {line["id"] for line in proxy.sidecar_lines("shots")}
+
+    def test_may_have_facts_about_themselves(self, proxy: ProxyProcess) -> None:
+        session = proxy.session(collection="facts")
+        headers = {**self.HEADERS, "WARC-JSON-Metadata": '{ "viewport": {"width": 1280}, "name": "\\u00fc" }'}
+
+        assert call(proxy, "POST", f"/sessions/{session['id']}/records", b"x", headers)[0] == 201
+
+        (record,) = proxy.records("facts").kinds("resource")
+        assert record.field("WARC-JSON-Metadata") == '{"viewport":{"width":1280},"name":"\\u00fc"}'
 
     @pytest.mark.parametrize("kind", ["resource", "metadata", "conversion"])
     def test_of_kinds_that_claim_nothing_about_an_origin_are_taken(self, proxy: ProxyProcess, kind: str) -> None:
@@ -203,6 +290,10 @@ class TestRecords:
             ({"Content-Type": "a/b\x85c"}, "Content-Type"),
             ({"Content-Type": ""}, "Content-Type"),
             ({"WARC-Concurrent-To": "x>"}, "WARC-Concurrent-To"),
+            ({"WARC-JSON-Metadata": "[]"}, "WARC-JSON-Metadata"),
+            ({"WARC-JSON-Metadata": "{"}, "WARC-JSON-Metadata"),
+            ({"WARC-JSON-Metadata": '{"a":NaN}'}, "WARC-JSON-Metadata"),
+            ({"WARC-JSON-Metadata": "{" + '"a":' * 900 + "1}"}, "WARC-JSON-Metadata"),
         ],
     )
     def test_that_could_deceive_are_refused(self, proxy: ProxyProcess, changed: dict[str, str], word: str) -> None:
