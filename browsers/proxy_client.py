@@ -123,7 +123,7 @@ class KeptEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KeptExchange:
-    """The proxy kept, lost or refused this exchange. `status` is the HTTP status, or Heritrix's negative code."""
+    """The exchange was kept, lost or refused by the proxy. `status` is the HTTP status, or Heritrix's negative code."""
 
     method: str
     url: str

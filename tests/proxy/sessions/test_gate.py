@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from captured import capture
+from exchanges import exchange
 
 from archive.capture import Capture
 from archive.settings import ProxySettings
@@ -328,14 +329,14 @@ class TestContext:
 
 class TestSession:
     def test_counts_what_becomes_of_its_exchanges(self) -> None:
-        session = Session(SessionSpec("news", page_url="http://a/page"))
+        session = Session(SessionSpec("news", page_id="page-1", page_url="http://a/page"))
         page: Capture = capture("http://a/page")
 
-        session.note(Kept(page), "http://a/page", 100)
-        session.note(Kept(capture("http://a/pic"), is_revisit=True), "http://a/pic", 10)
-        session.note(Kept(None), "http://a/not-archived", 1)
-        session.note(Lost("no disk"), "http://a/lost", 1)
-        session.note_failure(-2)
+        session.note(Kept(page), "http://a/page", exchange(), 100)
+        session.note(Kept(capture("http://a/pic"), is_revisit=True), "http://a/pic", exchange(), 10)
+        session.note(Kept(None), "http://a/not-archived", exchange(), 1)
+        session.note(Lost("no disk"), "http://a/lost", exchange(), 1)
+        session.note_failure("GET", "http://a/gone", -2, "refused")
 
         assert session.report().control_json() == {
             "urls": 5,
@@ -352,7 +353,9 @@ class TestSession:
             "errors": {"not-kept": 1, "-2": 1},
             "user_agent": None,
         }
-        assert session.page_record == page.record_id
+        assert (session.page_record, session.page_date) == (page.record_id, page.date)
+        ends = [entry.end.value for entry in session.report().exchanges.exchanges]
+        assert ends == ["kept", "revisit", "not-archived", "lost", "failed"]
 
     def test_says_once_when_nothing_is_in_flight(self) -> None:
         session, said = Session(SessionSpec("news")), list[int]()
