@@ -14,17 +14,19 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Self
 
 import playwright.async_api
-from playwright.async_api import BrowserContext, CDPSession, Playwright, async_playwright
+from playwright.async_api import CDPSession, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from archive.settings import BrowserSettings
 from browsers.chromium import flags
 from browsers.chromium.memory import MemoryWatch
+from browsers.chromium.playwright_window import PlaywrightWindow
+from browsers.engine import EngineError, WindowOptions
 from browsers.visit import FleetUnavailable
 
 log = logging.getLogger(__name__)
@@ -54,13 +56,15 @@ class BrowserDown(FleetUnavailable):
         self.complaint = f"{executable} does not start: {reason}{remedy}"
 
 
-class Browser:
-    """The browser gives each visit a fresh context. It belongs to the event loop that started it."""
+class ChromiumEngine:
+    """A running Chromium opens windows. It belongs to the event loop that started it."""
+
+    name = "Chromium"
 
     def __init__(
         self,
         driver: Playwright,
-        root: BrowserContext,
+        root: playwright.async_api.BrowserContext,
         browser: playwright.async_api.Browser,
         cdp: CDPSession,
         folder: Path,
@@ -72,14 +76,12 @@ class Browser:
         self._settings = settings
         self._cdp = cdp
         self.pid = 0
-        self.used = 0
-        """Number of contexts so far."""
-        self._busy = 0
-        self._is_busy = asyncio.Event()
         self.is_broken = False
         """Set when a part of the browser hung or ended. It gets no further visit."""
-        self.gone = asyncio.Event()
+        self.lost = asyncio.Event()
         """Set when the browser ended or does not answer. Its visits are over."""
+        self._windows = 0
+        self._is_busy = asyncio.Event()
         self._browser = browser
         self._browser.on("disconnected", lambda _: self._lose())
         self._watch = asyncio.ensure_future(self._ping())
@@ -126,49 +128,46 @@ class Browser:
         log.info("Chromium %s started, process %d", started.version, started.pid)
         return started
 
-    @property
-    def busy(self) -> int:
-        """Return the number of present contexts."""
-        return self._busy
+    async def open(self, options: WindowOptions) -> PlaywrightWindow:
+        """Return a new window. Raises EngineError, and the engine is broken then."""
+        device = options.device
+        try:
+            context = await self._browser.new_context(
+                proxy={"server": f"http://{options.proxy}", "bypass": "<-loopback>"},
+                viewport={"width": device.width, "height": device.height},
+                device_scale_factor=device.scale,
+                has_touch=device.has_touch,
+                is_mobile=device.is_mobile,
+                color_scheme="dark" if device.dark else "light",
+                locale=device.lang or None,
+                timezone_id=device.timezone or None,
+                user_agent=device.user_agent or self._user_agent,
+                extra_http_headers=dict(options.headers) if options.headers else None,
+                accept_downloads=False,
+                service_workers="allow",
+            )
+            window = PlaywrightWindow(context, await context.new_page(), options, self)
+            await window.prepare()
+        except PlaywrightError as error:
+            self.is_broken = True
+            raise EngineError(error.message) from error
+        self._count(1)
+        return window
 
-    @busy.setter
-    def busy(self, number: int) -> None:
-        self._busy = number
-        if number:
-            self._is_busy.set()
-        else:
-            self._is_busy.clear()
+    def closed(self) -> None:
+        """Count a window that was closed."""
+        self._count(-1)
 
     def ended_for_memory(self) -> bool:
         """Return whether a process ended for its use of memory. Each end is reported once."""
         return self._memory is not None and self._memory.claim_end()
 
-    async def context(self, proxy: str, headers: Mapping[str, str] | None = None) -> BrowserContext:
-        """Return a context that shares nothing with others and fetches only through `proxy`. Raises PlaywrightError.
-
-        Each of its requests gets these further headers.
-        """
-        settings = self._settings
-        return await self._browser.new_context(
-            proxy={"server": f"http://{proxy}", "bypass": "<-loopback>"},
-            viewport={"width": settings.width, "height": settings.height},
-            user_agent=self._user_agent,
-            extra_http_headers=dict(headers) if headers else None,
-            accept_downloads=False,
-            service_workers="allow",
-        )
-
-    async def give_back(self, context: BrowserContext) -> None:
-        """Close a context. A browser that can't do this in time is not used again."""
-        try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await context.close()
-        except (PlaywrightError, TimeoutError):
-            self.is_broken = True
-
-    def is_spent(self, contexts_per_browser: int) -> bool:
-        """Return whether the next visit needs a new browser."""
-        return self.is_broken or self.used >= contexts_per_browser
+    def _count(self, change: int) -> None:
+        self._windows += change
+        if self._windows:
+            self._is_busy.set()
+        else:
+            self._is_busy.clear()
 
     async def stop(self) -> None:
         """Stop the browser and the driver, kill them when they do not answer, and remove the folder."""
@@ -201,7 +200,7 @@ class Browser:
 
     async def _ping(self) -> None:
         """Ask the browser for its version regularly, since no event tells of a driver or browser that hangs."""
-        while not self.gone.is_set():
+        while not self.lost.is_set():
             try:
                 async with asyncio.timeout(_STOP_SECONDS):
                     await self._cdp.send("Browser.getVersion")
@@ -211,7 +210,7 @@ class Browser:
 
     def _lose(self) -> None:
         self.is_broken = True
-        self.gone.set()
+        self.lost.set()
 
 
 def _new_folder() -> Path:

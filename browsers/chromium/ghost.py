@@ -1,7 +1,7 @@
 """The ghost visits each page with Chromium, through a session port and in a fresh context.
 
-Worker threads call `visit`. All Playwright calls run on one event loop in a thread of its own. There, visits share one
-browser at the same time. The browser is replaced after a number of visits, and when it is broken.
+Worker threads call `visit`. The engine runs on one event loop in a thread of its own. There, visits share one browser
+at the same time. The browser is replaced after a number of visits, and when it is broken.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
-
-from playwright.async_api import Error as PlaywrightError
 
 from archive.dates import now_micros
 from archive.settings.load import Settings
 from browsers.chromium import page_outcome
-from browsers.chromium.browser import Browser, BrowserDown
+from browsers.chromium.browser import BrowserDown, ChromiumEngine
 from browsers.chromium.executable import BrowserMissing, find_chromium
 from browsers.chromium.flags import launch_flags
 from browsers.chromium.page import PageSnapshot, visit_page
 from browsers.chromium.page_records import PageVisit, derived_records, fetched_urls, found_links
-from browsers.chromium.traffic import Traffic
+from browsers.engine import Device, Engine, EngineError, WindowOptions
 from browsers.proxy_client import Control, ProxySession, SessionRequest
+from browsers.traffic import Traffic
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, VisitOrder
 
 log = logging.getLogger(__name__)
@@ -54,16 +54,19 @@ class ChromiumVisitor:
         sandbox = _may_sandbox(settings)
         executable = find_chromium(settings.browsers.executable)
         command = launch_flags(trusted, hosts, settings.browsers.lang, sandbox=sandbox)
-        self._browsers = _Browsers(
-            lambda: Browser.start(executable, command, settings.browsers, sandbox=sandbox),
+        self._engines = _Engines(
+            lambda: ChromiumEngine.start(executable, command, settings.browsers, sandbox=sandbox),
             settings.browsers.contexts_per_browser,
+        )
+        self._device = Device(
+            settings.browsers.width, settings.browsers.height, user_agent=settings.browsers.user_agent
         )
         self._loop = _LoopThread("ghosts")
 
     def open(self) -> None:
         """Start the first browser before the first visit. Raises BrowserMissing when it does not start."""
         try:
-            self._loop.run(self._browsers.begin())
+            self._loop.run(self._engines.begin())
         except BrowserDown as error:
             raise BrowserMissing(error.complaint) from error
 
@@ -97,7 +100,7 @@ class ChromiumVisitor:
 
     def close(self) -> None:
         """Close the browsers and their loop."""
-        self._loop.run(self._browsers.close())
+        self._loop.run(self._engines.close())
         self._loop.close()
 
     def _abandon(self, control: Control, session: ProxySession) -> None:
@@ -109,71 +112,88 @@ class ChromiumVisitor:
     ) -> tuple[PageVisit, FleetUnavailable | None]:
         settings = self._settings.browsers
         moment = now_micros()
-        async with self._browsers.lend() as browser:
-            snapshot, traffic = PageSnapshot(crashed=True), None
-            try:
-                context = await browser.context(session.address, self._own.values)
-            except PlaywrightError:
-                browser.is_broken = True
-            else:
+        traffic = Traffic()
+        async with self._engines.lend() as engine:
+            snapshot = PageSnapshot(crashed=True)
+            options = WindowOptions(session.address, self._device, self._own.values)
+            with suppress(EngineError):
+                window = await engine.open(options)
+                traffic = window.traffic
                 try:
-                    traffic = Traffic(context)
-                    snapshot = await visit_page(context, order.url, traffic, settings, browser.gone)
-                except PlaywrightError:
-                    snapshot = PageSnapshot(crashed=True)  # the browser failed before the page was made
-                else:
-                    snapshot.out_of_memory = snapshot.crashed and browser.ended_for_memory()
+                    snapshot = await visit_page(window, order.url, settings)
+                    snapshot.out_of_memory = snapshot.crashed and window.ended_for_memory()
                 finally:
-                    await browser.give_back(context)
-            version = browser.version
-        asked = dict(traffic.asked) if traffic else {}
-        requests = traffic.requests if traffic else 0
+                    await window.close()
+            browser = f"{engine.name}/{engine.version}"
         page_visit = PageVisit(
-            order, page_id, moment, snapshot, asked, requests, f"Chromium/{version}", settings.width, settings.height
+            order,
+            page_id,
+            moment,
+            snapshot,
+            dict(traffic.asked),
+            traffic.requests,
+            browser,
+            settings.width,
+            settings.height,
         )
-        return page_visit, traffic.trouble if traffic else None
+        return page_visit, traffic.trouble
 
 
-class _Browsers:
-    """The object has the current browser, and starts another when the current one is used up."""
+@dataclass(slots=True, eq=False)
+class _Running:
+    """A running engine has visits."""
 
-    def __init__(self, start: Callable[[], Awaitable[Browser]], contexts_per_browser: int) -> None:
+    engine: Engine
+    used: int = 0
+    """Number of visits so far."""
+    busy: int = 0
+    """Number of present visits."""
+
+    def is_spent(self, most: int) -> bool:
+        """Return whether the next visit needs a new engine."""
+        return self.engine.is_broken or self.used >= most
+
+
+class _Engines:
+    """The object has the current engine, and starts another when the current one is used up."""
+
+    def __init__(self, start: Callable[[], Awaitable[Engine]], visits_per_engine: int) -> None:
         self._start = start
-        self._contexts_per_browser = contexts_per_browser
-        self._current: Browser | None = None
+        self._visits_per_engine = visits_per_engine
+        self._current: _Running | None = None
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
-    async def lend(self) -> AsyncIterator[Browser]:
-        """Lend a browser for one visit."""
+    async def lend(self) -> AsyncIterator[Engine]:
+        """Lend an engine for one visit."""
         async with self._lock:
-            browser = await self._ready()
-            browser.used += 1
-            browser.busy += 1
+            running = await self._ready()
+            running.used += 1
+            running.busy += 1
         try:
-            yield browser
+            yield running.engine
         finally:
-            browser.busy -= 1
-            if not browser.busy and browser.is_spent(self._contexts_per_browser):
-                if browser is self._current:
+            running.busy -= 1
+            if not running.busy and running.is_spent(self._visits_per_engine):
+                if running is self._current:
                     self._current = None
-                await browser.stop()
+                await running.engine.stop()
 
     async def begin(self) -> None:
-        """Start a browser for the first visit."""
+        """Start an engine for the first visit."""
         async with self._lock:
             await self._ready()
 
     async def close(self) -> None:
-        """Stop the browser. Current visits fail."""
-        browser, self._current = self._current, None
-        if browser is not None:
-            await browser.stop()
+        """Stop the engine. Current visits fail."""
+        running, self._current = self._current, None
+        if running is not None:
+            await running.engine.stop()
 
-    async def _ready(self) -> Browser:
+    async def _ready(self) -> _Running:
         current = self._current
-        if current is None or current.is_spent(self._contexts_per_browser):
-            current = self._current = await self._start()
+        if current is None or current.is_spent(self._visits_per_engine):
+            current = self._current = _Running(await self._start())
         return current
 
 
@@ -198,7 +218,7 @@ class _LoopThread:
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log errors of futures that Playwright leaves behind when its driver ends."""
+    """Log errors of futures that nobody waits for when a browser ends."""
     log.debug("%s: %r", context.get("message"), context.get("exception"))
 
 

@@ -7,22 +7,18 @@ than its time.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from playwright.async_api import BrowserContext, Page
-from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import TimeoutError as PlaywrightTimeout
-
 from archive.settings import BrowserSettings
 from browsers.chromium import behaviors, render
 from browsers.chromium.behaviors import Scroll, ScrollPosition
-from browsers.chromium.traffic import MainAnswer, Traffic
+from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
 from browsers.links import html
 from browsers.links.documents import media_type
+from browsers.traffic import MainAnswer
 
 _RESERVE_SECONDS: Final = 10.0
 """Time that scrolling and settling leave for pictures, DOM and links."""
@@ -31,8 +27,6 @@ _STEP_SECONDS: Final = 15.0
 _ANSWER_SECONDS: Final = 10.0
 """A page that does not answer within this time hangs."""
 _SHORTEST_ANSWER_SECONDS: Final = 2.0
-_CLOSED: Final = re.compile(r"has been closed|crashed|browser has disconnected")
-_NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 
 
 @dataclass(slots=True)
@@ -75,52 +69,32 @@ class Deadline:
         return max(0.0, min(most, self._end - reserve - time.monotonic()))
 
 
-async def visit_page(
-    context: BrowserContext, url: str, traffic: Traffic, settings: BrowserSettings, gone: asyncio.Event
-) -> PageSnapshot:
-    """Visit `url` in a fresh page of `context`, within the page's time.
-
-    `gone` is set when the browser has ended. Raises PlaywrightError when the page can't be made.
-    """
+async def visit_page(window: BrowserWindow, url: str, settings: BrowserSettings) -> PageSnapshot:
+    """Visit `url` in a fresh window, within the page's time."""
     snapshot = PageSnapshot()
-    page = await context.new_page()
-    traffic.watch(page.main_frame)
-    chores: set[asyncio.Task[None]] = set()
-
-    def close_popup(popup: Page) -> None:
-        task = asyncio.ensure_future(_close(popup))
-        chores.add(task)
-        task.add_done_callback(chores.discard)
-
-    context.on("page", close_popup)
-    crashed = asyncio.Event()
-    page.on("crash", lambda _: crashed.set())
-    steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(page, url, traffic, settings, snapshot).run())
-    ends = {steps, asyncio.ensure_future(crashed.wait()), asyncio.ensure_future(gone.wait())}
+    steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(window, url, settings, snapshot).run())
+    ends = {steps, asyncio.ensure_future(window.lost.wait())}
     try:
         done, _ = await asyncio.wait(ends, timeout=settings.page_seconds, return_when="FIRST_COMPLETED")
-        snapshot.crashed = snapshot.crashed or crashed.is_set() or gone.is_set()
+        snapshot.crashed = snapshot.crashed or window.lost.is_set()
         if not done:
             snapshot.notes.append("page-timeout")
-            snapshot.hangs = snapshot.hangs or not await _answers(page, _SHORTEST_ANSWER_SECONDS)
+            snapshot.hangs = snapshot.hangs or not await _answers(window.main_frame, _SHORTEST_ANSWER_SECONDS)
     finally:
-        context.remove_listener("page", close_popup)
-        for task in (*ends, *chores):
+        for task in ends:
             task.cancel()
-        await asyncio.gather(*ends, *chores, return_exceptions=True)
-    snapshot.main = snapshot.main or traffic.main
+        await asyncio.gather(*ends, return_exceptions=True)
+    snapshot.main = snapshot.main or window.traffic.main
     return snapshot
 
 
 class _Steps:
     """The object runs the steps of a visit in order."""
 
-    def __init__(
-        self, page: Page, url: str, traffic: Traffic, settings: BrowserSettings, snapshot: PageSnapshot
-    ) -> None:
-        self._page = page
+    def __init__(self, window: BrowserWindow, url: str, settings: BrowserSettings, snapshot: PageSnapshot) -> None:
+        self._window = window
         self._url = url
-        self._traffic = traffic
+        self._traffic = window.traffic
         self._settings = settings
         self._snapshot = snapshot
         self._deadline = Deadline(settings.page_seconds)
@@ -144,36 +118,25 @@ class _Steps:
         await self._try("links", self._take_links)
 
     async def _load(self) -> None:
-        seconds = self._deadline.left(self._settings.load_seconds)
-        began = time.monotonic()
         try:
-            await self._page.goto(self._url, wait_until="commit", timeout=seconds * 1000)
-            self._snapshot.main = self._traffic.main
-            await self._loaded(max(0.1, seconds - (time.monotonic() - began)))
-        except PlaywrightTimeout:
+            async with asyncio.timeout(self._deadline.left(self._settings.load_seconds)):
+                await self._window.navigate(self._url)
+                self._snapshot.main = self._traffic.main
+                await self._window.loaded()
+        except TimeoutError:
             if self._traffic.main is None:
                 self._snapshot.failure = "ERR_TIMED_OUT"
             else:
                 self._snapshot.notes.append("load-timeout")
                 await self._check_whether_it_hangs()
-        except PlaywrightError as error:
-            if _CLOSED.search(error.message):
-                self._snapshot.crashed = True
-            match = _NET_ERROR.search(error.message)
-            self._snapshot.failure = match[1] if match else "ERR_FAILED"
+        except NavigationFailed as error:
+            self._snapshot.failure = error.reason
+        except EngineLost:
+            self._snapshot.crashed = True
+            self._snapshot.failure = "ERR_FAILED"
+        except EngineError:
+            self._snapshot.failure = "ERR_FAILED"
         self._snapshot.main = self._traffic.main
-
-    async def _loaded(self, seconds: float) -> None:
-        """Wait for the load event, or for a broken connection of the document. Raises PlaywrightTimeout."""
-        load = asyncio.ensure_future(self._page.wait_for_load_state("load", timeout=seconds * 1000))
-        broken = asyncio.ensure_future(self._traffic.main_failed.wait())
-        try:
-            await asyncio.wait({load, broken}, return_when="FIRST_COMPLETED")
-            if load.done():
-                load.result()
-        finally:
-            load.cancel()
-            broken.cancel()
 
     async def _settle(self) -> None:
         most = self._deadline.left(self._settings.settle_max_seconds, _RESERVE_SECONDS)
@@ -185,41 +148,38 @@ class _Steps:
         if seconds <= 0:
             return
         clock = Deadline(seconds)
-        await self._page.evaluate(behaviors.PREPARE_SCRIPT)
+        await self._window.main_frame.evaluate(behaviors.PREPARE_SCRIPT)
         while self._snapshot.scroll.ended is None:
-            position = ScrollPosition(**await self._page.evaluate(behaviors.STEP_SCRIPT))
+            position = ScrollPosition(**await self._window.main_frame.evaluate(behaviors.STEP_SCRIPT))
             quiet = 0.25 if position.is_bottom else 0.1
             await self._traffic.settled(quiet, clock.left(2.0), from_now=True)
             self._snapshot.scroll = self._snapshot.scroll.after(position, time_is_up=clock.left(1.0) == 0)
         if self._snapshot.scroll.ended != "bottom":
             self._snapshot.notes.append(f"scroll-{self._snapshot.scroll.ended}")
-        await self._page.evaluate(behaviors.RETURN_SCRIPT)
+        await self._window.main_frame.evaluate(behaviors.RETURN_SCRIPT)
 
     async def _take_view(self) -> None:
-        self._snapshot.view = await render.window_picture(self._page, self._deadline.left(_STEP_SECONDS))
+        self._snapshot.view = await render.window_picture(self._window)
 
     async def _take_whole(self) -> None:
-        settings = self._settings
-        self._snapshot.whole = await render.whole_picture(
-            self._page, settings.width, settings.full_page_height, self._deadline.left(_STEP_SECONDS)
-        )
+        self._snapshot.whole = await render.whole_picture(self._window, self._settings.full_page_height)
 
     async def _take_dom(self) -> None:
-        self._snapshot.final_url = self._page.url
-        self._snapshot.title = await render.page_title(self._page)
-        self._snapshot.dom = await render.page_dom(self._page, self._settings.max_page_bytes)
+        self._snapshot.final_url = self._window.main_frame.url
+        self._snapshot.title = await render.page_title(self._window)
+        self._snapshot.dom = await render.page_dom(self._window, self._settings.max_page_bytes)
         if self._snapshot.dom is None:
             self._snapshot.notes.append("dom-too-large")
 
     async def _take_text(self) -> None:
-        self._snapshot.text = await render.page_text(self._page)
+        self._snapshot.text = await render.page_text(self._window)
 
     async def _take_links(self) -> None:
-        await render.collect_links(self._page, self._snapshot.links)
+        await render.collect_links(self._window, self._snapshot.links)
 
     async def _check_whether_it_hangs(self) -> None:
         seconds = max(_SHORTEST_ANSWER_SECONDS, self._deadline.left(_ANSWER_SECONDS))
-        self._snapshot.hangs = not await _answers(self._page, seconds)
+        self._snapshot.hangs = not await _answers(self._window.main_frame, seconds)
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
         """Run one step. When it fails, note this, and continue with the next.
@@ -232,27 +192,20 @@ class _Steps:
         try:
             async with asyncio.timeout(seconds):
                 await step()
-        except (PlaywrightTimeout, TimeoutError):
+        except TimeoutError:
             self._snapshot.notes.append(f"{name}-failed")
             await self._check_whether_it_hangs()
-        except PlaywrightError:
+        except EngineError:
             self._snapshot.notes.append(f"{name}-failed")
 
 
-async def _answers(page: Page, seconds: float) -> bool:
+async def _answers(frame: Frame, seconds: float) -> bool:
     """Return whether the page's scripts answer. A page that is closed or crashed does not hang."""
     try:
         async with asyncio.timeout(seconds):
-            await page.evaluate("1")
+            await frame.evaluate("() => 1")
     except TimeoutError:
         return False
-    except PlaywrightError:
+    except EngineError:
         return True
     return True
-
-
-async def _close(page: Page) -> None:
-    try:
-        await page.close()
-    except PlaywrightError:
-        return  # it closed itself, or its context did

@@ -23,10 +23,10 @@ from archive.json_text import compact_json
 from archive.url import UrlError, canonical
 from browsers.chromium import render
 from browsers.chromium.page import PageSnapshot
-from browsers.chromium.traffic import PageRequest
 from browsers.links import html
 from browsers.links.collector import LinkCollector
 from browsers.proxy_client import RecordType
+from browsers.traffic import PageRequest
 from browsers.visit import FoundLink, VisitOrder
 
 

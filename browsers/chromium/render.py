@@ -10,9 +10,8 @@ from asyncio import timeout
 from typing import Final
 
 from PIL import Image
-from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import FloatRect, Page
 
+from browsers.engine import Area, BrowserWindow, EngineError
 from browsers.links.collector import MAX_LINKS
 
 THUMBNAIL_WIDTH: Final = 640
@@ -24,12 +23,21 @@ MAX_TEXT: Final = 2_000_000
 MAX_TITLE: Final = 1000
 _MAX_ADDRESSES: Final = 5_000_000
 """Largest number of characters of the links of one frame."""
-_SIZE_SCRIPT: Final = "() => document.documentElement ? document.documentElement.outerHTML.length : 0"
+_DOM_SCRIPT: Final = """
+most => {
+  const dom = document.documentElement ? document.documentElement.outerHTML : '';
+  if (dom.length > most) return null;
+  return (document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + dom;
+}
+"""
 _TITLE_SCRIPT: Final = "most => document.title.slice(0, most)"
 
 _TEXT_SCRIPT: Final = "most => (document.body ? document.body.innerText : '').slice(0, most)"
-_HEIGHT_SCRIPT: Final = """
-() => Math.max(document.documentElement.scrollHeight, document.body ? document.body.scrollHeight : 0)
+_SIZE_SCRIPT: Final = """
+() => {
+  const parts = document.body ? [document.documentElement, document.body] : [document.documentElement];
+  return ['scrollWidth', 'scrollHeight'].map(side => Math.max(...parts.map(part => part[side])));
+}
 """
 _LINKS_SCRIPT: Final = """
 ([most, room]) => {
@@ -56,44 +64,40 @@ _LINKS_SCRIPT: Final = """
 """
 
 
-async def window_picture(page: Page, timeout_seconds: float) -> bytes:
-    """Return a PNG picture of the window. Raises PlaywrightError."""
-    return await page.screenshot(type="png", scale="css", timeout=timeout_seconds * 1000)
+async def window_picture(window: BrowserWindow) -> bytes:
+    """Return a PNG picture of the window. Raises EngineError."""
+    return await window.screenshot()
 
 
-async def whole_picture(page: Page, width: int, most_height: int, timeout_seconds: float) -> bytes:
-    """Return a PNG picture of the page down to `most_height` CSS pixels. Raises PlaywrightError."""
-    height = int(await page.evaluate(_HEIGHT_SCRIPT))
-    if height <= most_height:
-        return await page.screenshot(type="png", scale="css", full_page=True, timeout=timeout_seconds * 1000)
-    clip = FloatRect(x=0, y=0, width=width, height=most_height)
-    return await page.screenshot(type="png", scale="css", full_page=True, clip=clip, timeout=timeout_seconds * 1000)
+async def whole_picture(window: BrowserWindow, most: int) -> bytes:
+    """Return a PNG picture of the page, at most `most` CSS pixels high and wide. Raises EngineError."""
+    width, height = await window.main_frame.evaluate(_SIZE_SCRIPT)
+    return await window.screenshot(Area(0, 0, max(1, min(width, most)), max(1, min(height, most))))
 
 
-async def page_text(page: Page) -> str:
-    """Return the visible text in laid-out lines. Raises PlaywrightError."""
-    return str(await page.evaluate(_TEXT_SCRIPT, MAX_TEXT))
+async def page_text(window: BrowserWindow) -> str:
+    """Return the visible text in laid-out lines. Raises EngineError."""
+    return str(await window.main_frame.evaluate(_TEXT_SCRIPT, MAX_TEXT))
 
 
-async def page_dom(page: Page, most: int) -> str | None:
-    """Return the DOM as HTML; None when it has more than `most` characters. Raises PlaywrightError."""
-    if int(await page.evaluate(_SIZE_SCRIPT)) > most:
-        return None
-    return await page.content()
+async def page_dom(window: BrowserWindow, most: int) -> str | None:
+    """Return the DOM as HTML; None when it has more than `most` characters. Raises EngineError."""
+    dom = await window.main_frame.evaluate(_DOM_SCRIPT, most)
+    return None if dom is None else str(dom)
 
 
-async def page_title(page: Page) -> str:
-    """Return the beginning of the page's title. Raises PlaywrightError."""
-    return str(await page.evaluate(_TITLE_SCRIPT, MAX_TITLE))
+async def page_title(window: BrowserWindow) -> str:
+    """Return the beginning of the page's title. Raises EngineError."""
+    return str(await window.main_frame.evaluate(_TITLE_SCRIPT, MAX_TITLE))
 
 
-async def collect_links(page: Page, found: list[tuple[str, str]]) -> None:
+async def collect_links(window: BrowserWindow, found: list[tuple[str, str]]) -> None:
     """Add (absolute URL, context) of each link in the final DOM of every frame, shadow roots included."""
-    for frame in page.frames[:MAX_FRAMES]:
+    for frame in window.frames[:MAX_FRAMES]:
         try:
             async with timeout(_FRAME_SECONDS):
                 pairs = await frame.evaluate(_LINKS_SCRIPT, [MAX_LINKS, _MAX_ADDRESSES])
-        except (PlaywrightError, TimeoutError):
+        except (EngineError, TimeoutError):
             continue  # the frame went away, or it never had a document, as one of a `mailto:`
         found += [(str(url), str(context)) for url, context in pairs]
 

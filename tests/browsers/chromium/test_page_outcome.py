@@ -10,9 +10,9 @@ import pytest
 from browsers.chromium.page import PageSnapshot
 from browsers.chromium.page_outcome import visit_of
 from browsers.chromium.page_records import PageVisit, derived_records, fetched_urls, found_links
-from browsers.chromium.traffic import MainAnswer, PageRequest
 from browsers.links.collector import LinkCollector
 from browsers.proxy_client import SessionCounts
+from browsers.traffic import MainAnswer, PageRequest
 from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder
 
 URL = "http://site.test/"

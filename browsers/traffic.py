@@ -1,7 +1,7 @@
-"""The browser reports what a page asked for. This module counts requests in flight and remembers each answer in brief.
+"""A browser engine reports what a window asked for. This module counts requests in flight and remembers each answer.
 
-It only listens. Interception (`route`, credentials, extra headers) would switch the browser's cache off and make
-CORS ask first; whose traffic it is, the proxy knows by the port.
+An engine only listens. Interception (credentials, extra headers) would switch the browser's cache off and make CORS ask
+first. The proxy knows by the port whose traffic a request is.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
-
-from playwright.async_api import BrowserContext, Frame, Request, Response
-from playwright.async_api import Error as PlaywrightError
 
 from archive.url import MAX_LENGTH
 from browsers.links.documents import media_type
@@ -50,10 +47,27 @@ class MainAnswer:
     """False when the proxy answered by itself, since the site did not."""
 
 
-class Traffic:
-    """Listens to one context from before its first request."""
+@dataclass(frozen=True, slots=True)
+class BrowserRequest:
+    """The object has a request of the browser. A redirect ends one request and begins another."""
 
-    def __init__(self, context: BrowserContext) -> None:
+    url: str
+    method: str
+    kind: str
+    """The browser's word for the destination in lower case, such as document, image, fetch."""
+    is_main: bool = False
+    """Whether the request is a navigation of the window's main frame."""
+    is_awaited: bool = True
+    """Whether the page counts as unsettled until the request ends."""
+
+
+class Traffic:
+    """The object has the account of one window's requests.
+
+    The engine calls `began`, `answered`, `finished` and `failed`.
+    """
+
+    def __init__(self) -> None:
         self.asked: dict[str, PageRequest] = {}
         self.requests = 0
         self.main: MainAnswer | None = None
@@ -62,17 +76,8 @@ class Traffic:
         """Set when the proxy said of any request that it can't keep anything at present."""
         self.main_failed = asyncio.Event()
         """Set when the main document broke off after its head."""
-        self._main_frame: Frame | None = None
-        self._open: set[Request] = set()
+        self._open: set[str] = set()
         self._changed = time.monotonic()
-        context.on("request", self._on_request)
-        context.on("response", self._on_response)
-        context.on("requestfinished", self._on_finished)
-        context.on("requestfailed", self._on_failed)
-
-    def watch(self, frame: Frame) -> None:
-        """Watch the page's main frame: its navigations set `main`."""
-        self._main_frame = frame
 
     async def settled(self, quiet_seconds: float, most_seconds: float, *, from_now: bool = False) -> bool:
         """Wait until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first.
@@ -90,41 +95,42 @@ class Traffic:
             left = quiet_seconds - quiet if not self._open else _TICK
             await asyncio.sleep(min(max(left, 0.005), began + most_seconds - now))
 
-    def _on_request(self, request: Request) -> None:
+    def began(self, key: str, request: BrowserRequest) -> None:
+        """Count a request. `key` is the engine's name of the request."""
         self.requests += 1
-        if request.resource_type not in _ENDLESS and request.url.startswith("http") and self._is_of_page(request):
-            self._open.add(request)
+        if request.is_awaited and request.kind not in _ENDLESS and request.url.startswith("http"):
+            self._open.add(key)
             self._changed = time.monotonic()
 
-    def _on_response(self, response: Response) -> None:
-        request = response.request
-        headers = response.headers
-        error = self._proxy_said(response.status, headers)
-        self._remember(
-            request.url,
-            PageRequest(response.status, media_type(headers.get("content-type", "")), request.resource_type, error),
-        )
-        is_redirect = response.status in range(300, 400) and "location" in headers
-        if not is_redirect and self._is_main(request):
-            self.main = MainAnswer(request.url, response.status, headers, is_sites=error is None)
+    def answered(self, request: BrowserRequest, status: int, headers: Mapping[str, str]) -> None:
+        """Remember the head of an answer. Names of headers are in lower case."""
+        error = self._proxy_said(status, headers)
+        mime = media_type(headers.get("content-type", ""))
+        self._remember(request.url, PageRequest(status, mime, request.kind, error))
+        is_redirect = status in range(300, 400) and "location" in headers
+        if not is_redirect and request.is_main:
+            self.main = MainAnswer(request.url, status, headers, is_sites=error is None)
 
-    def _on_finished(self, request: Request) -> None:
-        self._closed(request)
+    def finished(self, key: str, request: BrowserRequest) -> None:
+        """End a request whose answer arrived whole."""
+        self._closed(key)
         asked = self.asked.get(request.url)
         if asked is not None and asked.error is None and asked.status != 206 and request.method == "GET":
             self.asked[request.url] = PageRequest(asked.status, asked.mime, asked.kind, None, is_whole=True)
 
-    def _on_failed(self, request: Request) -> None:
-        self._closed(request)
+    def failed(self, key: str, request: BrowserRequest, error: str) -> None:
+        """End a request that had no answer, or whose answer broke off."""
+        self._closed(key)
         asked = self.asked.get(request.url)
         status, mime = (asked.status, asked.mime) if asked else (0, "")
-        self._remember(request.url, PageRequest(status, mime, request.resource_type, request.failure or "failed"))
-        if self.main is not None and self.main.url == request.url and self._is_main(request):
+        self._remember(request.url, PageRequest(status, mime, request.kind, error or "failed"))
+        if self.main is not None and self.main.url == request.url and request.is_main:
             self.main_failed.set()
 
-    def _closed(self, request: Request) -> None:
-        self._open.discard(request)
-        self._changed = time.monotonic()
+    def _closed(self, key: str) -> None:
+        if key in self._open:
+            self._open.discard(key)
+            self._changed = time.monotonic()
 
     def _remember(self, url: str, asked: PageRequest) -> None:
         is_new = url not in self.asked and len(self.asked) < MAX_REMEMBERED and len(url) <= MAX_LENGTH
@@ -138,18 +144,3 @@ class Traffic:
             self.trouble = trouble
             return trouble.reason
         return failure[1] if failure else None
-
-    def _is_main(self, request: Request) -> bool:
-        return request.is_navigation_request() and _frame_of(request) == self._main_frame
-
-    def _is_of_page(self, request: Request) -> bool:
-        """Return whether the page is waited for this request: not if it is a popup's, which is closed at once."""
-        frame = _frame_of(request)
-        return frame is not None and self._main_frame is not None and frame.page == self._main_frame.page
-
-
-def _frame_of(request: Request) -> Frame | None:
-    try:
-        return request.frame
-    except PlaywrightError:  # a request of a service worker, or of a window that is only being opened, has none
-        return None
