@@ -238,13 +238,15 @@ class Capture:
     truncated: Truncation | None = None
     buckets: tuple[str, ...] = OWN_BUCKET
     """Dedup buckets that know this response as an original; none when it was not to be one."""
+    request_body: str | None = None
+    """The request's body as a query (see `archive.warc.request_query`), for POST and PUT; None without a body."""
 
     def placed(self, filename: str, offset: int, length: int) -> Capture:
         """Return the same, kept there. In a fifth of the time that `dataclasses.replace` takes."""
         return Capture(
             self.collection, self.key, self.date, self.url, self.mime, self.status, self.digest, self.kind,
             filename, offset, length, self.record_id, self.method, self.job, self.page_id, self.refers_to,
-            self.payload_length, self.sha256, self.truncated, self.buckets,
+            self.payload_length, self.sha256, self.truncated, self.buckets, self.request_body,
         )  # fmt: skip
 
     @property

@@ -14,10 +14,16 @@ import ipaddress
 import re
 from functools import lru_cache
 from typing import Final
-from urllib.parse import unquote
+from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 MAX_LENGTH: Final = 65_536
+METHOD_MARK: Final = "__wb_method="
+"""How the parameter begins that names a request's method in an index (see `archive.warc.request_query`)."""
+_UNESCAPED_TIMES: Final = 8
+"""How often escapes of escapes are taken off."""
+_IN_METHOD_QUERY: Final = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
+"""What is not escaped there; letters and digits come to it."""
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
 _REMOVED: Final = {ord(char): None for char in "\t\r\n"}
 _PARTS: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):[/\\]*([^/\\?#]*)([^?#]*)(\?[^#]*)?", re.DOTALL)
@@ -212,7 +218,24 @@ def _path_key(path: str) -> str:
     if "%" in path:
         path = _ESCAPE.sub(_one_spelling, path)
     before, mark, query = path.partition("?")
+    if METHOD_MARK in query:
+        return f"{_IN_PATH.sub(_escaped, before)}?{_method_query(query)}"
     return _IN_PATH.sub(_escaped, before) + mark + _IN_QUERY.sub(_escaped, query)
+
+
+def _method_query(query: str) -> str:
+    """Return the query of a URL that stands for a method and a body: lower-case, sorted, with the fewest escapes.
+
+    pywb and other players look such requests up under this form (the query part of the IA's URL canonicalization).
+    """
+    data = query.translate(_REMOVED).encode("utf-8", "replace")
+    for _ in range(_UNESCAPED_TIMES):
+        plain = unquote_to_bytes(data)
+        if plain == data:
+            break
+        data = plain
+    text = quote_from_bytes(data, safe=_IN_METHOD_QUERY).lower()
+    return "&".join("=".join(pair) for pair in sorted(part.split("=", 1) for part in text.split("&")))
 
 
 def _one_spelling(match: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterable
@@ -20,16 +21,23 @@ COLLECTION = "garden"
 
 
 class PywbServer:
-    """A collection with copies of these files, indexed by pywb itself, and `wayback` serving it."""
+    """A collection with copies of these files and `wayback` serving it, by pywb's own index unless one is given."""
 
-    def __init__(self, folder: Path, warcs: Iterable[Path]) -> None:
+    def __init__(self, folder: Path, warcs: Iterable[Path], indexes: Iterable[Path] = ()) -> None:
         peer = KINDS["pywb"]()
         peer.prepare()
         self._bin: Path = peer._bin  # type: ignore[attr-defined]
         self._folder = folder
         folder.mkdir()
         self._manage("init", COLLECTION)
-        self._manage("add", COLLECTION, *map(str, warcs))
+        own = list(indexes)
+        if own:
+            collection = folder / "collections" / COLLECTION
+            for name, paths in (("archive", warcs), ("indexes", own)):
+                for path in paths:
+                    shutil.copy(path, collection / name)
+        else:
+            self._manage("add", COLLECTION, *map(str, warcs))
         self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -70,6 +78,13 @@ class PywbServer:
             path = f"/{COLLECTION}/{timestamp}id_/{url}"
             lines = [f"GET {path} HTTP/1.0", f"Host: 127.0.0.1:{self._port}", "Accept-Encoding: gzip, deflate", "", ""]
             return client.ask("\r\n".join(lines).encode())
+
+    def post(self, url: str, content_type: str, body: bytes) -> Reply:
+        """The capture of a request with this body, as it was recorded."""
+        with Client(socket.create_connection(("127.0.0.1", self._port), 30)) as client:
+            lines = [f"POST /{COLLECTION}/id_/{url} HTTP/1.0", f"Host: 127.0.0.1:{self._port}"]
+            lines += [f"Content-Type: {content_type}", f"Content-Length: {len(body)}", "", ""]
+            return client.ask("\r\n".join(lines).encode() + body)
 
     def _manage(self, *arguments: str) -> None:
         done = subprocess.run(

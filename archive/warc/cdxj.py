@@ -2,12 +2,12 @@
 
 Each WARC file has a sidecar in the collection's `indexes` folder, with the same name. The sidecar has all fields of a
 Capture except the collection, so the capture index and the dedup store can be rebuilt from it. pywb's fields are `url`,
-`mime`, `status`, `digest`, `length`, `offset` and `filename`, all of them texts. These fields are our own:
+`mime`, `status`, `digest`, `length`, `offset` and `filename`, all of them texts. Requests other than GET have pywb's
+`method` and `requestBody`, which are in the key, too (see `archive.warc.request_query`). These fields are our own:
 
 | field | when | meaning |
 |---|---|---|
 | id, date | always | bare UUID of the record; its exact date (`timestamp14` has no microseconds) |
-| method | unless GET | the request's method |
 | kind | neither response nor revisit | resource, metadata, conversion |
 | job, page | when known | the job's name; the page visit's id |
 | size, sha256 | always; not on revisits | length and hex SHA-256 of the payload, by which dedup compares |
@@ -23,9 +23,9 @@ import heapq
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
@@ -41,6 +41,7 @@ from archive.json_text import ascii_json
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord, bare_id, records
 from archive.warc.record import UNKNOWN_MIME, parse_buckets
+from archive.warc.request_query import asked_key, asked_query
 from archive.warc_paths import OPEN_SUFFIX
 
 _KINDS: Final[Mapping[str, RecordKind]] = {
@@ -78,6 +79,8 @@ def line(capture: Capture) -> str:
     )
     if capture.method != "GET":
         said += f',"method":{ascii_json(capture.method)}'
+        if capture.request_body is not None:
+            said += f',"requestBody":{ascii_json(capture.request_body)}'
     if capture.kind not in ("response", "revisit"):
         said += f',"kind":{ascii_json(capture.kind)}'
     if capture.kind == "revisit":
@@ -139,23 +142,23 @@ def captures_of(path: Path, collection: str | None = None, filename: str | None 
     """
     filename = filename or path.name.removesuffix(OPEN_SUFFIX)
     waiting: Capture | None = None
-    request: StoredRecord | None = None
+    request: _Asked | None = None
     damage: WarcError | None = None
     try:
         for record in records(path):
             if record.kind == "warcinfo" and collection is None:
                 collection = _collection_in(record)
             elif record.kind == "request":
-                request = record
-                if waiting and waiting.record_id in record.concurrent_to:
-                    waiting = replace(waiting, method=record.http.method)
+                request = _asked(record)
+                if waiting:
+                    waiting = request.of(waiting)
             elif record.kind in _KINDS:
                 last, waiting = waiting, None
                 if last:
                     yield last
                 waiting = _stored(record, collection or "", filename)
-                if request and waiting.record_id in request.concurrent_to:
-                    waiting = replace(waiting, method=request.http.method)
+                if request:
+                    waiting = request.of(waiting)
     except WarcError as error:
         damage = error
     if waiting:
@@ -219,6 +222,7 @@ def _capture(key: str, timestamp: str, said: dict[str, Any], collection: str, fi
         sha256=said.get("sha256"),
         truncated=said.get("truncated"),
         buckets=tuple(said.get("buckets", OWN_BUCKET)),
+        request_body=said.get("requestBody") or None,
     )
 
 
@@ -267,6 +271,31 @@ def _refers_to(record: StoredRecord) -> Original | None:
     if record.kind != "revisit" or not url or not date:
         return None
     return Original(bare_id(record.fields.get("WARC-Refers-To") or ""), url, parse_date(date))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The object is a request record, as far as index lines have it."""
+
+    concurrent_to: Sequence[str]
+    method: str
+    body: str | None
+
+    def of(self, capture: Capture) -> Capture:
+        """Return the capture with this request, when the two belong together."""
+        if self.method == "GET" or capture.record_id not in self.concurrent_to:
+            return capture
+        key = asked_key(capture.url, self.method, self.body)
+        return replace(capture, method=self.method, request_body=self.body, key=key)
+
+
+def _asked(record: StoredRecord) -> _Asked:
+    """Return a request record's facts. Its block is read, if it has a body."""
+    if not record.is_http:
+        return _Asked((), "GET", None)
+    head = record.http
+    body = asked_query(head.method, head.fields.get("Content-Type"), record.payload())
+    return _Asked(record.concurrent_to, head.method, body)
 
 
 def _collection_in(warcinfo: StoredRecord) -> str | None:

@@ -57,6 +57,7 @@ from archive.warc.header import (
     trailer_fields,
     whole_header,
 )
+from archive.warc.request_query import asked_key, query_of
 
 UNKNOWN_MIME: Final = "unk"
 """Media type in the index of a response that named none, as CDX files have it."""
@@ -240,7 +241,7 @@ def _as_said(
     header = whole_header(
         "metadata", record_id, fields, block_digest, "application/http;msgtype=response", block.length
     )
-    line = replace(_line(named, digests, record_id, payload, None), status=exchange.outcome, method="GET")
+    line = replace(_line(replace(named, method="GET"), digests, record_id, payload, None), status=exchange.outcome)
     return Record("metadata", record_id, warcinfo_id, header, block, False, line)
 
 
@@ -296,9 +297,14 @@ def _request_digests(request: Message, taken: Digests | None, algorithm: Algorit
 def _line(
     exchange: Exchange, digests: Digests, record_id: str, payload: str | None, original: Original | None
 ) -> Capture:
-    context = exchange.context
+    context, body = exchange.context, None
+    if exchange.method == "GET":
+        key = urls.key(exchange.url)
+    else:
+        body = query_of(exchange.request)
+        key = asked_key(exchange.url, exchange.method, body)
     return Capture(
-        collection=context.collection, key=urls.key(exchange.url), date=exchange.started, url=exchange.url,
+        collection=context.collection, key=key, date=exchange.started, url=exchange.url,
         mime=exchange.mime or UNKNOWN_MIME, status=exchange.outcome if exchange.form == "response" else None,
         digest=payload and payload.removeprefix("sha1:"), kind=exchange.form if original is None else "revisit",
         filename="", offset=-1, length=0, record_id=record_id, method=exchange.method, job=context.job,
@@ -306,6 +312,7 @@ def _line(
         payload_length=digests.payload_length, sha256=None if original else digests.payload_sha256.hex(),
         truncated=exchange.truncated,
         buckets=context.filled_buckets if original is None and exchange.form == "response" else OWN_BUCKET,
+        request_body=body,
     )  # fmt: skip
 
 

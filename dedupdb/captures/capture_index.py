@@ -18,6 +18,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, fun
 from archive import url as urls
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros
+from archive.warc.request_query import asked_key
 from dedupdb.captures.page_numbers import Pages
 from dedupdb.captures.paging import IndexScan, closest_first, paged
 from dedupdb.captures.query import KeyRange, Query
@@ -172,15 +173,29 @@ class Captures:
         *,
         kinds: Sequence[RecordKind] = ("response", "revisit"),
         methods: Sequence[str] = ("GET",),
+        body: str | None = None,
         limit: int = 20,
     ) -> list[Capture]:
-        """Yield the captures with the URL's key, the best first: those of exactly this URL, then the others.
+        """Return the captures of requests to this URL by one of the methods, the best first.
 
-        Both groups are ordered by their distance from the date. Without a date, the newest capture is the nearest. An
-        empty list of methods means any method.
+        Those of exactly this URL and this body come before the others with the same key. Both groups are ordered by
+        their distance from the date. Without a date, the newest capture is the nearest. An empty list of methods means
+        any method, whatever the body. Lines of older releases have the method beside the key: they are found, too.
         """
         wanted = (_C.kind.in_(kinds), *([_C.method.in_(methods)] if methods else []))
-        scan = IndexScan(collection, KeyRange(urls.key(url)), conditions=wanted)
+        plain = urls.key(url)
+        keys = [asked_key(url, method, body) for method in methods]
+        if "GET" in methods or not methods:
+            keys.insert(0, plain)
+        found: list[Capture] = []
+        for key in dict.fromkeys((*keys, plain)):
+            if len(found) < limit:
+                scan = IndexScan(collection, KeyRange(key), conditions=wanted)
+                found += self._nearest(scan, url, date, limit - len(found))
+        return found if body is None else sorted(found, key=lambda capture: capture.request_body != body)
+
+    def _nearest(self, scan: IndexScan, url: str, date: Micros | None, limit: int) -> list[Capture]:
+        """Return the captures of one key, the best first."""
         with reading(self._engine) as connection:
             rows = connection.execute(replace(scan, backward=True).page(None, _FEW)).all()
         if len(rows) < _FEW:
@@ -188,7 +203,7 @@ class Captures:
             return [to_capture(row) for row in _by_nearness(rows, url, date)[:limit]]
         found: list[Row[Any]] = []
         for same_url in (_C.url == url, _C.url != url):
-            nearest = closest_first(self._engine, replace(scan, conditions=(*wanted, same_url)), date)
+            nearest = closest_first(self._engine, replace(scan, conditions=(*scan.conditions, same_url)), date)
             found += islice(nearest, limit - len(found))
         return [to_capture(row) for row in found]
 

@@ -32,6 +32,7 @@ FIELDS: Final[dict[str, Callable[[Capture], str]]] = {
     "offset": lambda capture: str(capture.offset),
     "filename": lambda capture: capture.filename,
     "method": lambda capture: capture.method,
+    "requestBody": lambda capture: _text(capture.request_body),
     "kind": lambda capture: capture.kind,
     "job": lambda capture: _text(capture.job),
     "page": lambda capture: _text(capture.page_id),
@@ -50,6 +51,7 @@ ALIASES: Final = {
     "surt": "urlkey",
     "file": "filename",
     "record_id": "id",
+    "requestbody": "requestBody",
 }
 """Names that other CDX servers use for the same fields."""
 

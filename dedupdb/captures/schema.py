@@ -6,6 +6,7 @@ position up to which each source was read. It is written in the same transaction
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import time
@@ -17,6 +18,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Dialect,
     Engine,
     Index,
     Integer,
@@ -25,6 +27,7 @@ from sqlalchemy import (
     Row,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
     create_engine,
     event,
@@ -34,22 +37,46 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.types import TypeEngine
 
 from archive.capture import OWN_BUCKET, Capture, Original
 from archive.json_text import compact_json
 from archive.settings.redacted import without_secrets
+from archive.warc.request_query import asked_key
 
 METADATA: Final = MetaData()
 # Keys sort by bytes, as CDX files do; that is SQLite's own order, and PostgreSQL's only in the "C" collation.
-_KEY: Final = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+_NAME: Final = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+_LONGEST_KEY: Final = 2000
+"""Characters of a key in PostgreSQL, whose index entries have at most 2,704 bytes."""
+_CUT: Final = "#"
+"""A character that no key has: a digest of the whole key follows."""
+
+
+class _Key(TypeDecorator[str]):
+    """The type of the keys. PostgreSQL gets the beginning of a very long key, and a digest of the whole."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(postgresql.TEXT(collation="C") if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        if value is None or dialect.name != "postgresql" or len(value) <= _LONGEST_KEY:
+            return value
+        digest = hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()
+        return f"{value[: _LONGEST_KEY - len(digest) - 1]}{_CUT}{digest}"
+
+
 _ID: Final = BigInteger().with_variant(Integer(), "sqlite")
 
 CAPTURES: Final = Table(
     "captures",
     METADATA,
     Column("id", _ID, primary_key=True),
-    Column("collection", _KEY, nullable=False),
-    Column("key", _KEY, nullable=False),
+    Column("collection", _NAME, nullable=False),
+    Column("key", _Key, nullable=False),
     Column("date", BigInteger, nullable=False, comment="microseconds since 1970, UTC"),
     Column("url", Text, nullable=False),
     Column("mime", Text, nullable=False),
@@ -70,6 +97,7 @@ CAPTURES: Final = Table(
     Column("sha256", LargeBinary, comment="SHA-256 of the payload, 32 raw bytes"),
     Column("truncated", Text),
     Column("buckets", Text, comment="dedup buckets that it fills, as JSON; null is the collection's own"),
+    Column("request_body", Text, comment="of POST and PUT, as a query; null without a body"),
     UniqueConstraint("collection", "filename", "offset", name="captures_place"),
     Index("captures_key", "collection", "key", "date"),
     Index("captures_sha256", "collection", "sha256", "payload_length", "date"),
@@ -79,13 +107,13 @@ CAPTURES: Final = Table(
 POSITIONS: Final = Table(
     "positions",
     METADATA,
-    Column("source", _KEY, primary_key=True),
+    Column("source", _NAME, primary_key=True),
     Column("mark", Text, nullable=False),
 )
 
 _SAME_NAMES: Final = (
     *("collection", "key", "date", "url", "mime", "status", "digest", "kind", "filename", "offset", "length"),
-    *("record_id", "method", "job", "page_id", "payload_length", "truncated"),
+    *("record_id", "method", "job", "page_id", "payload_length", "truncated", "request_body"),
 )
 _BUSY_SECONDS: Final = 60
 _POSTGRESQL: Final = "postgresql+psycopg://"
@@ -202,6 +230,8 @@ def to_capture(row: Row[Any]) -> Capture:
         facts["refers_to"] = Original(row.refers_to_id, row.refers_to_url, row.refers_to_date)
     if row.buckets is not None:
         facts["buckets"] = tuple(json.loads(row.buckets))
+    if _CUT in row.key:
+        facts["key"] = asked_key(row.url, row.method, row.request_body)
     return Capture(**facts, sha256=row.sha256.hex() if row.sha256 else None)
 
 

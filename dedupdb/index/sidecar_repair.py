@@ -22,6 +22,7 @@ from archive.warc import cdxj
 from archive.warc.member_reader import MemberReader, WarcError
 from archive.warc.reader import next_record
 from archive.warc.repair import locked, whole_part
+from archive.warc.request_query import asked_key
 from archive.warc_paths import ENDINGS, WarcPaths, closed, growing, sidecars
 from dedupdb.captures.validation import acceptable
 
@@ -196,7 +197,8 @@ def _capture(raw: bytes, place: WarcPaths) -> Capture:
     if any(name in raw for name in _OURS):
         if cdxj.line(capture) != text:
             raise ValueError("the line was changed")
-        if not capture.key.startswith(urls.key(capture.url)):
+        asked = asked_key(capture.url, capture.method, capture.request_body)
+        if capture.key != asked and not capture.key.startswith(urls.key(capture.url)):
             raise ValueError("the key does not belong to the URL")
         digest = capture.digest or ""
         if digest and parse_digest(digest if ":" in digest else f"sha1:{digest}")[1] is None:

@@ -48,6 +48,7 @@ class Index(Protocol):
         *,
         kinds: Sequence[RecordKind] = ("response", "revisit"),
         methods: Sequence[str],
+        body: str | None = None,
         limit: int,
     ) -> list[Capture]:
         """Return at most `limit` captures of these kinds of that URL by one of the methods, best first."""
@@ -68,6 +69,8 @@ class WantedCapture:
     is_conditional: bool
     exchange: str = ""
     """Its id in log lines."""
+    body: str | None = None
+    """The request's body as `archive.warc.request_query` writes it; None without a body."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class Archive:
         elsewhere: PayloadElsewhere | None = None
         methods = ("GET", "HEAD") if wanted.method == "HEAD" else (wanted.method,)
         for capture in self._index.nearest(
-            wanted.collection, wanted.url, wanted.date, methods=methods, limit=_CANDIDATES
+            wanted.collection, wanted.url, wanted.date, methods=methods, body=wanted.body, limit=_CANDIDATES
         ):
             shown = self._shown(capture, wanted)
             if shown is None:

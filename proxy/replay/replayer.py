@@ -8,12 +8,14 @@ import logging
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from typing import Final
 
 from archive.dates import Micros, parse_date
 from archive.storage.storage import StorageError
 from archive.warc.member_reader import WarcError
+from archive.warc.request_query import MAX_BODY, asked_query
 from dedupdb.captures.schema import CapturesError
 from proxy.delivery.delivery import Client
 from proxy.fetch.contracts import NeverUpgraded
@@ -113,7 +115,9 @@ class Replay(NeverUpgraded):
         self._session = request.session
         self._client: Client | None = request.client
         self._replayer = replayer
-        self._reader = BodyReader(request.framing, request.length, lambda _: None, strict=True)
+        self._body = bytearray()
+        self._content_type = (request.head.get(b"content-type") or b"").decode("latin-1")
+        self._reader = BodyReader(request.framing, request.length, self._take, strict=True)
         self._room = asyncio.Event()
         self._session.began()
 
@@ -126,7 +130,7 @@ class Replay(NeverUpgraded):
         return False
 
     def request_data(self, data: bytes) -> int:
-        """Read the next bytes of the request's body, which no answer needs. Raises BadMessage."""
+        """Read the next bytes of the request's body. Raises BadMessage."""
         taken = self._reader.feed(data)
         if self._reader.broken:
             raise BadMessage(self._reader.broken)
@@ -143,8 +147,16 @@ class Replay(NeverUpgraded):
         if not self._reader.done:
             self._session.ended()
 
+    def _take(self, data: bytes | memoryview) -> None:
+        """Keep the beginning of the body, by which the index tells requests to one URL apart."""
+        self._body += data[: max(0, MAX_BODY - len(self._body))]
+
     async def answer(self) -> None:
         """Find, and send."""
+        if self._body:
+            body, self._body = bytes(self._body), bytearray()
+            query = asked_query(self._wanted.method, self._content_type, (body,))
+            self._wanted = replace(self._wanted, body=query)
         try:
             memento = await self._replayer.find(self._wanted)
             if memento is None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from odd_responses import HEALTHY, RESPONSES, page
@@ -17,7 +18,9 @@ from warcs import files
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-ADDRESS, HOST = "127.0.1.84", "www.garden.test"
+ADDRESS, HOST, BARE_HOST = "127.0.1.84", "www.garden.test", "api.garden.test"
+JSON = "application/json"
+FORMS = {b'{"q": "Moss", "n": [1, 2]}': page(b"moss"), b'{"q": "Fern"}': page(b"fern")}
 ROUTES: tuple[Route, Route] = ("plain", "connect")
 COMPARED = ("timestamp", "url", "mime", "status", "digest", "length", "offset", "filename")
 INDEX_DIFFERS = {
@@ -45,7 +48,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("pywb")
     authority = certificate_authority()
     authority.cert_pem.write_to_path(str(folder / "ca.pem"))
-    settings = {"proxy.upstream_ca": folder / "ca.pem", "proxy.resolve": f"{HOST}={ADDRESS}"}
+    settings = {"proxy.upstream_ca": folder / "ca.pem", "proxy.resolve": f"{HOST}={ADDRESS},{BARE_HOST}={ADDRESS}"}
     with (
         RawOrigin(ADDRESS) as plain,
         RawOrigin(ADDRESS, tls=server_tls(authority, HOST)) as secure,
@@ -62,6 +65,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
                 assert proxy.get(f"{base}/same/{number}", route=route).whole
         plain.script("/form?q=1", Send(response(page(b"thanks"))))
         proxy.exchange(request("plain", f"http://{HOST}:{plain.port}/form?q=1", method="POST", body=b"a=1&b=2"))
+        for body, answer in FORMS.items():
+            plain.script("/api?v=1", Send(response(answer)))
+            for method in ("POST", "PUT"):
+                url = f"http://{BARE_HOST}:{plain.port}/api?v=1"
+                proxy.exchange(request("plain", url, f"Content-Type: {JSON}", method=method, body=body))
         proxy.stop()
         with PywbServer(folder / "pywb", files(proxy.folder())) as pywb:
             yield Stage(proxy, pywb, origins)
@@ -90,12 +98,27 @@ def test_its_index_is_ours(stage: Stage) -> None:
     assert unnamed == []
 
 
-def test_its_keys_are_ours_but_for_www_and_methods(stage: Stage) -> None:
-    """Ours keep "www.", since a proxy's replay tells such hosts apart, and keep the method beside the key."""
-    ours = {(line["filename"], line["offset"]): line["urlkey"] for line in stage.proxy.sidecar_lines()}
+def test_its_keys_are_ours_but_for_www(stage: Stage) -> None:
+    """Ours keep "www.", since a proxy's replay tells such hosts apart. Methods and bodies are in both alike."""
+    ours = {(line["filename"], line["offset"]): line for line in stage.proxy.sidecar_lines()}
+    methods = set()
     for line in stage.pywb.index():
-        if line["url"].startswith("http") and "__wb_method=" not in line["urlkey"]:
-            assert ours[line["filename"], line["offset"]] == line["urlkey"].replace("test,garden", "test,garden,www", 1)
+        if line["url"].startswith("http"):
+            mine = ours[line["filename"], line["offset"]]
+            host = f"test,garden,{'www' if HOST in line['url'] else 'api'}"
+            assert mine["urlkey"] == f"{host}:{line['urlkey'].partition(':')[2]}"
+            assert mine.get("requestBody", "") == line.get("requestBody", "")
+            methods.add(mine.get("method", "GET"))
+    assert methods >= {"GET", "POST", "PUT"}
+
+
+def test_its_server_tells_bodies_apart_by_our_index(stage: Stage, tmp_path: Path) -> None:
+    """pywb serves copies of our WARC files by copies of our sidecars, and never indexes them itself."""
+    indexes = sorted((stage.proxy.folder().parent / "indexes").glob("*.cdxj"))
+    with PywbServer(tmp_path / "pywb", files(stage.proxy.folder()), indexes) as pywb:
+        for body, answer in FORMS.items():
+            reply = pywb.post(f"http://{BARE_HOST}:{stage.origins['plain'].port}/api?v=1", JSON, body)
+            assert (reply.status, reply.body) == (200, answer)
 
 
 @pytest.mark.parametrize("route", ROUTES)

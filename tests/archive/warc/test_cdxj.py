@@ -33,6 +33,7 @@ FACTS = st.fixed_dictionaries(
         "length": st.integers(0, 1 << 50),
         "record_id": TEXT,
         "method": st.sampled_from(["GET", "POST", "HEAD", "PROPFIND"]),
+        "request_body": st.none() | st.text(min_size=1, max_size=20),
         "job": st.none() | TEXT,
         "page_id": st.none() | TEXT,
         "payload_length": st.integers(0, 1 << 50),
@@ -47,6 +48,8 @@ FACTS = st.fixed_dictionaries(
 def test_capture_survives_being_a_line(facts: dict[str, Any], date: int, original: Original | None) -> None:
     if original:
         facts |= {"kind": "revisit", "refers_to": original}
+    if facts["method"] == "GET":
+        facts |= {"request_body": None}
     made = replace(capture(**facts, key=key(facts["url"]) or "-"), date=date)
     line = cdxj.line(made)
     assert line.isascii()

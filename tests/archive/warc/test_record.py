@@ -189,7 +189,8 @@ def test_index_line_tells_what_the_record_holds() -> None:
     exchanged = exchange("/a", method="POST")
     line = pair(exchanged)[0].line
     assert line is not None
-    assert (line.key, line.kind, line.status, line.mime) == ("org,example)/a", "response", 200, "text/html")
+    expected = ("org,example)/a?__wb_method=post", "response", 200, "text/html")
+    assert (line.key, line.kind, line.status, line.mime) == expected
     assert (line.method, line.job, line.page_id) == ("POST", "daily", "page-1")
     assert (line.digest, line.payload_length) == (sha1(HTML)[5:], len(HTML))
     assert line.sha256 == hashlib.sha256(HTML).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from sqlalchemy import Connection, Engine, text
 
 from archive.capture import Capture, Original
 from archive.dates import parse_date
+from archive.warc.request_query import asked_key
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures, SearchTimeout, SourcePosition
 from dedupdb.captures.paging import IndexScan
@@ -117,6 +119,39 @@ def test_the_nearest_has_the_same_url_first_then_the_shortest_distance(captures:
     assert nearest("20260115", limit=1) == ["https 0110"], "of two equally near, the earlier one"
     assert nearest("2030", methods=("POST",)) == []
     assert len(nearest("2030", methods=())) == min(20, 8 + others)
+
+
+def test_the_nearest_answer_to_a_form_has_its_body(captures: Captures) -> None:
+    """Bodies that differ in case alone share a key; captures of older releases have the method beside their key."""
+    url = "http://example.org/"
+    for offset, (date, body) in enumerate([("2026", "q=Moss"), ("2027", "q=moss"), ("2028", "q=fern")]):
+        key = asked_key(url, "POST", body)
+        captures.add([capture(url, date, method="POST", request_body=body, key=key, offset=offset)])
+    captures.add([capture(url, "2020", method="POST", offset=8), capture(url, "2029", offset=9)])
+
+    def nearest(body: str | None) -> list[str]:
+        found = captures.nearest("news", url, None, methods=("POST",), body=body)
+        return [f"{each.timestamp[:4]} {each.request_body}" for each in found]
+
+    assert nearest("q=Moss") == ["2026 q=Moss", "2027 q=moss", "2020 None"]
+    assert nearest("q=fern") == ["2028 q=fern", "2020 None"]
+    assert nearest(None) == nearest("q=none") == ["2020 None"]
+    assert [each.timestamp[:4] for each in captures.nearest("news", url, None)] == ["2029"]
+
+
+def test_very_long_keys_are_kept_and_found(captures: Captures) -> None:
+    """PostgreSQL's index takes no key of more than 2,704 bytes."""
+    random_text = random.Random(3)
+    tails = ["".join(random_text.choices("abcdefghij0123456789", k=6000)) for _ in range(3)]
+    made = [capture(f"http://example.org/{'x' * 100}?{tail}", offset=n) for n, tail in enumerate(tails)]
+
+    assert captures.add(made) == 3
+    assert captures.add(made) == 0
+    for each in made:
+        assert captures.nearest("news", each.url, None) == [each]
+        assert ask(captures, url=each.url) == [each]
+    found = ask(captures, url="http://example.org/*")
+    assert sorted(found, key=lambda each: each.offset) == made
 
 
 def test_only_responses_and_revisits_are_near_unless_other_kinds_are_asked_for(captures: Captures) -> None:

@@ -55,6 +55,10 @@ def stage(_shared_proxy: ProxyProcess) -> Iterator[Stage]:
                     origin.script(path, Send(response(PAGE, b"Content-Type: text/plain")))
                 client.ask(request("plain", origin.url(path)))
             client.ask(request("plain", origin.url("/form"), method="POST", body=b"a=b"))
+            for body in (b'{"q": "moss"}', b'{"q": "fern"}'):
+                origin.script("/search", Send(response(page(body))))
+                kind = "Content-Type: application/json"
+                client.ask(request("plain", origin.url("/search"), kind, method="POST", body=body))
             origin.script("/asked-by-head", Send(b"HTTP/1.1 200 OK\r\nContent-Length: 12345\r\n\r\n"))
             client.ask(request("plain", origin.url("/asked-by-head"), method="HEAD"))
         with proxy.connect() as client:
@@ -167,6 +171,15 @@ def test_what_is_missing_is_said_so_that_nobody_takes_it_for_archived(stage: Sta
 def test_a_form_is_answered_as_a_form(stage: Stage) -> None:
     assert stage.get("/form").status == 404
     assert stage.get("/form", method="POST", body=b"a=b").body.startswith(b"POST")
+
+
+def test_forms_of_one_url_are_told_apart(stage: Stage) -> None:
+    """By their bodies; also JSON whose text differs and whose values don't."""
+    kind = "Content-Type: application/json"
+    for body in (b'{"q": "moss"}', b'{"q":"moss"}'):
+        assert stage.get("/search", kind, method="POST", body=body).body == page(b'{"q": "moss"}')
+    assert stage.get("/search", kind, method="POST", body=b'{"q": "fern"}').body == page(b'{"q": "fern"}')
+    assert stage.get("/search", kind, method="PUT", body=b'{"q": "fern"}').status == 404
 
 
 def test_a_body_that_breaks_is_refused(stage: Stage) -> None:
