@@ -54,7 +54,7 @@ _CUT: Final = "#"
 
 
 class _Key(TypeDecorator[str]):
-    """The type of the keys. PostgreSQL gets the beginning of a very long key, and a digest of the whole."""
+    """This is the type of the keys. PostgreSQL gets the beginning of a very long key, and a digest of the whole."""
 
     impl = Text
     cache_ok = True
