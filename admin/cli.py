@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "collection": Entry(
         "admin.commands.collections:collection", "List, show, delete, rename, import and export collections."
     ),
+    "wacz": Entry("admin.commands.wacz:wacz", "Write a WACZ package with the captures of a collection."),
     "job": Entry(
         "admin.commands.jobs:job",
         "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds to it.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
 import tempfile
@@ -36,6 +37,40 @@ def replacement(path: Path, *, durable: bool = True, mode: int = 0o666) -> Itera
         raise
     if durable:
         sync_folder(path.parent)
+
+
+@contextmanager
+def locked_draft(path: Path) -> Iterator[BinaryIO]:
+    """Yield a new file, to be written and searched, that takes the place of `path` when the block ends.
+
+    The file is called `.NAME.part` until then. An exception removes it, and the next call removes the file of a killed
+    process. Raises BlockingIOError while another process writes the same file, and OSError.
+    """
+    draft = path.with_name(f".{path.name}.part")
+    while True:
+        with open(os.open(draft, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if not _is_at(file, draft):
+                continue  # another process gave the draft its name, or removed it, before it was locked here
+            file.truncate()
+            try:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+                replace_durably(draft, path)
+            except BaseException:
+                with suppress(OSError):  # the first error is the one to report
+                    draft.unlink()
+                raise
+            return
+
+
+def _is_at(file: BinaryIO, path: Path) -> bool:
+    """Return whether the open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def replace_durably(fresh: Path, path: Path) -> None:

@@ -4,7 +4,7 @@
 2. `facts` counts what the home, the index and the storage have of each collection; `usage` finds its writers.
 3. `delete` and `rename` change all data of a collection, in steps that can be interrupted and repeated. `marks` are
    the files and names that show such a change until it is complete.
-4. `importing` adds WARC files of other programs; `exporting` writes chosen records to a folder.
+4. `transfer` adds WARC files of other programs, writes chosen records to a folder, and makes WACZ packages.
 5. `stores` opens the index and Redis together.
 6. `browsing` shows collections to people and programs, on the site and by the API.
 """

@@ -20,8 +20,8 @@ from admin.units import counted, human_bytes
 from archive.program_name import command
 
 if TYPE_CHECKING:
-    from admin.collections.exporting import Exported
-    from admin.collections.importing import ImportedFile, ImportItem
+    from admin.collections.transfer.exporting import Exported
+    from admin.collections.transfer.importing import ImportedFile, ImportItem
     from archive.settings.load import Settings
     from dedupdb.captures.capture_index import Captures
 
@@ -60,7 +60,7 @@ def import_files(
       2    bad input
       130  interrupted
     """
-    from admin.collections.importing import Choices, Importer, ImportProblem, check_space, find
+    from admin.collections.transfer.importing import Choices, Importer, ImportProblem, check_space, find
     from admin.fleet.home_folder import HomeError, prepare
     from dedupdb.captures.capture_index import Captures
     from dedupdb.captures.schema import CapturesError
@@ -250,7 +250,8 @@ def export(
       1  captures or originals are missing; the output lists them
       2  bad input
     """
-    from admin.collections.exporting import Exporter, ExportProblem, selection
+    from admin.collections.transfer.exporting import Exporter
+    from admin.collections.transfer.selection import ExportProblem, selection
 
     settings = load_settings(home, settings_file)
     name = chosen_collection(settings, collection)
@@ -259,7 +260,7 @@ def export(
         exporter = Exporter(
             settings.collection(name), target, chosen, originals=not no_originals, whole_files=whole_files
         )
-        with _status(shown=not as_json) as watch:
+        with file_status(shown=not as_json) as watch:
             result = exporter.run(watch)
     except ExportProblem as error:
         raise InputError(str(error)) from error
@@ -271,7 +272,8 @@ def export(
 
 
 @contextmanager
-def _status(*, shown: bool) -> Iterator[Callable[[str, int, int], None]]:
+def file_status(*, shown: bool) -> Iterator[Callable[[str, int, int], None]]:
+    """Show on a terminal which file is read. Yields a function of the file's name, its number and their count."""
     if not (shown and sys.stderr.isatty()):
         yield lambda name, number, of: None
         return

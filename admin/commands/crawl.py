@@ -12,6 +12,7 @@ import click
 from admin.collections.names import CollectionName
 from admin.options import (
     INTERRUPTED,
+    JOB_FAILED,
     Duration,
     InputError,
     Size,
@@ -20,6 +21,7 @@ from admin.options import (
     load_settings,
     resolve_table,
 )
+from admin.units import human_bytes
 
 if TYPE_CHECKING:
     from admin.jobs.definition import Definition
@@ -100,6 +102,7 @@ _DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots",
     help="Header field to send with every request, to every site. Repeatable.",
 )
 @fetching
+@click.option("--wacz", "as_wacz", is_flag=True, help="Write a WACZ package with the job's captures at the end.")
 @click.option(
     "--on-end", metavar="COMMAND", help="Shell command to run at the end; standard input is the summary as JSON."
 )
@@ -121,7 +124,7 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
     \b
     Exit codes:
       0    finished: all URLs in scope were visited, and every seed answered
-      1    failed: no seed answered, or a process died again and again
+      1    failed: no seed answered, a process died again and again, or the package of --wacz can't be written
       2    bad input: no crawl was begun
       3    gaps: seeds, hosts that were set aside, or single URLs are missing
       4    limit: a limit ended the crawl, and URLs are left
@@ -137,8 +140,9 @@ def crawl(seeds: tuple[str, ...], home: Path | None, settings_file: Path | None,
         return INTERRUPTED
     for line in [json.dumps(summary.as_json(), ensure_ascii=False)] if as_json else summary.lines():
         click.echo(line)
+    is_packaged = not flags["as_wacz"] or _write_wacz(summary, settings, as_json)
     _run_end_hooks(summary, settings, flags["on_end"], flags["on_end_url"])
-    return INTERRUPTED if hurried else summary.exit_code
+    return INTERRUPTED if hurried else summary.exit_code or (0 if is_packaged else JOB_FAILED)
 
 
 def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Summary | None, bool]:
@@ -167,6 +171,25 @@ def _run(settings: Settings, definition: Definition, as_json: bool) -> tuple[Sum
         finally:
             display.close()
         return summary, interrupts.asked_to_hurry()
+
+
+def _write_wacz(summary: Summary, settings: Settings, as_json: bool) -> bool:
+    """Write a package with the captures of the job's run; return whether it has all of them."""
+    from admin.collections.transfer.packaging import Packager
+    from admin.collections.transfer.selection import ExportProblem, Selection
+
+    run = Path(summary.folder).name
+    target = settings.collection(summary.collection) / "wacz" / f"{run}.wacz"
+    try:
+        result = Packager(settings, summary.collection, target, Selection(job=run), title=run).run()
+    except (ExportProblem, ValueError, OSError) as error:
+        click.echo(f"ghostfleet: the package {target} was not written: {error}", err=True)
+        return False
+    for line in result.missing:
+        click.echo(f"ghostfleet: missing in the package: {line}", err=True)
+    facts = {"event": "wacz", **result.as_json()}
+    click.echo(json.dumps(facts) if as_json else f"  WACZ       {result.file} ({human_bytes(result.bytes)})")
+    return not result.missing
 
 
 def _check_hook(url: str | None) -> None:

@@ -19,14 +19,10 @@ Capture except the collection, so the capture index and the dedup store can be r
 
 from __future__ import annotations
 
-import heapq
 import json
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import count, islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +34,7 @@ from archive.digest import parse as parse_digest
 from archive.files import replacement
 from archive.http_message import media_type, parse_fields
 from archive.json_text import ascii_json
+from archive.line_sort import sorted_lines
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord, bare_id, records
 from archive.warc.record import UNKNOWN_MIME, parse_buckets
@@ -59,8 +56,6 @@ _TRUNCATIONS: Final[Mapping[str, Truncation]] = {
 }
 _PLACE: Final = re.compile(rb',"offset":"([0-9]{1,18})","filename":("(?:[^"\\]|\\.)*")')
 """As `line` writes them. Within a JSON string no quote stands without a backslash, so this is found nowhere else."""
-_RUN: Final = 5_000
-_RUNS_OF_A_SIZE: Final = 16
 
 
 def line(capture: Capture) -> str:
@@ -172,29 +167,8 @@ def write_sorted(path: Path, lines: Iterable[str]) -> None:
 
     Many lines are sorted in runs on the disk and merged, so that few of them are in memory at a time.
     """
-    with ExitStack() as runs, replacement(path) as file:
-        sorted_runs = _runs(f"{text}\n" for text in lines)
-        first = next(sorted_runs, [])
-        merged = heapq.merge(first, *(_on_disk(run, path.parent, runs) for run in sorted_runs))
+    with sorted_lines((f"{text}\n" for text in lines), path.parent) as merged, replacement(path) as file:
         file.writelines(text.encode("utf-8") for text in merged)
-
-
-def _runs(lines: Iterator[str]) -> Iterator[list[str]]:
-    """Yield the lines in sorted runs. Later runs are larger, so that millions of lines need few open files."""
-    for number in count():
-        run = sorted(islice(lines, _RUN << number // _RUNS_OF_A_SIZE))
-        if not run:
-            return
-        yield run
-
-
-def _on_disk(run: Iterable[str], folder: Path, until: ExitStack) -> Iterable[str]:
-    """Return the same lines from a temporary file without a name. The stack closes the file."""
-    file = tempfile.TemporaryFile("w+", dir=folder, encoding="utf-8", newline="\n")  # noqa: SIM115 - `until` closes it
-    until.callback(file.close)
-    file.writelines(run)
-    file.seek(0)
-    return file
 
 
 def _capture(key: str, timestamp: str, said: dict[str, Any], collection: str, filename: str | None) -> Capture:
