@@ -159,7 +159,8 @@ class DispatchModel(RuleBasedStateMachine):
 
     @invariant()
     def nobody_crawls_a_job_twice(self) -> None:
-        assert self.parts.crawls.doubled == []
+        doubled = self.parts.crawls.doubled
+        assert not doubled, f"jobs were crawled by two harvesters at a time: {doubled}"
         twice = {job: runs for job, runs in self.parts.crawls.begun.items() if len(runs) > 1}
         assert not twice, f"jobs were crawled more than once: {twice}"
 
@@ -206,7 +207,8 @@ class DispatchModel(RuleBasedStateMachine):
             assert self.seen_jobs[job][6] == objects, f"job {job} has {self.seen_jobs[job][6]} objects, not {objects}"
         ends = self.parts.rows("SELECT entity_id, count(*) FROM audit_entries WHERE action = 'job.end' GROUP BY 1")
         assert all(count == 1 for _, count in ends), f"ends were reported twice: {ends}"
-        assert all(count <= 1 for count in self.parts.crawls.reported.values()), self.parts.crawls.reported
+        reported = self.parts.crawls.reported
+        assert all(count <= 1 for count in reported.values()), f"reports counted twice: {reported}"
 
     @invariant()
     def runs_are_whole_and_none_is_doubled(self) -> None:
@@ -226,11 +228,13 @@ class DispatchModel(RuleBasedStateMachine):
         dates = (self.latest - (START - MINUTE)) // HOUR + 1
         regular = sum(1 for name, _, _, is_extra in runs if name == NEWS and not is_extra)
         assert regular <= dates, f"{regular} runs in {dates} dates"
-        assert sum(1 for *_, is_extra in runs if is_extra) <= self.asked_runs
-        assert sum(1 for name, *_ in runs if name == ALL) <= 1
+        extra = sum(1 for *_, is_extra in runs if is_extra)
+        assert extra <= self.asked_runs, f"{extra} runs for {self.asked_runs} requests"
+        assert sum(1 for name, *_ in runs if name == ALL) <= 1, f"the snapshot runs twice: {runs}"
         made = self.parts.rows("SELECT name, runs_made, why_inactive FROM harvests")
         counted = Counter(name for name, *_ in runs)
-        assert {name: count for name, count, _ in made} == {name: counted[name] for name, *_ in made}
+        expected = {name: counted[name] for name, *_ in made}
+        assert {name: count for name, count, _ in made} == expected, f"a harvest has {made}, and runs {expected}"
         assert all(why == "" for *_, why in made), f"a fault deactivated a harvest: {made}"
 
     # -- the end
