@@ -24,6 +24,7 @@ from admin.site.assembly import PAGES
 from admin.web.application import create_app
 from admin.web.page import SESSION_COOKIE, Site
 from admin.web.security import SAFE_METHODS
+from archive.listener_access import HostNames
 from archive.settings.load import load
 
 OUTSIDE: Final = frozenset(("static",))
@@ -50,7 +51,8 @@ def flask_app(home: Path) -> Flask:
     """The application with all pages, for its route map."""
     home.mkdir(parents=True, exist_ok=True)
     settings = load({"home": str(home)}, environment={})
-    return create_app(Site(Database("sqlite://"), settings, lambda: None), PAGES)
+    names = HostNames("127.0.0.1", (), "admin.host_names")
+    return create_app(Site(Database("sqlite://"), settings, lambda: None), names, PAGES)
 
 
 def page_routes(app: Flask) -> list[Route]:

@@ -57,6 +57,7 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
     if standing.is_absent:
         where = f"http://{address(listener)}"
         click.echo(f"ghostfleet admin: {where}/")
+        where = settings.admin.public_url or where
         if link := prepare(database):
             click.echo(f"No user can log in yet. This link makes the first administrator: {where}{link}")
     runs = threading.Thread(target=server.run, args=([listener],), name="site")

@@ -131,7 +131,7 @@ def _run(
         if given["as_json"]:
             click.echo(json.dumps(_facts(processes, settings, link)))
         else:
-            for line in _welcome(processes, link):
+            for line in _welcome(processes, settings.admin.public_url, link):
                 display.say(line)
         return _until_signal(processes, watch, interrupts, display, reload)
     finally:
@@ -231,23 +231,26 @@ def _facts(processes: InstallationProcesses, settings: Settings, link: str) -> d
     """Return the fields of the JSON line."""
     addresses = dict(processes.addresses)
     site = f"http://{addresses.pop('admin')}"
+    public = settings.admin.public_url or site
     return {
         "ready": True,
         "admin": site,
-        "first_administrator": f"{site}{link}" if link else None,
+        "first_administrator": f"{public}{link}" if link else None,
         **addresses,
         "home": str(settings.home),
         "pids": {part.name: part.pid for part in processes.parts()},
     }
 
 
-def _welcome(processes: InstallationProcesses, link: str) -> list[str]:
+def _welcome(processes: InstallationProcesses, public_url: str, link: str) -> list[str]:
     addresses = processes.addresses
     site = f"http://{addresses['admin']}"
     lines = [
-        f"the admin site is at {site}/",
+        f"the admin site is at {site}/{f', and for people at {public_url}/' if public_url else ''}",
         f"the recording proxy is at {addresses['proxy']}, the replay proxy at {addresses['replay']}",
     ]
     if link:
-        lines.append(f"no user can log in yet; this link makes the first administrator, once: {site}{link}")
+        lines.append(
+            f"no user can log in yet; this link makes the first administrator, once: {public_url or site}{link}"
+        )
     return [*lines, "Ctrl-C ends everything in order"]

@@ -35,6 +35,14 @@ class OutgoingMessage:
     digest: str | None
     secrets: tuple[str, ...] = ()
     """The keys of a webhook, the present one first."""
+    site_url: str = ""
+    """The address of the admin site; empty when it is not set."""
+
+    @property
+    def link(self) -> str:
+        """The address of the job's page, or of the site; empty when the site's address is not set."""
+        job_id = self.body.get("job_id")
+        return f"{self.site_url}/jobs/{job_id}" if self.site_url and job_id is not None else self.site_url
 
 
 def webhook_body(message: OutgoingMessage) -> bytes:
@@ -48,6 +56,7 @@ def webhook_body(message: OutgoingMessage) -> bytes:
             "harvest_id": message.body.get("harvest_id"),
             "job_id": message.body.get("job_id"),
             "facts": message.body.get("facts", {}),
+            "url": message.link or None,
         },
     }
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
@@ -67,11 +76,11 @@ def mail_of(messages: Sequence[OutgoingMessage], now: Micros, settings: Notifica
     mail["Auto-Submitted"] = "auto-generated"
     if len(messages) == 1 and first.digest is None:
         mail["Subject"] = f"[{_PRODUCT}] {first.subject}"
-        mail.set_content(_text(first, settings))
+        mail.set_content(_text(first))
     else:
         count = f"{len(messages)} message{'s' if len(messages) != 1 else ''}"
         mail["Subject"] = f"[{_PRODUCT}] {count} of the last hour"
-        mail.set_content(_digest(messages, settings))
+        mail.set_content(_digest(messages))
     return mail
 
 
@@ -80,16 +89,16 @@ def severity_of(event: str) -> str:
     return EVENTS[event].severity if event in EVENTS else Severity.INFO
 
 
-def _text(message: OutgoingMessage, settings: NotificationSettings) -> str:
+def _text(message: OutgoingMessage) -> str:
     lines = [message.subject, "", f"Event: {message.event} ({severity_of(message.event)})"]
     lines.append(f"Time: {iso_second(message.created)}")
     lines += [f"{name}: {_indented(value)}" for name, value in message.body.get("facts", {}).items()]
-    if settings.site_url and (job_id := message.body.get("job_id")) is not None:
-        lines += ["", f"{settings.site_url}/jobs/{job_id}"]
-    return "\n".join([*lines, "", *_foot(settings)])
+    if message.link:
+        lines += ["", message.link]
+    return "\n".join([*lines, "", *_foot(message.site_url)])
 
 
-def _digest(messages: Sequence[OutgoingMessage], settings: NotificationSettings) -> str:
+def _digest(messages: Sequence[OutgoingMessage]) -> str:
     counts: dict[str, int] = {}
     for message in messages:
         counts[message.event] = counts.get(message.event, 0) + 1
@@ -98,11 +107,11 @@ def _digest(messages: Sequence[OutgoingMessage], settings: NotificationSettings)
     lines += [f"{iso_second(each.created)}  {each.event}  {each.subject}" for each in messages[:_SHOWN_IN_DIGEST]]
     if len(messages) > _SHOWN_IN_DIGEST:
         lines.append(f"… and {len(messages) - _SHOWN_IN_DIGEST} more")
-    return "\n".join([*lines, "", *_foot(settings)])
+    return "\n".join([*lines, "", *_foot(messages[0].site_url)])
 
 
-def _foot(settings: NotificationSettings) -> list[str]:
-    where = f" at {settings.site_url}" if settings.site_url else ""
+def _foot(site_url: str) -> list[str]:
+    where = f" at {site_url}" if site_url else ""
     return ["-- ", f"{_PRODUCT} sent this because you subscribed to it. Your profile{where} has your subscriptions."]
 
 

@@ -177,6 +177,7 @@ class Sender:
             attempts=row.attempts,
             digest=row.digest,
             secrets=signing_secrets(transaction, row.user_id, row.target) if is_webhook else (),
+            site_url=transaction.settings.admin.public_url,
         )
 
     def _is_flood(self, transaction: Transaction, row: Notification, singles: dict[int, int]) -> bool:

@@ -16,7 +16,7 @@ from admin.site.server import SiteServer
 from admin.web.application import Api, create_app
 from admin.web.page import Site
 from admin.web.pages import ALL_PAGES
-from archive.listener_access import Clients
+from archive.listener_access import HostNames
 from archive.settings.load import Settings
 
 PAGES: Final[tuple[Blueprint, ...]] = ALL_PAGES
@@ -27,6 +27,7 @@ def make_server(database: Database, settings: Settings, replay_origin: str = "")
     identity = Identity(database)
     site = Site(database, settings, identity.visitor, replay_origin)
     api = Api(make_blueprint(database, OPERATIONS, identity.actor_of), error_answer, problem_of)
-    app = create_app(site, PAGES, api)
-    live = LiveStreams(database, identity.actor_of_cookie)
-    return SiteServer(app, live, Clients(settings.admin.allow_clients))
+    names = HostNames(settings.admin.host, settings.admin.site_names, "admin.host_names")
+    app = create_app(site, names, PAGES, api)
+    live = LiveStreams(database, names, identity.actor_of_cookie)
+    return SiteServer(app, live, settings.admin)

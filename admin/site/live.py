@@ -19,6 +19,7 @@ from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
 from admin.models.job_tables import Harvester, HarvestJob, JobCommand, JobSample, JobStatus
 from admin.models.transaction import Actor
+from archive.listener_access import HostNames
 
 type Scope = MutableMapping[str, Any]
 type Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -38,13 +39,19 @@ _JOB: Final = re.compile(r"/live/jobs/(\d{1,18})")
 class LiveStreams:
     """Answers GET requests below /live/."""
 
-    def __init__(self, database: Database, find_actor: FindActor) -> None:
+    def __init__(self, database: Database, names: HostNames, find_actor: FindActor) -> None:
         self._database = database
+        self._names = names
         self._find_actor = find_actor
         self._open: set[asyncio.Task[Any]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        if refusal := self._names.refusal(
+            [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+        ):
+            await _refuse(send, 421, refusal)
+            return
         client = scope.get("client") or ("", 0)
         actor = await asyncio.to_thread(self._known, headers.get("cookie", ""), str(client[0]))
         if actor is None:

@@ -11,8 +11,10 @@ import uvicorn
 from a2wsgi import WSGIMiddleware
 from flask import Flask
 
+from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
 from archive.listener_access import Clients
+from archive.settings.admin import AdminSettings
 
 WORKERS: Final = 16
 _GRACE_SECONDS: Final = 5
@@ -34,11 +36,12 @@ class _Server(uvicorn.Server):
 class SiteServer:
     """Serves the site on sockets that are bound already, until it is told to stop."""
 
-    def __init__(self, app: Flask, live: LiveStreams, clients: Clients) -> None:
-        """`clients` are those who may connect."""
+    def __init__(self, app: Flask, live: LiveStreams, admin: AdminSettings) -> None:
+        """Make the server, which is not started yet. `admin` says who may connect, and by which proxies."""
         self._pages: Any = WSGIMiddleware(_input_terminated(app), workers=WORKERS)  # type: ignore[arg-type]
         self._live = live
-        self._clients = clients
+        self._clients = Clients(admin.allow_clients)
+        self._forwarded = Forwarding(self._served, admin)
         self._server = _Server(
             live,
             uvicorn.Config(
@@ -75,6 +78,9 @@ class SiteServer:
         if not self._clients.admits(str(peer[0]), str(own[0])):
             await _forbid(send)
             return
+        await self._forwarded(scope, receive, send)
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"].startswith(PREFIX):
             await self._live(scope, receive, send)
         else:

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Any, Final, cast
 
 from flask import Blueprint, Flask, current_app, g, request
+from flask.sessions import SecureCookieSessionInterface
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.exceptions import HTTPException
 from werkzeug.sansio.response import Response
@@ -49,10 +50,18 @@ _TITLES: Final = {
 }
 
 
-def create_app(site: Site, blueprints: Iterable[Blueprint], api: Api | None = None) -> Flask:
-    """Return the application. `site.settings.home` holds its key."""
+class _FormCookies(SecureCookieSessionInterface):
+    """The cookie of forms is Secure where the browser speaks TLS."""
+
+    def get_cookie_secure(self, app: Flask) -> bool:
+        """Return whether the present request came by TLS."""
+        return request.is_secure
+
+
+def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], api: Api | None = None) -> Flask:
+    """Return the application. It answers these names in the Host header; `site.settings.home` holds its key."""
     app = Flask(__name__)
-    admin = site.settings.admin
+    app.session_interface = _FormCookies()
     app.config.update(
         SECRET_KEY=secret_key(site.settings.home),
         MAX_CONTENT_LENGTH=MAX_FORM_BYTES,
@@ -62,11 +71,12 @@ def create_app(site: Site, blueprints: Iterable[Blueprint], api: Api | None = No
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
         WTF_CSRF_TIME_LIMIT=None,
+        WTF_CSRF_SSL_STRICT=False,  # some browsers send no Referer; `protect` compares Origin instead
         SEND_FILE_MAX_AGE_DEFAULT=3600,
         TEMPLATES_AUTO_RELOAD=False,
     )
     app.extensions[EXTENSION] = site
-    protect(app, HostNames(admin.host, admin.host_names, "admin.host_names"), site.replay_origin)
+    protect(app, names, site.replay_origin)
     require_login(app)
     csrf = CSRFProtect(app)  # after the visitor is known, to whose session forms belong
     for blueprint in blueprints:

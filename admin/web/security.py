@@ -62,12 +62,16 @@ def protect(app: Flask, names: HostNames, replay_origin: str) -> None:
 def is_from_another_site() -> bool:
     """Return whether a browser says that a page of another origin sent the request.
 
-    Programs send neither of the headers. The scheme is not compared: a proxy in front of the site may speak TLS.
+    Programs send neither of the headers. On a site that is reached by TLS, a page without TLS is another site. The
+    scheme is not compared otherwise, since a proxy of which the settings do not tell may speak TLS.
     """
     if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
         return True
     origin = request.headers.get("Origin")
-    return origin is not None and origin.partition("://")[2] != request.headers.get("Host")
+    if origin is None:
+        return False
+    scheme, _, host = origin.partition("://")
+    return host != request.headers.get("Host") or (request.is_secure and scheme != "https")
 
 
 def safe_target(target: str, default: str) -> str:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
 from pydantic import Field, field_validator
 
 from archive.settings.base import Section, checked_networks, listed
+
+_PORTS: Final = {"http": 80, "https": 443}
+_AUTHORITY: Final = re.compile(
+    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?"
+)
 
 
 class AdminSettings(Section):
@@ -33,14 +42,44 @@ class AdminSettings(Section):
         description="Further names of the CDX server and of the admin in the Host header, comma separated. Their"
         " address and localhost always work.",
     )
+    public_url: str = Field(
+        "",
+        description="Address at which people reach the admin site through a TLS proxy, such as"
+        " https://archive.example.org. Links in messages have the address, and cookies are Secure there. Its host name"
+        " needs no entry in admin.host_names.",
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        (),
+        description="Networks of the TLS proxies in front of the admin site, comma separated, such as 127.0.0.1. Their"
+        " headers X-Forwarded-For and X-Forwarded-Proto are believed.",
+    )
     on_end_seconds: float = Field(300, gt=0, description="Longest run of the command of `crawl --on-end`.")
 
-    @field_validator("allow_clients", "host_names", mode="before")
+    @field_validator("allow_clients", "host_names", "trusted_proxies", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return listed(value)
 
-    @field_validator("allow_clients")
+    @field_validator("allow_clients", "trusted_proxies")
     @classmethod
     def _networks_can_be_read(cls, networks: tuple[str, ...]) -> tuple[str, ...]:
         return checked_networks(networks)
+
+    @field_validator("public_url")
+    @classmethod
+    def _is_an_origin(cls, url: str) -> str:
+        """Return scheme, host and port in lower case, without the port of the scheme."""
+        if not url:
+            return ""
+        parts = urlsplit(url)
+        if parts.scheme not in _PORTS or not _AUTHORITY.fullmatch(parts.netloc):
+            raise ValueError("write https:// or http:// and a host name, such as https://archive.example.org")
+        if parts.path not in ("", "/") or parts.query or parts.fragment:
+            raise ValueError("the admin site has a host name of its own; leave out the path")
+        return f"{parts.scheme}://{parts.netloc.lower().removesuffix(f':{_PORTS[parts.scheme]}')}"
+
+    @property
+    def site_names(self) -> tuple[str, ...]:
+        """The names of the admin site in the Host header, beside its addresses and localhost."""
+        public = urlsplit(self.public_url).hostname
+        return (*self.host_names, public) if public else self.host_names

@@ -24,9 +24,6 @@ class NotificationSettings(Section):
     smtp_password: str = Field("", description="password of that user; better from the environment or a file")
     smtp_password_file: str = Field("", description="file that holds the password of that user")
     sender: str = Field("", description="address that e-mail is from, such as ghostfleet@example.org")
-    site_url: str = Field(
-        "", description="address of the admin site for links in messages, such as https://archive.example.org"
-    )
     webhook_allow_private: bool = Field(
         False, description="send webhooks to loopback, private and link-local addresses, and without TLS"
     )
@@ -45,16 +42,9 @@ class NotificationSettings(Section):
         2_592_000, ge=3600, description="how long a message that was sent or given up is kept in the list"
     )
 
-    @field_validator("smtp_host", "sender", "site_url")
+    @field_validator("smtp_host", "sender")
     @classmethod
     def _is_one_line(cls, text: str) -> str:
         if any(character.isspace() or not character.isprintable() for character in text):
             raise ValueError("remove the spaces and line ends")
         return text
-
-    @field_validator("site_url")
-    @classmethod
-    def _is_a_web_address(cls, url: str) -> str:
-        if url and not url.startswith(("https://", "http://")):
-            raise ValueError("begin with https:// or http://")
-        return url.rstrip("/")

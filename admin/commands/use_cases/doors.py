@@ -46,7 +46,7 @@ class LocalCaller:
             self.database = open_database(settings)
             prepare(self.database)
         host = f"[{settings.admin.host}]" if ":" in settings.admin.host else settings.admin.host
-        self.where = f"http://{host}:{settings.admin.port}"
+        self.where = settings.admin.public_url or f"http://{host}:{settings.admin.port}"
         self.actor = self._acting_for(user) if user else COMMAND_LINE
 
     def __call__(self, operation: Operation, parameters: Mapping[str, Any], body: BaseModel | None, /) -> Any:

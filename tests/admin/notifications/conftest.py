@@ -22,7 +22,7 @@ def settings(home: object, mail: MailReceiver) -> Settings:
             "notifications.smtp_port": mail.port,
             "notifications.smtp_security": "none",
             "notifications.sender": "ghostfleet@archive.example",
-            "notifications.site_url": "https://archive.example/",
+            "admin.public_url": "https://archive.example/",
             "notifications.webhook_allow_private": True,
         },
         environment={},

@@ -52,6 +52,7 @@ def test_a_message_goes_by_mail_and_webhook_to_those_who_subscribed(
             "harvest_id": None,
             "job_id": 7,
             "facts": {"reason": "no space"},
+            "url": "https://archive.example/jobs/7",
         },
     }
     assert all(row.sent and row.due is None and row.claim is None for row in site.rows())

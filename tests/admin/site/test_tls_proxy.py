@@ -1,0 +1,153 @@
+"""HAProxy speaks TLS in front of the admin site: cookies, links, addresses and live pages are those of the outside."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import oidc_provider_mock
+import pytest
+from needs import free_port, program
+from origin import certificate_authority
+from site_server import PASSWORD, RunningSite, running_site, send_form
+from sqlalchemy import select
+from waiting import until
+
+from admin.models.database import Database
+from admin.models.people_tables import AuditEntry, Role
+from admin.models.transaction import COMMAND_LINE
+from admin.web.page import SESSION_COOKIE
+from archive.dates import now_micros
+
+FILE = Path(__file__).resolve().parents[3] / "deploy" / "haproxy" / "admin.cfg"
+NAME = "archive.test"
+AUTHORITY = certificate_authority()
+
+
+def configuration(folder: Path, site: str, plain: int, tls: int) -> Path:
+    """The file as deployed, but for ports, the certificate and the address of the site."""
+    certificate = AUTHORITY.issue_cert(NAME)
+    certificate.private_key_and_cert_chain_pem.write_to_path(folder / "cert.pem")
+    text = FILE.read_text("utf-8").replace("/etc/haproxy/archive.example.org.pem", str(folder / "cert.pem"))
+    text = text.replace("bind :80", f"bind 127.0.0.1:{plain}").replace("bind :443", f"bind 127.0.0.1:{tls}")
+    config = folder / "admin.cfg"
+    config.write_text(text.replace("127.0.0.1:8080", site.removeprefix("http://")), "utf-8")
+    return config
+
+
+class Front:
+    """The site, and HAProxy in front of it."""
+
+    def __init__(self, site: RunningSite, tls: int, plain: int) -> None:
+        self.site, self.tls, self.plain = site, tls, plain
+
+    def client(self, **headers: str) -> httpx.Client:
+        """A browser that knows the name of the site by another way than DNS."""
+        trusting = ssl.create_default_context()
+        AUTHORITY.configure_trust(trusting)
+        trusting.check_hostname = False
+        headers = {"Host": f"{NAME}:{self.tls}", **headers}
+        return httpx.Client(base_url=f"https://127.0.0.1:{self.tls}", verify=trusting, headers=headers, timeout=30)
+
+
+@pytest.fixture
+def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
+    with oidc_provider_mock.run_server_in_thread(user_claims=[]) as server:
+        yield f"http://localhost:{server.server_port}"
+
+
+@pytest.fixture
+def front(sqlite_database: Database, tmp_path: Path, issuer: str) -> Iterator[Front]:
+    command = program("haproxy", "apt-get install haproxy")
+    sqlite_database.clock = now_micros
+    tls, plain = free_port(), free_port()
+    settings = {
+        "admin.public_url": f"https://{NAME}:{tls}",
+        "admin.trusted_proxies": "127.0.0.0/8",
+        "people.oidc_issuer": issuer,
+        "people.oidc_client_id": "ghostfleet",
+    }
+    with running_site(sqlite_database, tmp_path / "home", settings) as site:
+        config = configuration(tmp_path, site.address, plain, tls)
+        with (tmp_path / "log").open("wb") as log:
+            process = subprocess.Popen([command, "-db", "-f", str(config)], stdout=log, stderr=log)
+        try:
+            found = Front(site, tls, plain)
+
+            def answers() -> bool:
+                assert process.poll() is None, (tmp_path / "log").read_text()
+                try:
+                    with found.client() as client:
+                        return client.get("/login").status_code == 200
+                except httpx.TransportError:
+                    return False
+
+            until(answers, what="the site behind HAProxy", within=60)
+            yield found
+        finally:
+            process.kill()
+            process.wait(30)
+
+
+def test_haproxy_understands_the_file(tmp_path: Path) -> None:
+    config = configuration(tmp_path, "http://127.0.0.1:8080", free_port(), free_port())
+    command = [program("haproxy", "apt-get install haproxy"), "-c", "-f", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, re.findall(r"\[(?:ALERT|WARNING)\].*", done.stderr)) == (0, [])
+
+
+def test_a_person_logs_in_by_tls_and_links_lead_back(front: Front) -> None:
+    origin = f"https://{NAME}:{front.tls}"
+    with front.client(Origin=origin) as client:
+        values = {"name": "anna", "password": PASSWORD, "repeated": PASSWORD, "zone": "UTC"}
+        answer = send_form(client, front.site.link(Role.ADMINISTRATOR), **values)
+        assert answer.status_code == 303, answer.text
+        cookies = {each.partition("=")[0]: each for each in answer.headers.get_list("Set-Cookie")}
+        assert "; Secure" in cookies[SESSION_COOKIE]
+        assert "; Secure" in client.get("/login").headers["Set-Cookie"], "the cookie of forms"
+        assert "max-age" in answer.headers["Strict-Transport-Security"]
+        invited = send_form(client, "/users", role="reader")
+        assert f"{origin}/welcome/" in invited.text
+        with client.stream("GET", "/live/overview") as stream:
+            assert next(stream.iter_lines()) == "retry: 5000"
+        begun = client.get("/login/openid")
+        assert httpx.URL(begun.headers["Location"]).params["redirect_uri"] == f"{origin}/login/openid/back"
+        assert "; Secure" in begun.headers["Set-Cookie"]
+        from_plain = client.post("/logout", headers={"Origin": origin.replace("https", "http")})
+        assert from_plain.status_code == 403
+        other = client.get("/jobs", headers={"Host": "evil.test"})
+        assert other.status_code == 421
+        stream = client.get("/live/overview", headers={"Host": "evil.test", "Origin": "https://evil.test"})
+        assert stream.status_code == 421
+
+
+def test_plain_http_leads_to_tls(front: Front) -> None:
+    answer = httpx.get(f"http://127.0.0.1:{front.plain}/jobs", headers={"Host": NAME})
+    assert (answer.status_code, answer.headers["Location"]) == (308, f"https://{NAME}/jobs")
+
+
+def test_the_local_address_keeps_working_without_tls(front: Front) -> None:
+    with front.site.client(Role.ADMINISTRATOR) as client:
+        assert client.get("/jobs").status_code == 200
+        assert client.get("/login/openid").headers["Location"].count("redirect_uri=http%3A%2F%2F127.0.0.1") == 1
+
+
+def test_the_audit_has_the_address_of_the_client_and_not_of_the_proxy(front: Front) -> None:
+    """A client's own header has no effect through HAProxy; a trusted proxy's header names the client."""
+    with front.client(**{"X-Forwarded-For": "192.0.2.99"}) as client:
+        send_form(
+            client, front.site.link(Role.ADMINISTRATOR), name="anna", password=PASSWORD, repeated=PASSWORD, zone="UTC"
+        )
+    with httpx.Client(base_url=front.site.address, headers={"X-Forwarded-For": "192.0.2.7, 127.0.0.9"}) as client:
+        send_form(client, front.site.link(Role.READER), name="bert", password=PASSWORD, repeated=PASSWORD, zone="UTC")
+    with httpx.Client(base_url=front.site.address, headers={"X-Forwarded-For": "<script>"}) as client:
+        send_form(client, front.site.link(Role.READER), name="carl", password=PASSWORD, repeated=PASSWORD, zone="UTC")
+    with front.site.database.transaction(COMMAND_LINE) as transaction:
+        rows = transaction.session.execute(select(AuditEntry.actor, AuditEntry.address)).all()
+    assert {("anna", "127.0.0.1"), ("bert", "192.0.2.7"), ("carl", "127.0.0.1")} <= set(rows)
+    assert not [address for _, address in rows if address in ("192.0.2.99", "<script>")]
