@@ -7,6 +7,7 @@ first. The proxy knows by the port whose traffic a request is.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,13 @@ MAX_REMEMBERED: Final = 5000
 _ENDLESS: Final = frozenset(("eventsource", "websocket"))
 """Kinds of requests that are not waited for: they stay open on purpose."""
 _TICK: Final = 0.05
+_POLLING: Final = frozenset(("fetch", "xhr", "script"))
+"""Kinds of requests with which pages ask the same again and again."""
+_MOST_TURNS: Final = 5
+"""A page that asks the same more often, one request after the other, is not waited for."""
+_VARIABLE: Final = re.compile(r"\?.*|\d+", re.DOTALL)
+"""Parts of a URL that differ between requests for the same."""
+_MAX_SHAPES: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +84,17 @@ class Traffic:
         """Set when the proxy said of any request that it can't keep anything at present."""
         self.main_failed = asyncio.Event()
         """Set when the main document broke off after its head."""
-        self._open: set[str] = set()
+        self._open: dict[str, str] = {}
+        """Shapes of the URLs of awaited requests, by their keys."""
+        self._turns: dict[str, int] = {}
+        """Number of requests of a shape that came one after the other."""
         self._changed = time.monotonic()
 
     async def settled(self, quiet_seconds: float, most_seconds: float, *, from_now: bool = False) -> bool:
         """Wait until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first.
 
-        With `from_now`, quiet before this call does not count, since something was just set off.
+        With `from_now`, quiet before this call does not count, since something was just set off. Requests that are in
+        flight at the end of the time are not waited for again.
         """
         began = time.monotonic()
         while True:
@@ -91,6 +103,7 @@ class Traffic:
             if not self._open and quiet >= quiet_seconds:
                 return True
             if now >= began + most_seconds:
+                self._open.clear()
                 return False
             left = quiet_seconds - quiet if not self._open else _TICK
             await asyncio.sleep(min(max(left, 0.005), began + most_seconds - now))
@@ -99,8 +112,23 @@ class Traffic:
         """Count a request. `key` is the engine's name of the request."""
         self.requests += 1
         if request.is_awaited and request.kind not in _ENDLESS and request.url.startswith("http"):
-            self._open.add(key)
+            shape = _VARIABLE.sub("", request.url)
+            if request.kind not in _POLLING or not self._is_polled(shape):
+                self.hold(key, shape)
+
+    def hold(self, key: str, shape: str = "") -> None:
+        """Count the page as unsettled until `release`, for example while a window that it opened loads."""
+        self._open[key] = shape
+        self._changed = time.monotonic()
+
+    def release(self, key: str) -> None:
+        """End what `hold` began."""
+        if self._open.pop(key, None) is not None:
             self._changed = time.monotonic()
+
+    def renew(self) -> None:
+        """Wait again for a page that asked the same several times, since a behaviour has done something."""
+        self._turns.clear()
 
     def answered(self, request: BrowserRequest, status: int, headers: Mapping[str, str]) -> None:
         """Remember the head of an answer. Names of headers are in lower case."""
@@ -113,24 +141,27 @@ class Traffic:
 
     def finished(self, key: str, request: BrowserRequest) -> None:
         """End a request whose answer arrived whole."""
-        self._closed(key)
+        self.release(key)
         asked = self.asked.get(request.url)
         if asked is not None and asked.error is None and asked.status != 206 and request.method == "GET":
             self.asked[request.url] = PageRequest(asked.status, asked.mime, asked.kind, None, is_whole=True)
 
     def failed(self, key: str, request: BrowserRequest, error: str) -> None:
         """End a request that had no answer, or whose answer broke off."""
-        self._closed(key)
+        self.release(key)
         asked = self.asked.get(request.url)
         status, mime = (asked.status, asked.mime) if asked else (0, "")
         self._remember(request.url, PageRequest(status, mime, request.kind, error or "failed"))
         if self.main is not None and self.main.url == request.url and request.is_main:
             self.main_failed.set()
 
-    def _closed(self, key: str) -> None:
-        if key in self._open:
-            self._open.discard(key)
-            self._changed = time.monotonic()
+    def _is_polled(self, shape: str) -> bool:
+        if shape in self._open.values():
+            return False  # requests at the same time belong to one turn
+        turns = self._turns.get(shape, 0) + 1
+        if shape in self._turns or len(self._turns) < _MAX_SHAPES:
+            self._turns[shape] = turns
+        return turns > _MOST_TURNS
 
     def _remember(self, url: str, asked: PageRequest) -> None:
         is_new = url not in self.asked and len(self.asked) < MAX_REMEMBERED and len(url) <= MAX_LENGTH

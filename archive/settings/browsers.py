@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal, get_args
 
 from pydantic import Field, field_validator
 
 from archive.settings.base import Section, listed
+
+type BehaviorName = Literal["consent", "move", "autofetch", "scroll", "play", "hover", "click", "form", "gesture"]
+BEHAVIOR_NAMES: Final[tuple[BehaviorName, ...]] = get_args(BehaviorName.__value__)
+"""Names of the behaviours in the order in which they run."""
 
 
 class BrowserSettings(Section):
@@ -20,7 +24,22 @@ class BrowserSettings(Section):
         0.5, ge=0, description="A page counts as settled when it has requested nothing for this time."
     )
     settle_max_seconds: float = Field(15, gt=0, description="Longest wait until a page has settled.")
+    patience_seconds: float = Field(
+        5,
+        ge=0,
+        description="Longest wait for timers that a page has set, after it has settled. Timers of more than five"
+        " seconds, and code that runs again and again, are not waited for.",
+    )
+    behaviors: tuple[BehaviorName, ...] = Field(
+        BEHAVIOR_NAMES,
+        description=f"What a browser does on each page, comma separated: {', '.join(BEHAVIOR_NAMES)}. Nothing when"
+        " empty.",
+    )
+    behavior_seconds: float = Field(40, ge=0, description="Longest time for all behaviours on one page.")
     scroll_seconds: float = Field(20, ge=0, description="Longest time for scrolling one page.")
+    popup_seconds: float = Field(
+        5, ge=0, description="Longest time in which a window that a page opened may load, before it is closed."
+    )
     width: int = Field(1280, ge=100, description="Width of the window in CSS pixels.")
     height: int = Field(1024, ge=100, description="Height of the window in CSS pixels.")
     lang: str = Field("en", description="Accept-Language of browsers.")
@@ -54,7 +73,7 @@ class BrowserSettings(Section):
         " out-of-memory, crash.",
     )
 
-    @field_validator("retry_for", mode="before")
+    @field_validator("retry_for", "behaviors", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return listed(value)

@@ -20,6 +20,7 @@ from typing import Any
 
 from archive.dates import now_micros
 from archive.settings.load import Settings
+from browsers.behaviors.page_tools import observer
 from browsers.chromium import page_outcome
 from browsers.chromium.browser import BrowserDown, ChromiumEngine
 from browsers.chromium.executable import BrowserMissing, find_chromium
@@ -115,7 +116,13 @@ class ChromiumVisitor:
         traffic = Traffic()
         async with self._engines.lend() as engine:
             snapshot = PageSnapshot(crashed=True)
-            options = WindowOptions(session.address, self._device, self._own.values)
+            options = WindowOptions(
+                session.address,
+                self._device,
+                self._own.values,
+                popup_seconds=settings.popup_seconds,
+                init_scripts=(observer(),),
+            )
             with suppress(EngineError):
                 window = await engine.open(options)
                 traffic = window.traffic

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from archive.settings import BrowserSettings
-from browsers.chromium import behaviors, render
-from browsers.chromium.behaviors import Scroll, ScrollPosition
+from browsers.behaviors.general_pass import PassReport, run_behaviors
+from browsers.behaviors.patience import Patience
+from browsers.chromium import render
 from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
 from browsers.links import html
 from browsers.links.documents import media_type
@@ -48,7 +49,7 @@ class PageSnapshot:
     dom: str | None = None
     text: str | None = None
     links: list[tuple[str, str]] = field(default_factory=list)
-    scroll: Scroll = field(default_factory=Scroll)
+    behaviors: PassReport = field(default_factory=PassReport)
     notes: list[str] = field(default_factory=list)
     """Annotations about steps that failed or were cut short."""
 
@@ -98,20 +99,21 @@ class _Steps:
         self._settings = settings
         self._snapshot = snapshot
         self._deadline = Deadline(settings.page_seconds)
+        self._patience = Patience(window)
 
     async def run(self) -> None:
         snapshot = self._snapshot
         await self._load()
         if not snapshot.is_page or snapshot.hangs:
             return
-        await self._settle()
+        await self._try("settle", self._settle)
         await self._try("view", self._take_view)
         if media_type((snapshot.main or MainAnswer("", 0, {})).headers.get("content-type", "")) not in html.TYPES | {
             ""
         }:
             return  # a picture, a text, a feed: shown by the browser in a page of its own making
-        await self._try("scroll", self._scroll)
-        await self._settle()
+        await self._try("behaviors", self._behave)
+        await self._try("settle", self._settle)
         await self._try("full-page", self._take_whole)
         await self._try("dom", self._take_dom)
         await self._try("text", self._take_text)
@@ -140,23 +142,21 @@ class _Steps:
 
     async def _settle(self) -> None:
         most = self._deadline.left(self._settings.settle_max_seconds, _RESERVE_SECONDS)
-        if not await self._traffic.settled(self._settings.settle_seconds, most):
+        settings = self._settings
+        if not await self._patience.settle(settings.settle_seconds, most, settings.patience_seconds):
             self._snapshot.notes.append("never-settled")
 
-    async def _scroll(self) -> None:
-        seconds = self._deadline.left(self._settings.scroll_seconds, _RESERVE_SECONDS)
-        if seconds <= 0:
-            return
-        clock = Deadline(seconds)
-        await self._window.main_frame.evaluate(behaviors.PREPARE_SCRIPT)
-        while self._snapshot.scroll.ended is None:
-            position = ScrollPosition(**await self._window.main_frame.evaluate(behaviors.STEP_SCRIPT))
-            quiet = 0.25 if position.is_bottom else 0.1
-            await self._traffic.settled(quiet, clock.left(2.0), from_now=True)
-            self._snapshot.scroll = self._snapshot.scroll.after(position, time_is_up=clock.left(1.0) == 0)
-        if self._snapshot.scroll.ended != "bottom":
-            self._snapshot.notes.append(f"scroll-{self._snapshot.scroll.ended}")
-        await self._window.main_frame.evaluate(behaviors.RETURN_SCRIPT)
+    async def _behave(self) -> None:
+        settings, report = self._settings, self._snapshot.behaviors
+        await self._patience.rest()
+        seconds = self._deadline.left(settings.behavior_seconds, _RESERVE_SECONDS)
+        try:
+            await run_behaviors(
+                self._window, self._patience, settings.behaviors, seconds, settings.scroll_seconds, report
+            )
+        finally:
+            self._snapshot.notes += report.notes
+            self._snapshot.links += report.links
 
     async def _take_view(self) -> None:
         self._snapshot.view = await render.window_picture(self._window)
@@ -188,7 +188,7 @@ class _Steps:
         """
         if self._snapshot.hangs:
             return
-        seconds = self._deadline.left(max(_STEP_SECONDS, self._settings.scroll_seconds + _RESERVE_SECONDS))
+        seconds = self._deadline.left(max(_STEP_SECONDS, self._settings.behavior_seconds + _RESERVE_SECONDS))
         try:
             async with asyncio.timeout(seconds):
                 await step()

@@ -16,7 +16,7 @@ The first four and pageinfo bear the names that Browsertrix gave them, so that i
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from archive.dates import Micros, iso_date
 from archive.json_text import compact_json
@@ -117,6 +117,7 @@ def _page_info(page_visit: PageVisit, links: tuple[FoundLink, ...]) -> dict[str,
         | ({"error": asked.error} if asked.error else {})
         for url, asked in page_visit.asked.items()
     }
+    scroll = snapshot.behaviors.scroll
     failed = sum(1 for asked in page_visit.asked.values() if asked.error or asked.status >= 400)
     return {
         "pageid": page_visit.page_id,
@@ -127,7 +128,8 @@ def _page_info(page_visit: PageVisit, links: tuple[FoundLink, ...]) -> dict[str,
         "status": snapshot.main.status if snapshot.main else 0,
         "urls": urls,
         "counts": {"requests": page_visit.requests, "urls": len(urls), "failed": failed, "links": len(links)},
-        "scroll": {"steps": snapshot.scroll.steps, "height": snapshot.scroll.height, "ended": snapshot.scroll.ended},
+        "scroll": {"steps": scroll.steps, "height": scroll.height, "ended": scroll.ended},
+        "behaviors": [asdict(outcome) for outcome in snapshot.behaviors.outcomes],
         "viewport": {"width": page_visit.width, "height": page_visit.height},
         "browser": page_visit.browser,
         "notes": snapshot.notes,

@@ -228,10 +228,15 @@ class PlaywrightWindow:
         self._start(_ignoring(self._close_popup(popup)))
 
     async def _close_popup(self, popup: Page) -> None:
-        if self._options.popup_seconds:
-            with contextlib.suppress(playwright.async_api.TimeoutError):
-                await popup.wait_for_load_state("load", timeout=self._options.popup_seconds * 1000)
-        await popup.close()
+        key = f"popup {id(popup)}"
+        self.traffic.hold(key)
+        try:
+            if self._options.popup_seconds:
+                with contextlib.suppress(playwright.async_api.TimeoutError):
+                    await popup.wait_for_load_state("load", timeout=self._options.popup_seconds * 1000)
+            await popup.close()
+        finally:
+            self.traffic.release(key)
 
     def _on_request(self, request: Request) -> None:
         frame = _frame_of(request)

@@ -122,13 +122,14 @@ def test_links_come_from_frames_and_shadow_roots_after_scripts_ran(
     assert origin.url("/frame") in visit.fetched
 
 
-def test_embeds_that_were_fetched_are_seen_and_others_are_links(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
-) -> None:
+def test_embeds_that_were_fetched_are_seen_and_others_are_links(fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/", page("<img src=/small.png srcset='/small.png 1x, /large.png 3x'>"))
     origin.script("/small.png", document(b"x", "image/png"))
-
-    visit = ghost.visit(fleet.order(origin.url("/")))
+    visitor = ghost_of(fleet, behaviors="scroll")
+    try:
+        visit = visitor.visit(fleet.order(origin.url("/")))
+    finally:
+        visitor.close()
 
     assert urls(visit, "E") == [origin.url("/large.png")]
     assert origin.url("/small.png") in visit.fetched

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browsers.chromium.behaviors import MAX_HEIGHT, MAX_STEPS, Scroll, ScrollPosition
+from browsers.behaviors.scrolling import MAX_HEIGHT, MAX_STEPS, Scroll, ScrollPosition
 
 
 def scrolled(positions: list[ScrollPosition], *, time_is_up: bool = False) -> Scroll:

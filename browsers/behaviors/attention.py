@@ -1,0 +1,120 @@
+"""These behaviours do what a reader does with the mouse, the keys and the window without clicking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from browsers.behaviors.outcomes import BehaviorEnd
+from browsers.behaviors.page_access import PageAccess
+from browsers.behaviors.page_tools import ToolFailed, call
+from browsers.engine import Frame, Point
+
+_MOST_HOVERS: Final = 60
+_MISSES: Final = 3
+_KEYS: Final = ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "End")
+_KEY_EVENTS: Final = ["keydown", "keyup", "keypress"]
+_MOVE_EVENTS: Final = [
+    *("mousemove", "mouseover", "mouseenter", "mouseout", "mouseleave"),
+    *("pointermove", "pointerover", "pointerenter", "touchstart", "scroll", "wheel"),
+]
+_GESTURES: Final = {
+    "gesture": ["dblclick", "contextmenu", "touchstart", "touchend", "touchmove", "dragstart"],
+    "lookAway": ["visibilitychange", "focus", "blur"],
+}
+"""Tools that send events, with the events for which a page must listen."""
+
+
+@dataclass(slots=True)
+class FirstMove:
+    """The behaviour `move` moves the mouse and presses keys, for pages that wait for a first sign of their reader."""
+
+    page: PageAccess
+    steps: int = 0
+
+    async def run(self) -> BehaviorEnd:
+        """Move the mouse over the window; press keys when the page listens to keys."""
+        page = self.page
+        frame = page.window.main_frame
+        hits = 0
+        if not await call(frame, "listens", _MOVE_EVENTS):
+            await page.window.move_mouse(Point(200, 200))
+        else:
+            self.steps += 1
+            hits += (await page.step(frame, self._move)).is_any
+        if await call(frame, "listens", _KEY_EVENTS):
+            for key in _KEYS:
+                if page.clock.is_up:
+                    return BehaviorEnd.TIMEOUT
+                self.steps += 1
+                hits += (await page.step(frame, partial(page.window.press, key))).is_any
+        return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+    async def _move(self) -> None:
+        for x, y in ((200, 200), (260, 240)):
+            await self.page.window.move_mouse(Point(x, y))
+
+
+@dataclass(slots=True)
+class Hover:
+    """The behaviour `hover` moves the mouse over menus and other elements that react to this."""
+
+    page: PageAccess
+    steps: int = 0
+    _misses: dict[str, int] = field(default_factory=dict)
+
+    async def run(self) -> BehaviorEnd:
+        """Move the mouse over each element of all frames once; a family is given up after some without effect."""
+        hits = 0
+        for index, (frame, values) in enumerate(await self.page.in_frames("hoverable")):
+            for value in values if isinstance(values, list) else ():
+                if self.page.clock.is_up or self.steps >= _MOST_HOVERS:
+                    return BehaviorEnd.TIMEOUT
+                family = f"{index}|{value['family']}"
+                if self._misses.get(family, 0) >= _MISSES:
+                    continue
+                try:
+                    place: dict[str, Any] | None = await call(frame, "aim", value["number"])
+                    if place is None:
+                        continue
+                    point = await self.page.point(frame, place)
+                    effect = await self.page.step(frame, partial(self.page.window.move_mouse, point))
+                except ToolFailed:
+                    break  # the frame went away
+                self.steps += 1
+                hits += effect.is_any
+                self._misses[family] = 0 if effect.is_any else self._misses.get(family, 0) + 1
+        return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+
+@dataclass(slots=True)
+class Gestures:
+    """The behaviour `gesture` sends double clicks, right clicks, touches and drags to what listens to them.
+
+    It also tells the page that its reader looked away and came back.
+    """
+
+    page: PageAccess
+    steps: int = 0
+
+    async def run(self) -> BehaviorEnd:
+        """Send the events in all frames."""
+        hits = 0
+        for frame in self.page.frames():
+            for name, types in _GESTURES.items():
+                if self.page.clock.is_up:
+                    return BehaviorEnd.TIMEOUT
+                try:
+                    hits += await self._send(frame, name) if await call(frame, "listens", types) else 0
+                except ToolFailed:
+                    break  # the frame went away
+        return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+    async def _send(self, frame: Frame, name: str) -> bool:
+        """Call the tool that sends events, and return whether they had an effect."""
+
+        async def send() -> None:
+            self.steps += int(await call(frame, name))
+
+        return (await self.page.step(frame, send)).is_any

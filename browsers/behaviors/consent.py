@@ -1,0 +1,66 @@
+"""The behaviour `consent` agrees to cookies, since many pages show or fetch their content only then."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, Final
+
+from browsers.behaviors.outcomes import BehaviorEnd
+from browsers.behaviors.page_access import PageAccess
+from browsers.behaviors.page_tools import ToolFailed, call
+from browsers.engine import EngineLost, Frame
+
+_MOST_WALLS: Final = 4
+_RELOAD_SECONDS: Final = 10.0
+
+
+@dataclass(slots=True)
+class Consent:
+    """The object looks for the button that agrees in all frames, and then for the interface of a consent platform."""
+
+    page: PageAccess
+    steps: int = 0
+    detail: str = ""
+
+    async def run(self) -> BehaviorEnd:
+        """Give consent to each wall, one behind the other. The page may load itself again meanwhile."""
+        for _ in range(_MOST_WALLS):
+            if self.page.clock.is_up:
+                return BehaviorEnd.TIMEOUT
+            if not await self._agree():
+                break
+        else:
+            return BehaviorEnd.TIMEOUT
+        if self.steps == 0 and (name := await call(self.page.window.main_frame, "agreeByInterface")):
+            self.steps, self.detail = 1, str(name)
+            await self._settle()
+        return BehaviorEnd.DONE
+
+    async def _agree(self) -> bool:
+        for frame, place in await self.page.in_frames("agreeButton"):
+            if isinstance(place, dict):
+                self.steps += 1
+                self.detail = self.detail or "button"
+                await self._click(frame, place)
+                await self._settle()
+                return True
+        return False
+
+    async def _click(self, frame: Frame, place: dict[str, Any]) -> None:
+        if not place["isClicked"]:
+            try:
+                await self.page.click(frame, place)
+            except ToolFailed:
+                return  # the frame went away
+
+    async def _settle(self) -> None:
+        await asyncio.sleep(0.1)
+        try:
+            async with asyncio.timeout(min(_RELOAD_SECONDS, self.page.clock.left)):
+                await self.page.window.loaded()
+        except TimeoutError:
+            return
+        except EngineLost:
+            raise
+        await self.page.patience.settle(0.3, min(5.0, self.page.clock.left), 2.0)

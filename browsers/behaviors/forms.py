@@ -1,0 +1,67 @@
+"""The behaviour `form` uses selects, sliders, search boxes and GET forms. Forms that send something are not touched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from browsers.behaviors.outcomes import BehaviorEnd
+from browsers.behaviors.page_access import PageAccess
+from browsers.behaviors.page_tools import ToolFailed, call
+from browsers.engine import Frame
+
+_MISSES: Final = 2
+_LETTER: Final = "a"
+"""A search box gets this letter, so that its suggestions are fetched."""
+
+
+@dataclass(slots=True)
+class Forms:
+    """The object uses the controls of one page."""
+
+    page: PageAccess
+    steps: int = 0
+    _hits: int = 0
+
+    async def run(self) -> BehaviorEnd:
+        """Choose the options of each control, and keep the addresses of GET forms as links."""
+        for frame, urls in await self.page.in_frames("formAddresses"):
+            self.page.add_links(urls if isinstance(urls, list) else (), "form/@action")
+            try:
+                is_whole = await self._use(frame)
+            except ToolFailed:
+                continue  # the frame went away
+            if not is_whole:
+                return BehaviorEnd.TIMEOUT
+        return BehaviorEnd.DONE if self._hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+    async def _use(self, frame: Frame) -> bool:
+        """Use the controls of a frame. Return False when the time was up before."""
+        for control in await call(frame, "controls"):
+            if self.page.clock.is_up:
+                return False
+            await self._use_control(frame, control)
+        while not self.page.clock.is_up and await call(frame, "nextForm"):
+            effect = await self.page.step(frame, lambda: call(frame, "submit"))
+            self.steps += 1
+            self._hits += effect.is_any
+        return True
+
+    async def _use_control(self, frame: Frame, control: dict[str, Any]) -> None:
+        page, number, misses = self.page, control["number"], 0
+        for turn in range(control["turns"]):
+            if page.clock.is_up or misses >= _MISSES:
+                break
+            if control["isText"]:
+                effect = await page.step(frame, lambda: self._type(frame, number))
+            else:
+                effect = await page.step(frame, partial(call, frame, "choose", number, turn))
+            self.steps += 1
+            self._hits += effect.is_any
+            misses = 0 if effect.is_any else misses + 1
+        await page.step(frame, lambda: call(frame, "restore", number))
+
+    async def _type(self, frame: Frame, number: int) -> None:
+        if await call(frame, "focus", number):
+            await self.page.window.press(_LETTER)

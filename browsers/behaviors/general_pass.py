@@ -1,0 +1,160 @@
+"""The general pass runs the behaviours on one page in order, within a budget of time, and keeps each one's outcome.
+
+| behaviour | does |
+|---|---|
+| consent | agrees to cookies, by the button or by the interface of the consent platform |
+| move | moves the mouse and presses keys |
+| autofetch | fetches lazy images and frames, and the sources for other windows and densities |
+| scroll | scrolls the document and the boxes in it, in all frames |
+| play | plays films and sounds without noise |
+| hover | moves the mouse over menus |
+| click | touches tabs, accordions, buttons, "load more", page numbers, and links of single-page applications |
+| form | uses selects, sliders, search boxes and GET forms |
+| gesture | sends double clicks, right clicks and touches, and looks away |
+
+The document is kept from being left meanwhile. The addresses to which the page wanted to go are links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from browsers.behaviors.attention import FirstMove, Gestures, Hover
+from browsers.behaviors.clicks import Clicks
+from browsers.behaviors.consent import Consent
+from browsers.behaviors.forms import Forms
+from browsers.behaviors.media import Autofetch, Play
+from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome
+from browsers.behaviors.page_access import Clock, PageAccess, PageLeft
+from browsers.behaviors.page_tools import ToolFailed
+from browsers.behaviors.patience import Patience
+from browsers.behaviors.scrolling import Scroll, Scrolling
+from browsers.engine import BrowserWindow, EngineLost
+
+_STEP_SECONDS: Final = 4.0
+_MAX_DETAIL: Final = 200
+
+
+class _Behavior(Protocol):
+    """A behaviour counts its steps while it runs."""
+
+    steps: int
+
+    async def run(self) -> BehaviorEnd:
+        """Run to the end, and return it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    make: Callable[[PageAccess], _Behavior]
+    share: float
+    """Largest part of the time that is left."""
+    is_guarded: bool = True
+    """Whether the document is kept from being left."""
+
+
+_ENTRIES: Final[Mapping[str, _Entry]] = {
+    "consent": _Entry(Consent, 0.4, is_guarded=False),
+    "move": _Entry(FirstMove, 0.2),
+    "autofetch": _Entry(Autofetch, 0.4),
+    "scroll": _Entry(Scrolling, 0.5),
+    "play": _Entry(Play, 0.3),
+    "hover": _Entry(Hover, 0.3),
+    "click": _Entry(Clicks, 0.6),
+    "form": _Entry(Forms, 0.6),
+    "gesture": _Entry(Gestures, 1.0),
+}
+ORDER: Final = tuple(_ENTRIES)
+"""Names of the behaviours in the order in which they run."""
+
+
+@dataclass(slots=True)
+class PassReport:
+    """The report tells what the behaviours did on one page. It grows while they run."""
+
+    outcomes: list[BehaviorOutcome] = field(default_factory=list)
+    links: list[tuple[str, str]] = field(default_factory=list)
+    """URLs that behaviours found, with their places."""
+    scroll: Scroll = field(default_factory=Scroll)
+
+    @property
+    def notes(self) -> list[str]:
+        """Return an annotation for each behaviour that was cut short."""
+        notes = []
+        for outcome in self.outcomes:
+            if outcome.id == "scroll" and outcome.ended is BehaviorEnd.TIMEOUT:
+                ended = self.scroll.ended if self.scroll.ended not in (None, "bottom") else "boxes"
+                notes.append(f"scroll-{ended}")
+            elif outcome.was_cut_short:
+                notes.append(f"{outcome.id}-{outcome.ended}")
+        return notes
+
+
+async def run_behaviors(
+    window: BrowserWindow,
+    patience: Patience,
+    names: Collection[str],
+    seconds: float,
+    scroll_seconds: float,
+    report: PassReport,
+) -> None:
+    """Run the behaviours with these names, and fill the report. Raises EngineLost.
+
+    `seconds` bound all of them, and `scroll_seconds` the scrolling. A TimeoutError means that the page does not answer.
+    """
+    clock = Clock(seconds)
+    page = PageAccess(window, patience, _STEP_SECONDS)
+    is_guarded = False
+    try:
+        for name, entry in _ENTRIES.items():
+            if name not in names or clock.is_up:
+                continue
+            if entry.is_guarded and not is_guarded:
+                await page.begin()
+                is_guarded = True
+            share = clock.left * entry.share
+            page.clock = Clock(min(share, scroll_seconds) if name == "scroll" else share)
+            report.outcomes.append(await _run(name, entry.make(page), page, report))
+        if is_guarded:
+            await page.collect()
+            page.clock = Clock(_STEP_SECONDS)
+            await page.come_back()
+            await page.in_frames("makeLazy")
+            await page.guard(is_on=False)
+    except ToolFailed:
+        return  # the document runs no scripts, or it was left for good
+    finally:
+        report.links.extend(page.links.items())
+
+
+async def _run(name: str, behavior: _Behavior, page: PageAccess, report: PassReport) -> BehaviorOutcome:
+    """Run one behaviour, and return to the visited page after it."""
+    links, requests = len(page.links), page.window.traffic.requests
+    detail = ""
+    try:
+        ended = await behavior.run()
+    except (ToolFailed, PageLeft) as error:
+        ended, detail = BehaviorEnd.ERROR, str(error) or "the page was left"
+    if isinstance(behavior, Scrolling):
+        report.scroll = behavior.scroll
+    if isinstance(behavior, Consent):
+        detail = behavior.detail
+    try:
+        if name != "consent":
+            await page.collect()
+            await page.come_back()
+    except (ToolFailed, TimeoutError) as error:
+        if isinstance(error, EngineLost):
+            raise
+        detail = detail or "the page did not come back"
+    return BehaviorOutcome(
+        name,
+        behavior.steps,
+        ended,
+        links=len(page.links) - links,
+        requests=page.window.traffic.requests - requests,
+        detail=detail[:_MAX_DETAIL],
+    )

@@ -1,0 +1,100 @@
+"""The scripts of `scripts/` run in the page's own world, where the observer has seen timers and listeners.
+
+The observer is an init script of every frame. The other scripts are put into a frame when they are first used there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from browsers.engine import EngineError, Frame, FrameGone, InitScript, ScriptFailed, World
+
+_FOLDER: Final = Path(__file__).with_name("scripts")
+_TOOLS: Final = ("elements", "candidates", "scrolling", "autofetch", "consent", "forms")
+_ANSWER_SECONDS: Final = 6.0
+"""A script of a page that hangs is not waited for longer."""
+_FRAME_SECONDS: Final = 3.0
+"""The same for a frame in the page."""
+_SCHEMES: Final = ("http:", "https:", "about:", "data:", "blob:", "file:")
+"""Frames with other addresses have no document that answers."""
+_CALL: Final = """
+async ([name, values]) => {
+  const tools = window[Symbol.for('ghostfleet.tools')];
+  return tools ? [await tools[name](...values)] : null;
+}
+"""
+
+
+class ToolFailed(EngineError):
+    """A script of a behaviour failed in a frame, or the frame went away. Other frames may be unharmed."""
+
+
+class FrameSilent(ToolFailed):
+    """A frame does not answer, so that it is of no further use."""
+
+
+@cache
+def observer() -> InitScript:
+    """Return the script that observes every document from its beginning."""
+    return InitScript((_FOLDER / "observer.js").read_text("utf-8"), World.PAGE)
+
+
+@cache
+def _install() -> str:
+    parts = "\n,".join((_FOLDER / f"{name}.js").read_text("utf-8") for name in _TOOLS)
+    return (
+        "() => { const key = Symbol.for('ghostfleet.tools'); if (window[key]) return; const tools = {};"
+        f" for (const add of [\n{parts}\n]) add(tools);"
+        " Object.defineProperty(window, key, {value: tools, configurable: true}); }"
+    )
+
+
+_ASK: Final = """
+async ([name, values]) => {
+  const observer = window[Symbol.for('ghostfleet')];
+  return observer ? [await observer[name](...values)] : null;
+}
+"""
+
+
+async def ask(frame: Frame, name: str, *values: Any) -> Any:
+    """Return the observer's answer in a frame. Raises ToolFailed, EngineLost and TimeoutError.
+
+    A TimeoutError means that the page does not answer; of a frame in it, FrameSilent says so.
+    """
+    answer = await _evaluated(frame, _ASK, name, values)
+    if answer is None:
+        raise ToolFailed("the document has no observer")
+    return answer[0]
+
+
+async def call(frame: Frame, name: str, *values: Any) -> Any:
+    """Return the result of a tool in a frame. Raises ToolFailed, EngineLost and TimeoutError, as `ask` does."""
+    answer = await _evaluated(frame, _CALL, name, values)
+    if answer is None:
+        await _evaluated(frame, _install(), name, ())
+        answer = await _evaluated(frame, _CALL, name, values)
+    if answer is None:
+        raise ToolFailed("the document changed meanwhile")
+    return answer[0]
+
+
+def may_answer(frame: Frame) -> bool:
+    """Return whether the frame has a document that runs scripts."""
+    return frame.is_main or frame.url == "" or frame.url.startswith(_SCHEMES)
+
+
+async def _evaluated(frame: Frame, function: str, name: str, values: Sequence[Any]) -> Any:
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS if frame.is_main else _FRAME_SECONDS):
+            return await frame.evaluate(function, [name, list(values)], world=World.PAGE)
+    except (ScriptFailed, FrameGone) as error:
+        raise ToolFailed(str(error)) from error
+    except TimeoutError as error:
+        if frame.is_main:
+            raise
+        raise FrameSilent("the frame does not answer") from error

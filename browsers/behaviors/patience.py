@@ -1,0 +1,75 @@
+"""A visit waits for a page while requests are in flight or timers are about to end, and no longer.
+
+The observer in the page knows the pending timers. Timers beyond five seconds, and code that runs again and again, are
+not waited for. A page without any is left at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final
+
+from browsers.behaviors.page_tools import FrameSilent, ToolFailed, ask, may_answer
+from browsers.engine import BrowserWindow, Frame
+
+MOST_FRAMES: Final = 50
+"""Largest number of frames whose timers are looked at."""
+_MARGIN_SECONDS: Final = 0.03
+
+
+class Patience:
+    """The object waits for one window."""
+
+    def __init__(self, window: BrowserWindow) -> None:
+        self._window = window
+        self._silent: set[str] = set()
+        """URLs of frames that did not answer."""
+
+    def frames(self) -> list[Frame]:
+        """Return the frames whose documents run scripts, the main frame first."""
+        found = [frame for frame in self._window.frames if may_answer(frame) and frame.url not in self._silent]
+        return found[:MOST_FRAMES]
+
+    def drop(self, frame: Frame) -> None:
+        """Leave a frame that does not answer alone from now on."""
+        self._silent.add(frame.url)
+
+    async def settle(self, quiet_seconds: float, most_seconds: float, timer_seconds: float) -> bool:
+        """Wait until the page is quiet, with its timers; False when requests are still in flight at the end.
+
+        The wait takes at most `most_seconds`. `timer_seconds` of it may be spent on timers. Raises EngineLost and
+        TimeoutError, when the page does not answer.
+        """
+        end = time.monotonic() + most_seconds
+        timers_left = timer_seconds
+        is_quiet = await self._window.traffic.settled(quiet_seconds, most_seconds)
+        while is_quiet and timers_left > 0:
+            wait = min(await self.pending_seconds(), timers_left, end - time.monotonic())
+            if wait <= 0:
+                break
+            await asyncio.sleep(wait + _MARGIN_SECONDS)
+            timers_left -= wait + _MARGIN_SECONDS
+            is_quiet = await self._window.traffic.settled(
+                quiet_seconds, max(0.0, end - time.monotonic()), from_now=True
+            )
+        return is_quiet
+
+    async def pending_seconds(self) -> float:
+        """Return the time until the last timer that is worth a wait; 0 without one."""
+        return max([0.0, *await self._in_frames("pending")]) / 1000
+
+    async def rest(self) -> None:
+        """Count the timers that run again and again as the page's background from now on."""
+        await self._in_frames("rest")
+
+    async def _in_frames(self, name: str) -> list[float]:
+        found = []
+        for frame in self.frames():
+            try:
+                found.append(float(await ask(frame, name) or 0))
+            except FrameSilent:
+                self.drop(frame)
+            except ToolFailed:
+                continue  # the frame went away, or its document runs no scripts
+        return found

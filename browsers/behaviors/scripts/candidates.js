@@ -1,0 +1,299 @@
+// Tools that find what a person would touch, and that touch it.
+tools => {
+  'use strict';
+  const page = tools.page;
+  const MOST_CANDIDATES = 400;
+  const MOST_HOVERS = 80;
+  const MOST_RULES = 5000;
+  const MOST_POINTERS = 3000;
+
+  // No control with one of these words is touched: it buys, sends, deletes, or ends a session.
+  const FORBIDDEN = new RegExp([
+    'log ?-?out', 'sign ?-?out', 'sign ?-?off', 'log ?-?in\\b', 'sign ?-?in\\b', 'sign ?-?up', 'register\\b', 'delete',
+    'remove', 'erase', 'buy', 'purchase', 'checkout', 'check out', 'order now', 'place order', 'add to (cart|basket|bag)',
+    'pay\\b', 'pay now', 'donate', 'subscribe', 'unfollow', 'report\\b', 'send\\b', 'submit', 'post comment', 'publish',
+    'upload', 'print\\b', 'share\\b', 'cancel account', 'close account', 'deactivate', 'confirm order', 'reject all',
+    'abmelden', 'ausloggen', 'anmelden', 'einloggen', 'registrieren', 'löschen', 'entfernen', 'kaufen', 'bestellen',
+    'in den warenkorb', 'bezahlen', 'spenden', 'abonnieren', 'absenden', 'drucken', 'teilen\\b',
+    'log ud', 'log ind', 'slet\\b', 'fjern', 'køb', 'bestil', 'læg i kurv', 'betal\\b', 'tilmeld', 'udskriv',
+    'logga ut', 'logga in', 'radera', 'ta bort', 'köp\\b', 'beställ', 'logg ut', 'logg inn', 'slett', 'kjøp',
+    'déconnexion', 'se déconnecter', 'connexion', 'supprimer', 'effacer', 'acheter', 'commander', 'payer',
+    'ajouter au panier', 's’abonner', "s'abonner", 'envoyer', 'imprimer', 'partager',
+    'cerrar sesión', 'iniciar sesión', 'eliminar', 'borrar', 'comprar', 'pagar', 'añadir al carrito', 'suscribir',
+    'enviar', 'imprimir', 'compartir', 'esci\\b', 'accedi', 'elimina', 'cancella', 'acquista', 'paga\\b',
+    'aggiungi al carrello', 'invia', 'stampa', 'condividi', 'sair\\b', 'excluir', 'apagar', 'adicionar ao carrinho',
+    'uitloggen', 'inloggen', 'verwijder', 'kopen', 'bestellen', 'betalen', 'verzenden', 'wyloguj', 'zaloguj', 'usuń',
+    'kup\\b', 'kup teraz', 'zapłać', 'wyślij', 'odhlásit', 'přihlásit', 'smazat', 'koupit', 'kirjaudu', 'poista', 'osta\\b',
+    'выйти', 'войти', 'удалить', 'купить', 'оплатить', 'отправить', '退出', '登出', '登录', '登入', '删除', '刪除', '购买',
+    '購買', '付款', '提交', 'ログアウト', 'ログイン', '削除', '購入', '送信', '로그아웃', '로그인', '삭제', '구매', '결제',
+    'çıkış', 'giriş yap', 'sil\\b', 'satın al', 'تسجيل الخروج', 'حذف', 'شراء',
+  ].join('|'), 'i');
+  const FORBIDDEN_NAME = /log-?_?out|sign-?_?out|delete|remove|check-?out|purchase|buy|unsubscribe|add-?to-?(cart|basket)/i;
+  const MORE = new RegExp([
+    'more', 'next', 'older', 'load', 'continue', '›', '»', '→', '>$', 'mehr', 'weiter', 'nächste', 'ältere', 'laden',
+    'mere', 'næste', 'flere', 'mer\\b', 'fler', 'nästa', 'neste', 'plus', 'suivant', 'davantage', 'afficher', 'más',
+    'siguiente', 'cargar', 'altro', 'altri', 'successiv', 'carica', 'mais', 'próxim', 'carregar', 'meer', 'volgende',
+    'więcej', 'następn', 'další', 'více', 'lisää', 'seuraava', 'ещё', 'еще', 'далее', 'следующ', 'показать', '更多', '下一',
+    '加载', '載入', 'もっと', '次', '더 보기', '더보기', '다음', 'daha', 'sonraki', 'المزيد', 'التالي',
+  ].join('|'), 'i');
+  const CLICKS = ['click', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'touchstart', 'touchend'];
+  const HOVERS = ['mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove'];
+  const ROLES = new Set(['button', 'tab', 'switch', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'option', 'checkbox',
+    'radio', 'treeitem', 'combobox', 'link']);
+  const TOGGLES = '[aria-expanded],[aria-controls],[aria-haspopup],[data-toggle],[data-bs-toggle],[data-target],[data-tab],'
+    + '[popovertarget],[commandfor]';
+
+  const known = new Map();  // number -> element
+  const numbers = new WeakMap();
+  let last = 0;
+
+  const hears = (element, types) => {
+    const heard = page.heard(element);
+    return types.some(type => heard?.has(type) || typeof element['on' + type] === 'function');
+  };
+  const inPostForm = element => {
+    const form = element.form || element.closest('form');
+    return Boolean(form) && (form.getAttribute('method') || '').toLowerCase() === 'post';
+  };
+  const isSubmit = element => (element.localName === 'button' && element.type !== 'button' && Boolean(element.form))
+    || (element.localName === 'input' && (element.type === 'submit' || element.type === 'image' || element.type === 'reset'));
+  const names = element => `${element.id} ${element.getAttribute('class') || ''} ${element.getAttribute('name') || ''} `
+    + (element.getAttribute('href') || '').slice(0, 500);
+
+  // A control that opens something is harmless, and so is a long text, such as a question about deleting.
+  const isForbidden = (element, label, kind = 'button') => kind !== 'toggle'
+    && ((label.split(' ').length <= 5 && FORBIDDEN.test(label)) || FORBIDDEN_NAME.test(names(element)));
+  const fragmentOf = element => {
+    const url = new URL(element.href, location.href);
+    return url.href.split('#')[0] === location.href.split('#')[0] && url.hash ? url.hash : '';
+  };
+
+  // The kind of a candidate decides its turn. Links come last, since they may change the route.
+  const kindOf = (element, isPointer) => {
+    const name = element.localName;
+    const role = element.getAttribute('role');
+    if (name === 'summary') return 'toggle';
+    if (name === 'a' && element.hasAttribute('href') && element instanceof HTMLAnchorElement) {
+      const href = element.getAttribute('href').trim();
+      if (element.hasAttribute('download')) return null;
+      if (/^javascript:/i.test(href)) return 'button';
+      if (!/^https?:/.test(element.protocol)) return null;
+      const fragment = href === '#' ? '#' : fragmentOf(element);
+      if (role === 'tab' || element.matches(TOGGLES)) return 'toggle';
+      const scripted = hears(element, CLICKS) || page.global.has('click') || ancestorHears(element);
+      if (fragment && fragment !== '#') {
+        const isPlace = document.getElementById(decodeURIComponentSafely(fragment.slice(1)));
+        return isPlace && !scripted ? null : 'hash';
+      }
+      if (href === '#' || href === '') return scripted ? 'button' : null;
+      if (element.target && element.target !== '_self') {
+        return [...document.querySelectorAll('iframe[name]')].some(frame => frame.name === element.target) ? 'button' : null;
+      }
+      if (element.origin !== location.origin) return null;
+      return scripted ? 'link' : null;
+    }
+    if (isSubmit(element)) return null;
+    if (role === 'tab' || element.matches(TOGGLES)) return 'toggle';
+    if (name === 'button' || (name === 'input' && element.type === 'button')) return 'button';
+    if (name === 'input') return /^(checkbox|radio)$/.test(element.type) ? 'choice' : null;
+    if (name === 'label') return element.control && /^(checkbox|radio)$/.test(element.control.type) ? 'choice' : null;
+    if (name === 'select' || name === 'textarea' || name === 'option' || name === 'html' || name === 'body') return null;
+    if (ROLES.has(role) || hears(element, CLICKS)) return 'button';
+    if (name === 'video' || name === 'audio') return null;
+    return isPointer ? 'pointer' : null;
+  };
+  const ancestorHears = element => {
+    let node = tools.parent(element);
+    for (let i = 0; node && i < 30; i++, node = tools.parent(node)) if (hears(node, CLICKS)) return true;
+    return false;
+  };
+  const decodeURIComponentSafely = text => {
+    try { return decodeURIComponent(text); } catch { return text; }
+  };
+
+  const classOf = element => (element.getAttribute('class') || '').split(/\s+/)
+    .map(word => word.replace(/\d+/g, '')).filter(Boolean).sort().slice(0, 6).join('.');
+  const familyOf = element => {
+    const parent = tools.parent(element);
+    return [element.localName, element.getAttribute('role') || '', element.type || '', classOf(element),
+      parent ? parent.localName + '.' + classOf(parent) : ''].join('|').slice(0, 300);
+  };
+  const keyOf = (element, label) => [element.localName, element.id, element.getAttribute('role') || '', label,
+    (element.getAttribute('href') || '').slice(0, 200)].join('|').slice(0, 400);
+
+  const numberOf = element => {
+    let number = numbers.get(element);
+    if (number === undefined) {
+      number = ++last;
+      numbers.set(element, number);
+      known.set(number, new WeakRef(element));
+    }
+    return number;
+  };
+  const elementOf = number => {
+    const element = known.get(number)?.deref();
+    return element && element.isConnected ? element : null;
+  };
+  const ordinals = () => {
+    const seen = new Map();
+    return key => {
+      const ordinal = seen.get(key) || 0;
+      seen.set(key, ordinal + 1);
+      return `${key}|${ordinal}`;
+    };
+  };
+
+  /* Return what can be clicked. A key names the same control after the page has drawn it again. */
+  tools.clickable = () => {
+    const found = [];
+    const numbered = ordinals();
+    const delegates = page.global.has('click') || page.global.has('mousedown') || page.global.has('pointerdown')
+      || page.listening().length > 0;
+    let pointers = 0;
+    for (const element of tools.elements()) {
+      if (found.length >= MOST_CANDIDATES) break;
+      let isPointer = false;
+      if (delegates && pointers < MOST_POINTERS && !(element instanceof SVGElement && element.localName !== 'svg')) {
+        pointers += 1;
+        if (getComputedStyle(element).cursor === 'pointer') {
+          const parent = tools.parent(element);
+          isPointer = !parent || getComputedStyle(parent).cursor !== 'pointer';
+        }
+      }
+      const kind = kindOf(element, isPointer);
+      if (kind === null || !tools.isVisible(element) || !tools.isUsable(element)) continue;
+      if (inPostForm(element) && kind !== 'toggle') continue;
+      const label = tools.label(element);
+      if (isForbidden(element, label, kind)) continue;
+      found.push({
+        number: numberOf(element), key: numbered(keyOf(element, label)), family: familyOf(element), kind,
+        isMore: MORE.test(label) || /more|next/i.test(names(element)) && kind !== 'link',
+      });
+    }
+    return found;
+  };
+
+  /* Return the point to click on, or null when the control is gone. */
+  tools.aim = number => {
+    const element = elementOf(number);
+    if (!element || !tools.isVisible(element) || !tools.isUsable(element)) return null;
+    return tools.place(element);
+  };
+
+  /* Click without the mouse, since something lies over the control. */
+  tools.push = number => {
+    const element = elementOf(number);
+    if (!element) return;
+    for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup']) {
+      const Kind = type.startsWith('pointer') ? PointerEvent : MouseEvent;
+      element.dispatchEvent(new Kind(type, {bubbles: true, composed: true, cancelable: true, button: 0}));
+    }
+    if (typeof element.click === 'function') element.click();
+    else element.dispatchEvent(new MouseEvent('click', {bubbles: true, composed: true, cancelable: true}));
+  };
+
+  /* Return what reacts to a mouse over it. */
+  tools.hoverable = () => {
+    const found = new Map();
+    const add = element => {
+      if (found.size < MOST_HOVERS && !found.has(element) && element instanceof Element && tools.isVisible(element)) {
+        found.set(element, {number: numberOf(element), family: familyOf(element)});
+      }
+    };
+    const bases = new Set();
+    let left = MOST_RULES;
+    const readRules = (rules, depth) => {
+      for (const rule of rules) {
+        if (--left < 0) return;
+        if (rule.selectorText?.includes(':hover')) {
+          for (const part of rule.selectorText.split(',')) {
+            const [base, after] = part.split(/:hover/);
+            const shows = /\S/.test((after || '').replace(/^[^\s>+~]*/, '')) || rule.style?.backgroundImage
+              || rule.style?.content || rule.cssText.includes('url(');
+            if (shows && base.trim() && bases.size < 100) bases.add(base.trim());
+          }
+        }
+        if (rule.cssRules && depth < 5) readRules(rule.cssRules, depth + 1);
+      }
+    };
+    const sheets = root => {
+      for (const sheet of [...root.styleSheets, ...(root.adoptedStyleSheets || [])]) {
+        try { readRules(sheet.cssRules, 0); } catch { /* A sheet of another origin can't be read. */ }
+      }
+    };
+    const roots = [document];
+    for (const element of tools.elements()) {
+      const root = page.rootOf(element);
+      if (root) roots.push(root);
+      if (hears(element, HOVERS) || element.hasAttribute('aria-haspopup')) add(element);
+    }
+    for (const root of roots.slice(0, 50)) {
+      bases.clear();
+      sheets(root);
+      for (const base of bases) {
+        try {
+          let count = 0;
+          for (const element of root.querySelectorAll(base)) {
+            if (++count > 10) break;
+            add(element);
+          }
+        } catch { /* The first part of the selector is no selector. */ }
+      }
+    }
+    return [...found.values()];
+  };
+
+  /* Send events that the mouse of this visit can't make, to what listens to them. Return how many were sent. */
+  tools.gesture = () => {
+    let sent = 0;
+    const options = {bubbles: true, composed: true, cancelable: true};
+    const send = (element, event) => { sent += 1; element.dispatchEvent(event); };
+    const some = new Set(page.listening().slice(0, 500));
+    for (const element of tools.elements(5000)) {
+      if (element.hasAttribute('ondblclick') || element.hasAttribute('oncontextmenu') || element.ondblclick
+        || element.oncontextmenu || element.ontouchstart) some.add(element);
+    }
+    if (page.global.has('dblclick') || page.global.has('contextmenu') || page.global.has('touchstart')) {
+      some.add(document.body);
+    }
+    const on = (element, type) => (element === document.body && page.global.has(type)) || hears(element, [type]);
+    for (const element of some) {
+      if (sent >= 100) break;
+      if (!element || !tools.isVisible(element) || isForbidden(element, tools.label(element))) continue;
+      if (on(element, 'dblclick')) send(element, new MouseEvent('dblclick', {...options, detail: 2}));
+      if (on(element, 'contextmenu')) send(element, new MouseEvent('contextmenu', {...options, button: 2}));
+      if (on(element, 'touchstart') || on(element, 'touchend') || on(element, 'touchmove')) {
+        const box = element.getBoundingClientRect();
+        const touch = x => new Touch({identifier: 1, target: element, clientX: x, clientY: box.top + box.height / 2});
+        const [from, to] = [box.left + box.width * 0.8, box.left + box.width * 0.2];
+        for (const [type, x] of [['touchstart', from], ['touchmove', to], ['touchend', to]]) {
+          const touches = type === 'touchend' ? [] : [touch(x)];
+          send(element, new TouchEvent(type, {...options, touches, targetTouches: touches, changedTouches: [touch(x)]}));
+        }
+      }
+      if (on(element, 'dragstart')) send(element, new DragEvent('dragstart', options));
+    }
+    return sent;
+  };
+
+  /* Return whether the page listens to one of these events anywhere. */
+  tools.listens = types => types.some(type => page.global.has(type) || typeof window['on' + type] === 'function'
+    || typeof document['on' + type] === 'function' || page.listening().slice(0, 500).some(element => hears(element, [type])));
+
+  /* Let the page believe that its reader left it for a moment, when it listens for that. */
+  tools.lookAway = async () => {
+    if (!tools.listens(['visibilitychange', 'focus', 'blur'])) return 0;
+    const tell = (state, type) => {
+      Object.defineProperty(document, 'visibilityState', {value: state, configurable: true});
+      Object.defineProperty(document, 'hidden', {value: state === 'hidden', configurable: true});
+      document.dispatchEvent(new Event('visibilitychange', {bubbles: true}));
+      window.dispatchEvent(new FocusEvent(type));
+    };
+    tell('hidden', 'blur');
+    await page.sleep(50);
+    tell('visible', 'focus');
+    delete document.visibilityState;
+    delete document.hidden;
+    return 2;
+  };
+}

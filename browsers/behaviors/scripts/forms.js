@@ -1,0 +1,150 @@
+// Tools that use the controls of forms that ask for a document. A form that sends something is never touched.
+tools => {
+  'use strict';
+  const MOST_CONTROLS = 30;
+  const MOST_OPTIONS = 12;
+  const PRIVATE = /password|passwd|e-?mail|phone|card|address|iban|comment|message|csrf|amount|price|qty|quantity|payment/i;
+  const ACTIONS = /log-?_?(in|out)|sign-?_?(in|out|up)|register|delete|remove|checkout|cart|basket|buy|pay|order|subscribe|unsubscribe/i;
+  const controls = [];
+  const used = new WeakSet();
+
+  const isSafe = form => {
+    if (!form) return true;
+    if ((form.getAttribute('method') || 'get').toLowerCase() !== 'get') return false;
+    if (ACTIONS.test(`${form.getAttribute('action') || ''} ${form.id} ${form.getAttribute('class') || ''}`)) return false;
+    return [...form.elements].slice(0, 100).every(control => !/^(password|email|tel|file)$/.test(control.type)
+      && !PRIVATE.test(`${control.name || ''} ${control.id || ''}`));
+  };
+  const change = element => {
+    element.dispatchEvent(new Event('input', {bubbles: true, composed: true}));
+    element.dispatchEvent(new Event('change', {bubbles: true}));
+  };
+  // React and others watch the property of the element, so that the property of the prototype must be set.
+  const set = (element, name, value) => {
+    const prototype = Object.getPrototypeOf(element);
+    const descriptor = Object.getOwnPropertyDescriptor(prototype, name);
+    if (descriptor?.set) descriptor.set.call(element, value);
+    else element[name] = value;
+  };
+
+  /* Return how many values each new select, slider or search box has to try. */
+  tools.controls = () => {
+    const fresh = [];
+    for (const element of tools.elements()) {
+      if (controls.length >= MOST_CONTROLS) break;
+      if (used.has(element) || !['select', 'input'].includes(element.localName) || !tools.isUsable(element)) continue;
+      if (!isSafe(element.form) || !tools.isVisible(element)) continue;
+      let turns = 0;
+      let isText = false;
+      if (element.localName === 'select') turns = Math.min(element.options.length, MOST_OPTIONS);
+      else if (element.type === 'range') turns = 2;
+      else if (element.type === 'color' || element.type === 'date') turns = 0;
+      else if (/^(search|text|number)$/.test(element.type)) {
+        const isSearch = element.type === 'search' || element.getAttribute('role') === 'combobox' || element.list
+          || element.getAttribute('role') === 'searchbox' || /search|such|query|\bq\b|suggest|filter/i.test(`${element.name} ${element.id} ${element.placeholder}`)
+          || tools.page.heard(element)?.has('input') || tools.page.heard(element)?.has('keyup');
+        isText = isSearch && !PRIVATE.test(`${element.name} ${element.id}`);
+        turns = isText ? 1 : 0;
+      }
+      if (!turns) continue;
+      used.add(element);
+      controls.push({element, value: element.value});
+      fresh.push({number: controls.length - 1, turns, isText});
+    }
+    return fresh;
+  };
+
+  /* Choose the value of this turn. Return whether there was another value to choose. */
+  tools.choose = (number, turn) => {
+    const {element, value} = controls[number];
+    if (!element.isConnected) return false;
+    if (element.localName === 'select') {
+      const option = element.options[turn];
+      if (!option || option.disabled || option.value === value) return false;
+      if (element.multiple) for (const each of element.options) each.selected = each === option;
+      else set(element, 'value', option.value);
+    } else set(element, 'value', String(turn === 0 ? element.max || 100 : element.min || 0));
+    change(element);
+    return true;
+  };
+
+  /* Put the focus on a search box. Return whether it took the focus. */
+  tools.focus = number => {
+    const {element} = controls[number];
+    if (!element.isConnected) return false;
+    element.scrollIntoView({block: 'center', behavior: 'instant'});
+    element.focus();
+    return element.getRootNode().activeElement === element;
+  };
+
+  /* Give a control its first value back. */
+  tools.restore = number => {
+    const {element, value} = controls[number];
+    if (!element.isConnected || element.value === value) return;
+    set(element, 'value', value);
+    change(element);
+  };
+
+  const MOST_SUBMITTED = 5;
+  const submitted = new WeakSet();
+  let count = 0;
+  let next = null;
+
+  /* Return whether there is another form whose submission the page handles by itself. */
+  tools.nextForm = () => {
+    next = null;
+    for (const form of count < MOST_SUBMITTED ? tools.elements() : []) {
+      if (form.localName !== 'form' || submitted.has(form) || !isSafe(form) || !tools.isVisible(form)) continue;
+      if (!tools.page.heard(form)?.has('submit') && !form.onsubmit && !tools.page.global.has('submit')) continue;
+      next = form;
+      break;
+    }
+    return next !== null;
+  };
+  tools.submit = () => {
+    if (!next) return;
+    count += 1;
+    submitted.add(next);
+    for (const control of next.elements) {
+      if (/^(search|text)$/.test(control.type) && !control.value) set(control, 'value', 'a');
+    }
+    next.requestSubmit();
+  };
+
+  /* Return the addresses that the GET forms of the document ask for, with each option of their selects. */
+  tools.formAddresses = () => {
+    const found = new Set();
+    for (const element of tools.elements()) {
+      if (found.size >= 100) break;
+      if (element.localName !== 'form' || !isSafe(element) || (element.target && element.target !== '_self')) continue;
+      const address = () => {
+        try {
+          const url = new URL(element.getAttribute('action') || location.href, document.baseURI);
+          const submit = [...element.elements].find(each => each.type === 'submit' && each.name);
+          url.search = new URLSearchParams(new FormData(element, submit && !submit.disabled ? submit : undefined)).toString();
+          url.hash = '';
+          if (/^https?:$/.test(url.protocol) && url.href.length < 4096) found.add(url.href);
+        } catch { /* The action is no address, or a file is in the form. */ }
+      };
+      address();
+      for (const control of [...element.elements].slice(0, 30)) {
+        if (control.localName !== 'select' || !control.name) continue;
+        const before = control.selectedIndex;
+        for (let i = 0; i < Math.min(control.options.length, MOST_OPTIONS); i++) {
+          control.selectedIndex = i;
+          address();
+        }
+        control.selectedIndex = before;
+      }
+      for (const control of [...element.elements].slice(0, 60)) {
+        if (!/^(radio|checkbox)$/.test(control.type) || !control.name || control.checked || control.disabled) continue;
+        const group = [...element.elements].filter(each => each.type === 'radio' && each.name === control.name && each.checked);
+        control.checked = true;
+        address();
+        control.checked = false;
+        for (const each of group) each.checked = true;
+      }
+    }
+    return [...found];
+  };
+}

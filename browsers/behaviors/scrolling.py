@@ -1,0 +1,154 @@
+"""The behaviour `scroll` scrolls the document and the boxes of all frames. A pure function decides when to stop.
+
+One step scrolls by three quarters of the box. The visitor then waits for the requests and timers of this step. A page
+without lazy content takes a tenth of a second for each step, and a slow page gets the time that it needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from browsers.behaviors.outcomes import BehaviorEnd
+from browsers.behaviors.page_access import PageAccess
+from browsers.behaviors.page_tools import ToolFailed, ask, call
+from browsers.engine import Frame
+
+type Ended = Literal["bottom", "height", "steps", "time"]
+
+MAX_STEPS: Final = 400
+"""A page with more steps counts as endless."""
+MAX_HEIGHT: Final = 200_000
+"""Scrolling stops at this height in CSS pixels."""
+PATIENCE: Final = 2
+"""The bottom must be seen so many times without growth."""
+_MOST_BOX_STEPS: Final = 60
+_MOST_BACK_STEPS: Final = 30
+_MOST_WHEEL_STEPS: Final = 10
+_QUIET_SECONDS: Final = 0.1
+_QUIET_AT_BOTTOM_SECONDS: Final = 0.25
+_STEP_SECONDS: Final = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class ScrollPosition:
+    """A step ended at this position, in CSS pixels."""
+
+    top: float
+    view: float
+    height: float
+
+    @property
+    def is_bottom(self) -> bool:
+        """Return whether the bottom is in view. Browsers round, so that up to two pixels may be missing."""
+        return self.top + self.view >= self.height - 2
+
+
+@dataclass(frozen=True, slots=True)
+class Scroll:
+    """The object has the progress of scrolling a page."""
+
+    steps: int = 0
+    height: float = 0
+    stalls: int = 0
+    ended: Ended | None = None
+
+    def after(self, position: ScrollPosition, *, time_is_up: bool, most_steps: int = MAX_STEPS) -> Scroll:
+        """Return the next state. `ended` is set at the bottom of the page or at a bound."""
+        grown = position.height > self.height
+        stalls = 0 if grown or not position.is_bottom else self.stalls + 1
+        ended = self._end(position, stalls, time_is_up=time_is_up, most_steps=most_steps)
+        return Scroll(self.steps + 1, position.height, stalls, ended)
+
+    def _end(self, position: ScrollPosition, stalls: int, *, time_is_up: bool, most_steps: int) -> Ended | None:
+        fits = self.steps == 0 and position.top == 0 and position.is_bottom
+        if fits or stalls >= PATIENCE:
+            return "bottom"
+        if time_is_up:
+            return "time"
+        if position.height > MAX_HEIGHT:
+            return "height"
+        return "steps" if self.steps + 1 >= most_steps else None
+
+
+@dataclass(slots=True)
+class Scrolling:
+    """The object scrolls one page."""
+
+    page: PageAccess
+    steps: int = 0
+    scroll: Scroll = field(default_factory=Scroll)
+    """Progress in the main document."""
+    _is_cut_short: bool = False
+
+    async def run(self) -> BehaviorEnd:
+        """Scroll the main document, its boxes, and then the other frames with theirs."""
+        for frame in self.page.frames():
+            try:
+                await self._scroll_frame(frame)
+            except ToolFailed:
+                if frame.is_main:
+                    raise
+        for frame in self.page.frames():
+            try:
+                await call(frame, "scrollHome")
+            except ToolFailed:
+                continue  # the frame went away
+        return BehaviorEnd.TIMEOUT if self._is_cut_short else BehaviorEnd.DONE
+
+    async def _scroll_frame(self, frame: Frame) -> None:
+        boxes = int(await call(frame, "boxes"))
+        end = await self._down(frame, 0, MAX_STEPS)
+        if frame.is_main:
+            self.scroll = end
+            if end.steps == 1:
+                await self._wheel(frame)
+        scrolled = 0
+        while scrolled < boxes:  # a box may bring others
+            while scrolled < boxes and not self.page.clock.is_up:
+                scrolled += 1
+                await self._up(frame, scrolled)
+                await self._down(frame, scrolled, _MOST_BOX_STEPS)
+                await self._down(frame, scrolled, _MOST_BOX_STEPS, is_across=True)
+            if self.page.clock.is_up:
+                self._is_cut_short = self._is_cut_short or scrolled < boxes
+                return
+            boxes = int(await call(frame, "boxes"))
+
+    async def _down(self, frame: Frame, number: int, most_steps: int, *, is_across: bool = False) -> Scroll:
+        state = Scroll()
+        while state.ended is None:
+            position = await self._step(frame, number, is_across=is_across)
+            state = state.after(position, time_is_up=self.page.clock.is_up, most_steps=most_steps)
+        self._is_cut_short = self._is_cut_short or state.ended != "bottom"
+        return state
+
+    async def _up(self, frame: Frame, number: int) -> None:
+        """Scroll a box up that begins at its end, such as the messages of a chat."""
+        for _ in range(_MOST_BACK_STEPS):
+            position = await self._step(frame, number, is_back=True)
+            if position.top <= 0 or self.page.clock.is_up:
+                return
+
+    async def _step(
+        self, frame: Frame, number: int, *, is_across: bool = False, is_back: bool = False
+    ) -> ScrollPosition:
+        await ask(frame, "begin")
+        self.page.window.traffic.renew()
+        position = ScrollPosition(**await call(frame, "scroll", number, is_across, is_back))
+        self.steps += 1
+        quiet = _QUIET_AT_BOTTOM_SECONDS if position.is_bottom else _QUIET_SECONDS
+        most = min(_STEP_SECONDS, self.page.clock.left)
+        await self.page.window.traffic.settled(quiet if number == 0 else _QUIET_SECONDS, most, from_now=True)
+        await self.page.patience.settle(quiet, min(_STEP_SECONDS, self.page.clock.left), _STEP_SECONDS)
+        return position
+
+    async def _wheel(self, frame: Frame) -> None:
+        """Turn the wheel on a page that fits its window and moves its parts by itself."""
+        if not await call(frame, "listens", ["wheel"]):
+            return
+        for _ in range(_MOST_WHEEL_STEPS):
+            effect = await self.page.step(frame, lambda: call(frame, "wheel"))
+            self.steps += 1
+            if not effect.is_any or self.page.clock.is_up:
+                return
