@@ -40,7 +40,7 @@ class OutgoingMessage:
 
     @property
     def link(self) -> str:
-        """The address of the job's page, or of the site; empty when the site's address is not set."""
+        """Return the address of the job's page, or of the site; empty when the site's address is not set."""
         job_id = self.body.get("job_id")
         return f"{self.site_url}/jobs/{job_id}" if self.site_url and job_id is not None else self.site_url
 
