@@ -20,9 +20,17 @@ from admin.harvester.host_notes import MOST_HOSTS, HostNotes
 from admin.harvester.incident_reports import IncidentReports
 from admin.harvester.job_folder import JobFolder, StopCause
 from admin.harvester.job_observer import JobObserver
-from admin.harvester.operator_commands import QUOTA, carry_out
+from admin.harvester.operator_commands import (
+    NOT_RUNNING,
+    QUOTA,
+    CommandOutcome,
+    carry_out,
+    wake_domain,
+    wanted_domain_limits,
+)
 from admin.harvester.progress_log import ProgressLog
 from admin.harvester.stillness import Stillness
+from admin.harvests.dispatch.reports import PendingCommand
 from admin.jobs.interrupts import Interrupts
 from admin.jobs.tally import LogFollower
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound, UseCaseError
@@ -216,7 +224,7 @@ class ControlLoop:
             return
         for command in commands:
             with self._frontier_of_run() as frontier:
-                outcome = carry_out(command, frontier)
+                outcome = self._limits_set(command, frontier) or carry_out(command, frontier)
                 if outcome.stops:
                     self._ask(StopCause.OPERATOR, outcome.stops, signals=2 if outcome.at_once else 0)
                 log.info("job %d: %s: %s", job.id, command.verb, outcome.text)
@@ -224,6 +232,23 @@ class ControlLoop:
                     self._link.command_done(job, command.id, outcome.text)
                 except (DatabaseRefused, UseCaseError) as error:
                     log.warning("job %d: command %d: %s", job.id, command.id, error)
+
+    def _limits_set(self, command: PendingCommand, frontier: Frontier | None) -> CommandOutcome | None:
+        """Give a domain other limits, and let its hosts be visited again below these; None for another command."""
+        if (wanted := wanted_domain_limits(command)) is None:
+            return None
+        domain, changes = wanted
+        if frontier is None:
+            return CommandOutcome(NOT_RUNNING)
+        if domain not in self._tally.limits:
+            return CommandOutcome(f"not carried out: {domain} is no domain of this job")
+        known = self._folder.state.domain_limits
+        self._folder.save(domain_limits={**known, domain: {**known.get(domain, {}), **changes}})
+        limits = self._tally.change_limits(domain, changes)
+        woken = 0 if domain in self._tally.at_limit else wake_domain(frontier, domain)
+        again = f"; {woken} of its hosts are visited again" if woken else ""
+        said = [f"{name} {most if most >= 0 else 'none'}" for name, most in limits.in_force().items()]
+        return CommandOutcome(f"limits of {domain}: {', '.join(said)}{again}")
 
     def _view(self) -> tuple[dict[str, Any], list[Mapping[str, Any]]]:
         """Return the numbers of the progress view, and the hosts with the longest queues."""

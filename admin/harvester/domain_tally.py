@@ -10,9 +10,10 @@ Memory grows with the domains of the job and the hosts of the log, never with it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 from admin.harvests.dispatch.queue import ClaimedJob
@@ -50,6 +51,10 @@ class DomainLimits:
     harvest_max_bytes: int = -1
     """The limit of the harvest for each domain; a lower one is the configuration's."""
     harvest_max_objects: int = -1
+
+    def in_force(self) -> dict[str, int]:
+        """Return the limits that hold, by the names `bytes` and `objects`; -1 is no limit."""
+        return {ReachedLimit.BYTES: self.max_bytes, ReachedLimit.OBJECTS: self.max_objects}
 
 
 @dataclass(slots=True)
@@ -128,6 +133,14 @@ class DomainTally:
         """Return the domain that answers for a host: its own, else the only one whose pages have led there so far."""
         return self.domain_of_host(host) or self._owners.get(host) or None
 
+    def change_limits(self, name: str, changes: Mapping[str, int]) -> DomainLimits:
+        """Give a domain other limits, and return them. Raises KeyError for a domain that is not of the job."""
+        limits = changed(self.limits[name], changes)
+        self.limits = {**self.limits, name: limits}
+        self.counts[name].reached = None
+        self.counts[name].note_limit(limits)
+        return limits
+
     @property
     def at_limit(self) -> set[str]:
         """Return the domains that have reached a limit."""
@@ -143,9 +156,26 @@ class DomainTally:
         count.reached = count.reached or reached
 
 
-def limits_of(job: ClaimedJob) -> dict[str, DomainLimits]:
-    """Return the limits of each domain of a job: the configuration's or the job's, whichever is lower."""
-    return {
+def changed(limits: DomainLimits, changes: Mapping[str, int]) -> DomainLimits:
+    """Return the limits with those that an operator gave, by the names `bytes` and `objects`; -1 is no limit.
+
+    The harvest's limit for each domain does not count any more for what the operator changed.
+    """
+    if (most := changes.get(ReachedLimit.BYTES)) is not None:
+        limits = replace(limits, max_bytes=most, harvest_max_bytes=-1)
+    if (most := changes.get(ReachedLimit.OBJECTS)) is not None:
+        limits = replace(limits, max_objects=most, harvest_max_objects=-1)
+    return limits
+
+
+def limits_of(
+    job: ClaimedJob, changes: Mapping[str, Mapping[str, int]] = MappingProxyType({})
+) -> dict[str, DomainLimits]:
+    """Return the limits of each domain of a job: the configuration's or the job's, whichever is lower.
+
+    `changes` are the limits that operators gave to domains of the running job.
+    """
+    planned = {
         each.domain_name: DomainLimits(
             max_bytes=_lower(each.max_bytes, job.max_bytes),
             max_objects=_lower(each.max_objects, job.max_objects),
@@ -154,6 +184,7 @@ def limits_of(job: ClaimedJob) -> dict[str, DomainLimits]:
         )
         for each in job.domains
     }
+    return {name: changed(limits, changes.get(name, {})) for name, limits in planned.items()}
 
 
 def stop_reason(count: DomainCount, limits: DomainLimits, default: StopReason, left: int | None) -> StopReason:

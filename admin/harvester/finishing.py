@@ -150,7 +150,7 @@ class Finishing:
     def _counted(self) -> JobResult:
         folder, state = self.folder, self.folder.state
         run = self._run()
-        tally = DomainTally(limits_of(folder.claim), self.settings.harvester.disregard_seed_url)
+        tally = DomainTally(limits_of(folder.claim, state.domain_limits), self.settings.harvester.disregard_seed_url)
         report: dict[str, Any] = {}
         if run is not None:
             if run.state.status is JobState.RUNNING:

@@ -110,6 +110,8 @@ class JobFolderState:
     """The crawl's process did not end in time, and was killed."""
     patterns_off: Mapping[str, str] = field(default_factory=dict)
     """Patterns that the crawl switched off, as their search took too long, each with such a URL."""
+    domain_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Limits that operators gave to domains, by the names `bytes` and `objects`; -1 is no limit."""
     was_interrupted: bool = False
     """The harvester ended, or was killed, while the crawl went on."""
     log_sizes: Mapping[str, int] = field(default_factory=dict)

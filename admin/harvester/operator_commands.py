@@ -30,6 +30,22 @@ class CommandOutcome:
     """Whether visits that go on are cut off."""
 
 
+def wanted_domain_limits(command: PendingCommand) -> tuple[str, dict[str, int]] | None:
+    """Return the domain and the limits that a command sets, -1 for none; None for another command."""
+    if command.verb != Verb.SET_DOMAIN_LIMITS:
+        return None
+    limits = {name: -1 if value is None else int(value) for name, value in command.arguments["limits"].items()}
+    return command.arguments["domain"], limits
+
+
+def wake_domain(frontier: Frontier, domain: str) -> int:
+    """Take the hosts back into the job that were set aside at the limit of their domain. Return how many these were."""
+    reason = f"{QUOTA} {domain}"
+    return sum(
+        frontier.controls.wake_host(host) for host, why in frontier.controls.hosts_aside().items() if why == reason
+    )
+
+
 def carry_out(command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
     """Carry out one command. `frontier` is None while the crawl is starting or ending."""
     try:

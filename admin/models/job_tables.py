@@ -310,7 +310,7 @@ class JobCommand(Base):
     created: Mapped[Moment]
     created_by: Mapped[Name]
     verb: Mapped[Name]
-    """pause, resume, stop-after-page, stop-now, add-urls, set-limits, block-host, unblock-host, add-reject."""
+    """A `Verb` of `admin.harvests.dispatch.steering`."""
     arguments: Mapped[Document] = mapped_column(default=dict)
     done: Mapped[Moment | None]
     outcome: Mapped[Words]

@@ -12,8 +12,9 @@ from sqlalchemy import func, select
 
 from admin.harvests.dispatch import queue
 from admin.harvests.dispatch.job_status import check_transition
+from admin.harvests.domains.names import DomainNameError, stored_name
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.job_tables import HarvestJob, JobCommand, JobStatus
+from admin.models.job_tables import HarvestJob, JobCommand, JobConfiguration, JobStatus
 from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
@@ -32,6 +33,7 @@ class Verb(StrEnum):
     STOP_NOW = "stop-now"
     ADD_URLS = "add-urls"
     SET_LIMITS = "set-limits"
+    SET_DOMAIN_LIMITS = "set-domain-limits"
     BLOCK_HOST = "block-host"
     UNBLOCK_HOST = "unblock-host"
     ADD_REJECT = "add-reject"
@@ -47,8 +49,11 @@ class JobCommandInput(InputModel):
     """For block-host and unblock-host."""
     expression: str = ""
     """For add-reject: a regular expression; URLs in which it is found are not fetched any more."""
+    domain: str = ""
+    """For set-domain-limits: a domain of the job."""
     limits: dict[str, float | None] = Field(default_factory=dict)
-    """For set-limits: keys of the profile's limits, such as {"urls": 50000}; null removes a limit."""
+    """For set-limits: keys of the profile's limits, such as {"urls": 50000}. For set-domain-limits: objects and bytes.
+    Null removes a limit."""
     reason: str = ""
 
 
@@ -66,7 +71,8 @@ class JobCommandView(OutputModel):
 
 
 _LIMITS: Final = frozenset(("pages", "urls", "bytes", "seconds", "host_pages"))
-
+_DOMAIN_LIMITS: Final = frozenset(("objects", "bytes"))
+_LARGEST_LIMIT: Final = 2**53
 
 CAN_NOT_BE_UNDONE: Final = frozenset((Verb.STOP_AFTER_PAGE, Verb.STOP_NOW, Verb.ADD_REJECT))
 """The site asks before it gives one of these commands."""
@@ -91,6 +97,8 @@ def give_command(transaction: Transaction, job_id: int, given: JobCommandInput) 
     if (waiting or 0) >= _MOST_WAITING:
         raise IllegalState(f"{waiting} commands wait for job {job_id} already; its harvester does not answer")
     arguments = _arguments(given)
+    if given.verb is Verb.SET_DOMAIN_LIMITS:
+        arguments["domain"] = _domain_of_job(transaction, job_id, given.domain)
     row = JobCommand(
         job_id=job_id,
         created=transaction.now,
@@ -171,7 +179,9 @@ def _arguments(given: JobCommandInput) -> dict[str, Any]:
         case Verb.ADD_REJECT:
             return {"expression": _checked_expression(given.expression)}
         case Verb.SET_LIMITS:
-            return {"limits": _checked_limits(given.limits)}
+            return {"limits": _checked_limits(given.limits, _LIMITS, "a job")}
+        case Verb.SET_DOMAIN_LIMITS:
+            return {"domain": given.domain, "limits": _checked_limits(given.limits, _DOMAIN_LIMITS, "a domain")}
         case _:
             return {}
 
@@ -205,16 +215,28 @@ def _checked_expression(expression: str) -> str:
     return expression
 
 
-def _checked_limits(limits: Mapping[str, float | None]) -> dict[str, float | None]:
+def _domain_of_job(transaction: Transaction, job_id: int, name: str) -> str:
+    """Return the name that the job has for a domain, given in ASCII or Unicode. Raises InvalidInput."""
+    try:
+        stored = stored_name(name)
+    except DomainNameError as error:
+        raise InvalidInput(Problem("domain", str(error))) from error
+    found = select(JobConfiguration.id).where(JobConfiguration.job_id == job_id, JobConfiguration.domain_name == stored)
+    if transaction.session.scalar(found) is None:
+        raise InvalidInput(Problem("domain", f"{name[:100]} is no domain of job {job_id}"))
+    return stored
+
+
+def _checked_limits(limits: Mapping[str, float | None], known: frozenset[str], owner: str) -> dict[str, float | None]:
     problems = [
-        Problem(f"limits.{name}", f"{name!r} is no limit of a job; the limits are {', '.join(sorted(_LIMITS))}")
+        Problem(f"limits.{name}", f"{name!r} is no limit of {owner}; the limits are {', '.join(sorted(known))}")
         for name in limits
-        if name not in _LIMITS
+        if name not in known
     ]
     problems += [
         Problem(f"limits.{name}", f"{value!r} must be 1 or more, or null for no limit")
         for name, value in limits.items()
-        if name in _LIMITS and value is not None and not value >= 1
+        if name in known and value is not None and not 1 <= value <= _LARGEST_LIMIT
     ]
     if not limits:
         problems.append(Problem("limits", "name at least one limit"))

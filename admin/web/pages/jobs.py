@@ -20,7 +20,7 @@ from admin.web.page import done, needs, page, reading, transaction
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
 _FILTERS: Final = ("status", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
-_COMMAND_FIELDS: Final = ("urls", "host", "expression", "limits", "reason")
+_COMMAND_FIELDS: Final = ("urls", "host", "expression", "limits", "domain", "max_objects", "max_bytes", "reason")
 _PICTURE_POLICY: Final = "default-src 'none'; sandbox"
 _QUESTIONS: Final = {
     Verb.STOP_AFTER_PAGE: "Stop job {} after the pages that are being visited? It can't go on later.",
@@ -150,7 +150,9 @@ def seeds(number: int) -> Response:
 @needs(Right.OPERATE)
 def command(number: int) -> Response:
     """Give a command to a running job, and ask first when it can't be undone."""
-    form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""))
+    places = {f"limits.{name}": f"max_{name}" for name in ("objects", "bytes")}
+    is_of_domain = request.form.get("verb") == Verb.SET_DOMAIN_LIMITS
+    form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""), places=places if is_of_domain else {})
     is_confirmed = request.form.get("confirmed") == "yes"
     asked: list[JobCommandInput] = []
 
@@ -239,11 +241,14 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
     values: dict[str, Any] = {"verb": sent.get("verb", ""), "reason": sent.get("reason", "")}
     if sent.get("urls", "").strip():
         values["urls"] = tuple(line.strip() for line in sent["urls"].splitlines() if line.strip())
-    for name in ("host", "expression"):
+    for name in ("host", "expression", "domain"):
         if sent.get(name, "").strip():
             values[name] = sent[name].strip()
     if sent.get("limits", "").strip():
         values["limits"] = dict(_limit(line) for line in sent["limits"].splitlines() if line.strip())
+    if values["verb"] == Verb.SET_DOMAIN_LIMITS:
+        given = {name: sent.get(f"max_{name}", "").strip() for name in ("objects", "bytes")}
+        values["limits"] = {name: None if text == "none" else text for name, text in given.items() if text}
     return values
 
 

@@ -234,6 +234,24 @@ def test_hosts_are_set_aside_for_their_domain_and_others_only_when_no_other_doma
     )
 
 
+def test_a_domain_goes_on_when_its_limit_is_raised_and_stops_when_it_is_lowered() -> None:
+    planned = DomainLimits(max_objects=2, harvest_max_objects=2)
+    found = tally(*[line(SEED)] * 3, example_org=planned)
+    assert found.at_limit == {"example.org"}
+    assert found.change_limits("example.org", {"objects": 4}).in_force() == {"bytes": -1, "objects": 4}
+    assert found.at_limit == set()
+    found.add(line(SEED))
+    assert found.at_limit == {"example.org"}
+    (result,) = domain_results(found, StopReason.UNFINISHED, None)
+    assert result.stop_reason is StopReason.CONFIGURATION_OBJECT_LIMIT, "the limit is not the harvest's any more"
+    found.change_limits("example.org", {"objects": -1})
+    assert found.at_limit == set()
+    found.change_limits("example.org", {"bytes": 400})
+    assert found.at_limit == {"example.org"}
+    with pytest.raises(KeyError):
+        found.change_limits("example.net", {"bytes": 400})
+
+
 def test_the_lower_limit_of_job_and_configuration_holds() -> None:
     def domain(name: str, size: int, objects: int) -> ClaimedDomain:
         return ClaimedDomain(name, "default", size, objects, 10)
@@ -249,6 +267,12 @@ def test_the_lower_limit_of_job_and_configuration_holds() -> None:
         "a.test": (1000, 5),
         "b.test": (10, -1),
         "c.test": (1000, -1),
+    }
+    changes = {"a.test": {"objects": -1}, "c.test": {"bytes": 5000, "objects": 7}}
+    assert {name: tuple(each.in_force().values()) for name, each in limits_of(job, changes).items()} == {
+        "a.test": (1000, -1),
+        "b.test": (10, -1),
+        "c.test": (5000, 7),
     }
 
 

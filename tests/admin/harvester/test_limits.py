@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
+from chain_site import ChainSite
 from crawl_log_sums import summed
 from domains_site import DomainsSite
 from harvesters import Admin, RunningHarvester, Wanted, folders, told
+from waiting import until
 
+from admin.harvests.dispatch.listing import job_samples
+from admin.harvests.dispatch.steering import Verb
 from admin.models.job_tables import JobStatus, StopReason
+from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import Settings
 
 PAGE = 2_300
@@ -71,3 +78,54 @@ def test_a_job_has_the_object_limit_of_its_harvest_in_each_domain(settings: Sett
     assert ended.run_name is not None
     for name, result in results.items():
         assert result[:3] == summed(settings.collection("news") / "jobs" / ended.run_name, name), name
+
+
+def test_the_limit_of_a_domain_is_raised_and_removed_while_its_job_runs(
+    settings: Settings, admin: Admin, site: ChainSite
+) -> None:
+    """The other domain of the job keeps it running meanwhile."""
+    job = admin.job(
+        [Wanted("many.test"), Wanted("example.org")],
+        ["http://www.many.test/", "http://www.example.org/"],
+        harvest_limits=(-1, 5),
+        max_objects=5,
+    )
+    site.hold("/1")
+
+    def at_limit() -> int:
+        admin.submit()
+        with admin.database.transaction(COMMAND_LINE) as transaction:
+            samples = job_samples(transaction, job)
+        return samples[-1].progress["domains_at_limit"] if samples else 0
+
+    def change(objects: int | None) -> str:
+        limits = {"objects": objects}
+        return admin.outcome(job, admin.command(job, Verb.SET_DOMAIN_LIMITS, domain="many.test", limits=limits))
+
+    with DomainsSite({"many.test": 60}) as many:
+        chain = f"*.example.org=127.0.0.1:{urlsplit(site.url).port}"
+        flags = (*many.resolving("*.test"), "--resolve", chain)
+        with RunningHarvester(settings.home, "--jobs", "1", *flags) as harvester:
+            until(at_limit, what="a domain at its limit", within=100)
+            assert change(30) == "limits of many.test: bytes none, objects 30; 1 of its hosts are visited again"
+            until(lambda: len(many.asked) > 30, what="more pages", within=60)
+            until(at_limit, what="the domain at its new limit", within=60)
+            assert len([path for path in many.asked if path.startswith("www.many.test/p/")]) < 60
+            assert change(None).startswith("limits of many.test: bytes none, objects none")
+            until(lambda: len(many.asked) > 61, what="all pages", within=60)
+            assert change(1) == "limits of many.test: bytes none, objects 1"
+            assert change(None).startswith("limits of many.test: bytes none, objects none")
+            site.let_go("/1")
+            ended = admin.ended(job)
+            assert harvester.ended() == 0, harvester.said
+    assert (ended.status, ended.harvest_error) == (JobStatus.DONE, "")
+    results = admin.results(job)
+    assert results["many.test"][3] is StopReason.COMPLETE
+    assert results["example.org"][3] is StopReason.OBJECT_LIMIT
+    assert ended.run_name is not None
+    for name, result in results.items():
+        assert result[:3] == summed(settings.collection("news") / "jobs" / ended.run_name, name), name
+    asked = [path for path in many.asked if path.startswith("www.many.test/p/")]
+    assert len(asked) == len(set(asked)) == 60, "each page was fetched once"
+    (folder,) = folders(settings.home, "oldjobs")
+    assert told(folder / "state.json")["domain_limits"] == {"many.test": {"objects": -1}}

@@ -12,6 +12,7 @@ import pytest
 from axe_pages import serious_in_both_schemes
 from job_rows import add_channel, add_domain, add_harvest, add_job
 from playwright.sync_api import sync_playwright
+from security_site import form_token
 from site_server import RunningSite, running_site, send_form
 from sqlalchemy import event, select
 
@@ -253,6 +254,34 @@ def test_a_command_that_can_not_be_used_is_not_asked_about(client: httpx.Client,
     assert wrong.status_code == 422
     assert 'value="("' in wrong.text
     assert give(client, job[0], verb="set-limits", limits="urls=abc").status_code == 422
+
+
+def test_the_limits_of_a_domain_are_given_by_the_page_and_by_the_api(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    wanted = {"verb": "set-domain-limits", "domain": "EXAMPLE.org"}
+    assert give(client, job[0], **wanted, max_objects="none", max_bytes="5000").status_code == 303
+    wrong = give(client, job[0], **wanted, max_objects="many")
+    assert wrong.status_code == 422
+    assert 'value="many"' in wrong.text
+    elsewhere = give(client, job[0], verb="set-domain-limits", domain="elsewhere.org", max_bytes="1")
+    assert "elsewhere.org is no domain of job" in elsewhere.text
+    token = form_token(client)
+    answer = client.post(
+        f"/api/v1/jobs/{job[0]}/commands",
+        json={"verb": "set-domain-limits", "domain": "example.net", "limits": {"bytes": 7}},
+        headers={"X-CSRFToken": token},
+    )
+    assert answer.status_code == 202, answer.text
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        given = [row.arguments for row in transaction.session.scalars(select(JobCommand).order_by(JobCommand.id))]
+    assert given == [
+        {"domain": "example.org", "limits": {"objects": None, "bytes": 5000}},
+        {"domain": "example.net", "limits": {"bytes": 7}},
+    ]
+    shown = client.get(f"/jobs/{job[0]}").text
+    assert "set-domain-limits" in shown
+    assert "example.net" in shown
 
 
 def commands(database: Database) -> list[str]:

@@ -249,6 +249,11 @@ def test_commands_reach_the_harvester_of_a_running_job_only(database: Database, 
         (JobCommandInput(verb=Verb.SET_LIMITS, limits={"moons": 3}), "limits.moons"),
         (JobCommandInput(verb=Verb.SET_LIMITS, limits={"urls": 0}), "limits.urls"),
         (JobCommandInput(verb=Verb.SET_LIMITS), "limits"),
+        (JobCommandInput(verb=Verb.SET_DOMAIN_LIMITS, domain="example.org", limits={"urls": 3}), "limits.urls"),
+        (JobCommandInput(verb=Verb.SET_DOMAIN_LIMITS, domain="example.org", limits={"bytes": 1e400}), "limits.bytes"),
+        (JobCommandInput(verb=Verb.SET_DOMAIN_LIMITS, domain="example.org"), "limits"),
+        (JobCommandInput(verb=Verb.SET_DOMAIN_LIMITS, domain="elsewhere.org", limits={"bytes": 3}), "domain"),
+        (JobCommandInput(verb=Verb.SET_DOMAIN_LIMITS, domain="no domain", limits={"bytes": 3}), "domain"),
     ],
 )
 def test_commands_that_can_not_be_carried_out_are_refused(
