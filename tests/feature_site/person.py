@@ -1,0 +1,210 @@
+"""A person visits feature pages in Chromium: does what each page needs, scrolls, and reads whether the page passes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from feature_site.feature import Act, Feature
+from feature_site.site import FeatureSite
+from playwright.async_api import BrowserContext, Dialog, Page, ProxySettings, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from browsers.chromium.executable import find_chromium
+from browsers.chromium.flags import NOWHERE, launch_flags, page_user_agent
+
+WINDOW: Final = (1280, 1024)
+_ANSWER_SECONDS: Final = 3.0
+_ACT_SECONDS: Final = 5.0
+_STILL_SECONDS: Final = 1.0
+"""A person goes on when an act has shown no effect for this time."""
+
+type NewContext = Callable[..., Awaitable[BrowserContext]]
+
+
+@dataclass(frozen=True, slots=True)
+class PageResult:
+    """The result says whether the page passed, and which parts were missing."""
+
+    has_passed: bool
+    missing: str
+    seconds: float
+
+
+@asynccontextmanager
+async def browser(trusted: Sequence[str], resolve: Mapping[str, str] | None = None) -> AsyncIterator[NewContext]:
+    """Run a Chromium, and yield what opens a context, whose proxy is an address. With `resolve`, no proxy is used."""
+    flags = [
+        *launch_flags(trusted, ["127.0.0.1"], "en", sandbox=os.geteuid() != 0),
+        "--disable-blink-features=AutomationControlled",
+    ]
+    if resolve:
+        rules = ", ".join(f"MAP {name} {address}" for name, address in resolve.items())
+        flags.append(f"--host-resolver-rules={rules}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
+    chosen = os.environ.get("GHOSTFLEET_BROWSERS__EXECUTABLE", "")
+    outside: ProxySettings | None = None if resolve else {"server": NOWHERE}
+    async with AsyncExitStack() as stack:
+        profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
+        playwright = await stack.enter_async_context(async_playwright())
+        root = await playwright.chromium.launch_persistent_context(
+            profile, executable_path=find_chromium(chosen), args=flags, proxy=outside
+        )
+        stack.push_async_callback(root.close)
+        running = root.browser
+        assert running is not None
+        agent = page_user_agent(running.version, "linux")
+
+        async def new_context(proxy: str = "", **more: Any) -> BrowserContext:
+            through: ProxySettings | None = {"server": f"http://{proxy}"} if proxy else None
+            return await running.new_context(
+                proxy=through, viewport={"width": WINDOW[0], "height": WINDOW[1]}, user_agent=agent, **more
+            )
+
+        yield new_context
+
+
+async def visit_all(
+    features: Iterable[Feature],
+    new_context: NewContext,
+    proxy_of: Callable[[Feature], Awaitable[str]],
+    after: Callable[[Feature], Awaitable[None]],
+    at_once: int = 3,
+) -> dict[str, PageResult]:
+    """Visit every feature, some at once, each in a context of its own; `proxy_of` returns the proxy, empty for none."""
+    results: dict[str, PageResult] = {}
+    waiting = list(features)[::-1]
+
+    async def work() -> None:
+        while waiting:
+            feature = waiting.pop()
+            results[feature.name] = await visit(feature, new_context, await proxy_of(feature))
+            await after(feature)
+
+    await asyncio.gather(*(work() for _ in range(at_once)))
+    return results
+
+
+async def visit(feature: Feature, new_context: NewContext, proxy: str = "") -> PageResult:
+    """Visit one feature as a person does."""
+    login = next((act for act in feature.acts if act.kind == "login"), None)
+    more: dict[str, Any] = {}
+    if login is not None:
+        more["http_credentials"] = {"username": login.selector, "password": login.value}
+    began = time.monotonic()
+    context = await new_context(proxy, **more)
+    try:
+        page = await context.new_page()
+        page.on("dialog", _accept)
+        visitor = _Visitor(page, feature)
+        with suppress(PlaywrightError, TimeoutError):
+            async with asyncio.timeout(feature.seconds):
+                await visitor.run()
+        return PageResult(visitor.result == "pass", visitor.missing, time.monotonic() - began)
+    finally:
+        with suppress(PlaywrightError, TimeoutError):
+            async with asyncio.timeout(10):
+                await context.close()
+
+
+class _Visitor:
+    def __init__(self, page: Page, feature: Feature) -> None:
+        self._page = page
+        self._feature = feature
+        self.result = ""
+        self.missing = "no page"
+
+    async def run(self) -> None:
+        with suppress(PlaywrightError):
+            await self._page.goto(self._feature.url, wait_until="commit", timeout=self._feature.seconds * 1000)
+        loading = self._page.wait_for_load_state("load", timeout=4000)
+        with suppress(PlaywrightError):
+            await loading
+        await self._look()
+        for act in self._feature.acts:
+            if self.result == "pass":
+                return
+            before = self.missing
+            with suppress(PlaywrightError):
+                await self._act(act)
+            end = time.monotonic() + _STILL_SECONDS
+            while time.monotonic() < end and self.missing == before:
+                await asyncio.sleep(0.05)
+                await self._look()
+        await self._page.mouse.move(400, 300)
+        while self.result != "pass":
+            with suppress(PlaywrightError):
+                async with asyncio.timeout(_ANSWER_SECONDS):
+                    await self._page.mouse.wheel(0, 500)
+            await asyncio.sleep(0.1)
+            await self._look()
+
+    async def _look(self) -> None:
+        """Read the page's result. A page that navigates or hangs keeps the last one."""
+        with suppress(PlaywrightError, TimeoutError):
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                found = await self._page.evaluate(
+                    "() => [document.documentElement.dataset.result || '', document.documentElement.dataset.missing || '']"
+                )
+                self.result, self.missing = found
+
+    async def _act(self, act: Act) -> None:
+        inside = self._page.frame_locator(act.frame) if act.frame else self._page
+        element = inside.locator(act.selector) if act.selector and act.kind not in ("evaluate", "login") else None
+        wait = _ACT_SECONDS * 1000
+        if act.kind == "evaluate":
+            await self._page.evaluate(act.selector)
+        elif act.kind == "mouse":
+            await self._page.mouse.move(200, 150)
+            await self._page.mouse.move(260, 240, steps=5)
+        elif element is None:
+            return
+        elif act.kind == "click":
+            await element.click(timeout=wait)
+        elif act.kind == "hover":
+            await element.hover(timeout=wait)
+        elif act.kind == "fill":
+            await element.fill(act.value, timeout=wait)
+        elif act.kind == "press":
+            await element.press(act.value, timeout=wait)
+        elif act.kind == "select":
+            await element.select_option(act.value, timeout=wait)
+        elif act.kind == "wheel":
+            await element.hover(timeout=wait)
+            for _ in range(4):
+                await self._page.mouse.wheel(0, float(act.value) / 4)
+                await asyncio.sleep(0.05)
+
+
+async def live(site: FeatureSite, features: Iterable[Feature]) -> dict[str, PageResult]:
+    """Visit the features at the site itself, without a proxy: this proves the pages."""
+    async with browser([site.trusted], site.resolve) as new_context:
+        return await visit_all(features, new_context, _no_proxy, _nothing)
+
+
+async def through(features: Iterable[Feature], proxy: str, trusted: Sequence[str]) -> dict[str, PageResult]:
+    """Visit the features through one proxy, such as one that replays a collection."""
+
+    async def same(_: Feature) -> str:
+        return proxy
+
+    async with browser(trusted) as new_context:
+        return await visit_all(features, new_context, same, _nothing)
+
+
+async def _no_proxy(_: Feature) -> str:
+    return ""
+
+
+async def _nothing(_: Feature) -> None:
+    return
+
+
+async def _accept(dialog: Dialog) -> None:
+    with suppress(PlaywrightError):
+        await dialog.accept()
