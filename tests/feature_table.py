@@ -56,7 +56,11 @@ class Row:
 
 
 def crawl(
-    site: FeatureSite, home: Path, features: Sequence[Feature], workers: int = 2
+    site: FeatureSite,
+    home: Path,
+    features: Sequence[Feature],
+    workers: int = 2,
+    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Let ghosts visit the features, each as a seed of its own."""
     home.mkdir(parents=True, exist_ok=True)
@@ -78,7 +82,7 @@ def crawl(
     ]
     return subprocess.run(
         our_command("crawl", "--home", str(home), "--seeds-file", str(seeds), "--workers", str(workers), *job, *fetch),
-        env=source_environment(),
+        env={**source_environment(), **(environment or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

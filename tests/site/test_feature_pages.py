@@ -1,0 +1,86 @@
+"""Pages of modern features work at the site itself, are captured by ghosts, and work in a replay without the site."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from feature_site.catalogue import FEATURES
+from feature_site.feature import Feature
+from feature_site.gaps import GAPS
+from feature_site.person import live
+from feature_site.site import FeatureSite
+from feature_table import Row, table
+from needs import redis_server
+
+pytestmark = pytest.mark.browser
+
+FEW = (
+    "srcset-width",
+    "lazy-picture",
+    "css-import",
+    "shadow-closed",
+    "modules",
+    "frames",
+    "service-cache",
+    "ranges",
+    "codings",
+    "redirects",
+    "video-webm",
+)
+"""One page or two of each group, for the tests that run each time."""
+
+
+def named(names: Sequence[str]) -> list[Feature]:
+    return [feature for feature in FEATURES if feature.name in names]
+
+
+def not_green(rows: Sequence[Row]) -> dict[str, str]:
+    """Return the pages that are not captured or not replayed, with what they lack."""
+    return {
+        row.name: f"captured {row.is_captured}, replayed {row.is_replayed}: {row.not_captured or row.not_replayed}"
+        for row in rows
+        if not (row.is_captured and row.is_replayed)
+    }
+
+
+def test_each_feature_has_a_name_of_its_own() -> None:
+    assert len({feature.name for feature in FEATURES}) == len(FEATURES)
+    assert set(GAPS) <= {feature.name for feature in FEATURES}
+    assert [feature.name for feature in FEATURES if not feature.all_parts or not feature.all_proofs] == []
+
+
+@pytest.mark.timeout(240)
+def test_a_few_features_are_captured_and_replayed(tmp_path: Path) -> None:
+    redis_server()
+    features = named(FEW)
+
+    rows, escaped, said = table(features, tmp_path / "home")
+
+    assert [row.name for row in rows if not row.is_live] == []
+    assert not_green(rows) == {}, said[-2000:]
+    assert len(rows) == len(FEW)
+    assert escaped == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_every_feature_works_at_the_site() -> None:
+    with FeatureSite(FEATURES) as site:
+        results = asyncio.run(live(site, FEATURES))
+
+    assert {name: result.missing for name, result in results.items() if not result.has_passed} == {}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("by", ["ghost", "person"])
+def test_every_feature_is_captured_and_replayed_unless_it_is_a_named_gap(tmp_path: Path, by: str) -> None:
+    redis_server()
+
+    rows, escaped, said = table(FEATURES, tmp_path / "home", by=by, is_live=False)
+
+    assert {name: lack for name, lack in not_green(rows).items() if name not in GAPS} == {}, said[-2000:]
+    assert escaped == 0
