@@ -7,8 +7,9 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from feature_site.feature import Act, Feature
@@ -20,6 +21,10 @@ from browsers.chromium.executable import find_chromium
 from browsers.chromium.flags import NOWHERE, launch_flags, page_user_agent
 
 WINDOW: Final = (1280, 1024)
+NO_PAGE: Final = "no page"
+"""This is missing when the browser showed nothing."""
+_OPEN_SECONDS: Final = 40.0
+_CLOSE_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 3.0
 _ACT_SECONDS: Final = 5.0
 _STILL_SECONDS: Final = 1.0
@@ -55,7 +60,7 @@ async def browser(trusted: Sequence[str], resolve: Mapping[str, str] | None = No
         root = await playwright.chromium.launch_persistent_context(
             profile, executable_path=find_chromium(chosen), args=flags, proxy=outside
         )
-        stack.push_async_callback(root.close)
+        stack.push_async_callback(_close, root)
         running = root.browser
         assert running is not None
         agent = page_user_agent(running.version, "linux")
@@ -71,20 +76,27 @@ async def browser(trusted: Sequence[str], resolve: Mapping[str, str] | None = No
 
 async def visit_all(
     features: Iterable[Feature],
-    new_context: NewContext,
+    open_browser: Callable[[], AbstractAsyncContextManager[NewContext]],
     proxy_of: Callable[[Feature], Awaitable[str]],
     after: Callable[[Feature], Awaitable[None]],
     at_once: int = 3,
 ) -> dict[str, PageResult]:
-    """Visit every feature, some at once, each in a context of its own; `proxy_of` returns the proxy, empty for none."""
+    """Visit every feature, some at once, each in a context of its own; `proxy_of` returns the proxy, empty for none.
+
+    A browser that was held by a page, or makes no page in time, is replaced.
+    """
     results: dict[str, PageResult] = {}
     waiting = list(features)[::-1]
 
     async def work() -> None:
         while waiting:
-            feature = waiting.pop()
-            results[feature.name] = await visit(feature, new_context, await proxy_of(feature))
-            await after(feature)
+            async with open_browser() as new_context:
+                is_good = True
+                while waiting and is_good:
+                    feature = waiting.pop()
+                    results[feature.name] = await visit(feature, new_context, await proxy_of(feature))
+                    is_good = not feature.is_hostile and results[feature.name].missing != NO_PAGE
+                    await after(feature)
 
     await asyncio.gather(*(work() for _ in range(at_once)))
     return results
@@ -97,19 +109,21 @@ async def visit(feature: Feature, new_context: NewContext, proxy: str = "") -> P
     if login is not None:
         more["http_credentials"] = {"username": login.selector, "password": login.value}
     began = time.monotonic()
-    context = await new_context(proxy, **more)
     try:
-        page = await context.new_page()
-        page.on("dialog", _accept)
-        visitor = _Visitor(page, feature)
-        with suppress(PlaywrightError, TimeoutError):
-            async with asyncio.timeout(feature.seconds):
-                await visitor.run()
-        return PageResult(visitor.result == "pass", visitor.missing, time.monotonic() - began)
-    finally:
-        with suppress(PlaywrightError, TimeoutError):
-            async with asyncio.timeout(10):
-                await context.close()
+        async with asyncio.timeout(_OPEN_SECONDS):
+            context = await new_context(proxy, **more)
+            page = await context.new_page()
+    except (PlaywrightError, TimeoutError):
+        return PageResult(False, NO_PAGE, time.monotonic() - began)
+    page.on("dialog", _accept)
+    visitor = _Visitor(page, feature)
+    with suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(feature.seconds):
+            await visitor.run()
+    with suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await context.close()
+    return PageResult(visitor.result == "pass", visitor.missing, time.monotonic() - began)
 
 
 class _Visitor:
@@ -117,7 +131,7 @@ class _Visitor:
         self._page = page
         self._feature = feature
         self.result = ""
-        self.missing = "no page"
+        self.missing = NO_PAGE
 
     async def run(self) -> None:
         with suppress(PlaywrightError):
@@ -183,8 +197,7 @@ class _Visitor:
 
 async def live(site: FeatureSite, features: Iterable[Feature]) -> dict[str, PageResult]:
     """Visit the features at the site itself, without a proxy: this proves the pages."""
-    async with browser([site.trusted], site.resolve) as new_context:
-        return await visit_all(features, new_context, _no_proxy, _nothing)
+    return await visit_all(features, partial(browser, [site.trusted], site.resolve), _no_proxy, _nothing)
 
 
 async def through(features: Iterable[Feature], proxy: str, trusted: Sequence[str]) -> dict[str, PageResult]:
@@ -193,8 +206,14 @@ async def through(features: Iterable[Feature], proxy: str, trusted: Sequence[str
     async def same(_: Feature) -> str:
         return proxy
 
-    async with browser(trusted) as new_context:
-        return await visit_all(features, new_context, same, _nothing)
+    return await visit_all(features, partial(browser, trusted), same, _nothing)
+
+
+async def _close(root: BrowserContext) -> None:
+    """Close the browser. The driver's end kills one that does not answer."""
+    with suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(_CLOSE_SECONDS):
+            await root.close()
 
 
 async def _no_proxy(_: Feature) -> str:
