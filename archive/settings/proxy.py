@@ -276,6 +276,18 @@ class _Processes(Section):
     )
 
 
+class _Replay(Section):
+    """These settings control what the archive answers in the modes replay and patch."""
+
+    heading: ClassVar[str] = "Replay"
+
+    replay_similar: bool = Field(
+        True,
+        description="In mode replay, answer a URL that was not captured with the capture of one that differs only in"
+        " volatile parts, such as a time or a random number. The header Ghostfleet-Replay says so.",
+    )
+
+
 class _Scripts(Section):
     """These settings name the Python code of users that takes part in exchanges."""
 
@@ -303,9 +315,11 @@ class _Scripts(Section):
 
 
 # pydantic orders fields from the last base to the first.
-class ProxySettings(_Scripts, _Processes, _Deadlines, _Origins, _Addresses, _Records, _DefaultTraffic, _Listeners):
+class ProxySettings(
+    _Scripts, _Processes, _Replay, _Deadlines, _Origins, _Addresses, _Records, _DefaultTraffic, _Listeners
+):
     """These settings control the recording proxies."""
 
 
-GROUPS: Final = (_Listeners, _DefaultTraffic, _Records, _Addresses, _Origins, _Deadlines, _Processes, _Scripts)
+GROUPS: Final = (_Listeners, _DefaultTraffic, _Records, _Addresses, _Origins, _Deadlines, _Replay, _Processes, _Scripts)
 """The groups in the order of their fields, for the documentation."""

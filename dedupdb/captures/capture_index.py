@@ -21,7 +21,7 @@ from archive.dates import Micros
 from archive.warc.request_query import asked_key
 from dedupdb.captures.page_numbers import Pages
 from dedupdb.captures.paging import IndexScan, closest_first, paged
-from dedupdb.captures.query import KeyRange, Query
+from dedupdb.captures.query import KeyRange, Query, beginning_with
 from dedupdb.captures.schema import (
     CAPTURES,
     POSITIONS,
@@ -193,6 +193,18 @@ class Captures:
                 scan = IndexScan(collection, KeyRange(key), conditions=wanted)
                 found += self._nearest(scan, url, date, limit - len(found))
         return found if body is None else sorted(found, key=lambda capture: capture.request_body != body)
+
+    def with_prefix(
+        self, collection: str, prefix: str, *, methods: Sequence[str], limit: int, is_whole: bool = False
+    ) -> list[Capture]:
+        """Return at most `limit` captures by the methods whose keys begin with the prefix, in the order of the keys.
+
+        With `is_whole`, the key is the prefix. The limit counts rows of other methods, too.
+        """
+        scan = IndexScan(collection, KeyRange(prefix) if is_whole else beginning_with(prefix))
+        with reading(self._engine) as connection:
+            rows = connection.execute(scan.page(None, limit)).all()
+        return [to_capture(row) for row in rows if row.method in methods]
 
     def _nearest(self, scan: IndexScan, url: str, date: Micros | None, limit: int) -> list[Capture]:
         """Return the captures of one key, the best first."""

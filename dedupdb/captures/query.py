@@ -168,7 +168,7 @@ def key_ranges(url: str, match: UrlMatch) -> tuple[KeyRange, ...]:
     if match == "exact":
         return (KeyRange(key),)
     if match == "prefix":
-        return (_starting(key),)
+        return (beginning_with(key),)
     host, parenthesis, _ = key.partition(")")
     if not parenthesis:
         raise urls.UrlError(f"{url[:200]!r} has no host")
@@ -176,7 +176,7 @@ def key_ranges(url: str, match: UrlMatch) -> tuple[KeyRange, ...]:
     if match == "domain" and not host.replace(".", "").isdigit() and not host.startswith("["):
         # In the order of the bytes: ")" and "," and ":" enclose no letter that a host name may have.
         ends = [")", ",", ":"] if len(ends) == 2 else ends
-    return tuple(_starting(host + end) for end in ends)
+    return tuple(beginning_with(host + end) for end in ends)
 
 
 def end_of(digits: str) -> Micros:
@@ -228,7 +228,8 @@ def _absolute(url: str) -> str:
     return urls.canonical(url if _SCHEME.match(url) else f"http://{url}")
 
 
-def _starting(prefix: str) -> KeyRange:
+def beginning_with(prefix: str) -> KeyRange:
+    """Return the range of the keys that begin with a text, which is not empty."""
     return KeyRange(prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 

@@ -100,9 +100,9 @@ class Dispatcher:
             (tunnel.session, tunnel.trusted) if tunnel else self._gate.identify(head, listener, is_local=is_local)
         )
         meta = self._gate.meta(head, session, trusted=trusted, address=address)
-        request = IncomingRequest(head, framing, length, target, session, meta, client)
+        request = IncomingRequest(head, framing, length, target, session, meta, client, address)
         if session.spec.mode == "replay":
-            return self._replayer.begin(request)
+            return self._replayer.begin_socket(request) if _is_upgrade(head) else self._replayer.begin(request)
         if session.scripts is not None and not _is_upgrade(head):
             return self._scripted(request, session.scripts)
         return self._live(request)

@@ -24,3 +24,5 @@ class IncomingRequest:
     """What the request's Warcprox-Meta and Ghostfleet-Accept headers ask for."""
     client: Client
     """The client's side, which takes the response."""
+    address: str = ""
+    """The client's address; empty when nobody asks for it."""

@@ -135,7 +135,8 @@ def _looking_back(settings: Settings, archive: Archive, services: Services) -> t
         return Spool(settings.proxy.spool_bytes, services.spool_folder, settings.archive.digest)
 
     patience = settings.storage.answer_seconds if settings.storage.url else None
-    replayer = Replayer(archive, services.gate, services.loop, answer_seconds=patience)
+    similar = settings.proxy.replay_similar
+    replayer = Replayer(archive, services.gate, services.loop, answer_seconds=patience, takes_similar=similar)
     return replayer, Conditions(History(archive, spool, settings.dedup), services)
 
 

@@ -1,43 +1,41 @@
-"""Archived responses made ready to be sent: the right capture, its head for this client, its payload in pieces."""
+"""Finds the record that answers a request: the right capture, and the record with its payload."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from email.utils import formatdate
-from http import HTTPStatus
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros, iso_second, timestamp14
+from archive.http_message import Fields
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord
 from proxy.log_lines import about
-from proxy.protocol.byte_range import ByteRange, parse_content_range
 from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
+from proxy.replay.answers import Memento, edited_memento, head_without_response, memento_of, own_memento
+from proxy.replay.conversation import SocketScript, messages_in
+from proxy.replay.edits import Edit, callback_edit
+from proxy.replay.similar import PrefixIndex, Similar
+from proxy.replay.variants import Variants
+from proxy.replay.wanted import WantedCapture
 
 log = logging.getLogger(__name__)
 
 _CANDIDATES: Final = 40
-_DROPPED: Final = frozenset(
-    (
-        b"connection",
-        b"keep-alive",
-        b"transfer-encoding",
-        b"content-length",
-        b"content-range",
-        b"trailer",
-        b"upgrade",
-        b"",
-    )
-)
-_NO_BODY: Final = frozenset((204, 304))
+_IN_VISIT: Final = 400
+"""Captures of one URL that are looked at for an answer within a page visit."""
+_MOST_COLLECTIONS: Final = 1_000
+"""Collections in which the original of a revisit is looked for."""
+_BEHIND: Final = 3
+"""Records behind a response among which its request is looked for."""
+_LARGE: Final = 1 << 20
+"""A record with a larger block is not passed over."""
 
 
-class Index(Protocol):
+class Index(PrefixIndex, Protocol):
     """Replay needs this part of `dedupdb.captures.capture_index.Captures`."""
 
     def nearest(
@@ -56,36 +54,16 @@ class Index(Protocol):
     def by_record(self, collection: str, record_id: str) -> Capture | None:
         """Return one capture by its record's id."""
 
-
-@dataclass(frozen=True, slots=True)
-class WantedCapture:
-    """A client asks the archive for this."""
-
-    collection: str
-    url: str
-    method: str
-    date: Micros | None
-    range: ByteRange | None
-    is_conditional: bool
-    exchange: str = ""
-    """Its id in log lines."""
-    body: str | None = None
-    """The request's body as `archive.warc.request_query` writes it; None without a body."""
-
-
-@dataclass(frozen=True, slots=True)
-class Memento:
-    """A memento is an archived response, ready to be sent: its head for this client, and the payload's pieces."""
-
-    head: bytes
-    length: int
-    """Bytes in all the pieces."""
-    pieces: Iterator[bytes]
-    close: Callable[[], None]
+    def collections(self) -> list[str]:
+        """Return the names of the collections that have captures."""
 
 
 class PayloadElsewhere(Exception):
     """The capture is here and its payload in another archive: the message says what it is there, and where."""
+
+
+class RecordDamaged(Exception):
+    """The archive has captures of the URL, and none of their records can be read. The message says why."""
 
 
 class Archive:
@@ -94,36 +72,124 @@ class Archive:
     def __init__(self, settings: Settings, index: Index) -> None:
         self._holdings = RecordStore(settings)
         self._index = index
+        self._similar = Similar(index)
+        self._variants = Variants(self)
 
     def find(self, wanted: WantedCapture) -> Memento | None:
-        """Return the nearest capture that can answer; None when there is none.
+        """Return the capture that answers best; None when there is none.
 
         Raises StorageError when its record is in the storage, and that can't be asked: another capture would be
-        another answer. Raises PayloadElsewhere when none can whose payload is here.
+        another answer. Raises PayloadElsewhere when none can whose payload is here, and RecordDamaged when there are
+        captures and none of them can be read.
         """
-        elsewhere: PayloadElsewhere | None = None
         methods = ("GET", "HEAD") if wanted.method == "HEAD" else (wanted.method,)
-        for capture in self._index.nearest(
-            wanted.collection, wanted.url, wanted.date, methods=methods, body=wanted.body, limit=_CANDIDATES
-        ):
+        visit, date = wanted.visit, wanted.date
+        if visit is not None and visit.date is not None and not wanted.date_is_fixed:
+            date = visit.date
+        captures = self._index.nearest(
+            wanted.collection,
+            wanted.url,
+            date,
+            methods=methods,
+            body=wanted.body,
+            limit=_CANDIDATES if visit is None else _IN_VISIT,
+        )
+        trouble: list[Exception] = []
+        memento = self._first(captures, wanted, trouble) or self._written(wanted)
+        if memento is None and wanted.takes_similar and not captures:
+            similar = self._similar.find(wanted.collection, wanted.url, wanted.method, wanted.body)
+            similar.sort(key=lambda capture: -capture.date if date is None else abs(capture.date - date))
+            memento = self._first(similar, wanted, trouble, note="similar")
+        if memento is None and trouble:
+            raise next((each for each in trouble if isinstance(each, PayloadElsewhere)), trouble[0])
+        return memento
+
+    def conversation(self, wanted: WantedCapture) -> SocketScript | None:
+        """Return the WebSocket that answers a handshake; None when there is none.
+
+        Raises OSError, WarcError or StorageError when its records can't be read.
+        """
+        visit, date = wanted.visit, wanted.date
+        if visit is not None and visit.date is not None and not wanted.date_is_fixed:
+            date = visit.date
+        collection, url = wanted.collection, wanted.url
+        captures = self._index.nearest(collection, url, date, methods=("GET",), limit=_IN_VISIT)
+        if not captures and wanted.takes_similar:
+            captures = self._similar.find(collection, url, "GET", None)
+        switched = [capture for capture in captures if capture.status == 101]
+        for capture in self._arranged(switched, wanted, are_similar=False):
+            if isinstance(capture, Capture):
+                return self._conversation(capture)
+        return None
+
+    def _conversation(self, handshake: Capture) -> SocketScript:
+        subprotocol = self.response_fields(handshake).get("Sec-WebSocket-Protocol")
+        kinds: tuple[RecordKind, ...] = ("resource",)
+        near = self._index.nearest(
+            handshake.collection, handshake.url, handshake.date, kinds=kinds, methods=(), limit=_IN_VISIT
+        )
+        parts = sorted((part for part in near if part.date >= handshake.date), key=lambda part: part.date)
+        said = messages_in(record for part in parts if (record := self._said_in(part, handshake)) is not None)
+        return SocketScript(subprotocol.encode("latin-1", "replace") if subprotocol else None, said)
+
+    def _said_in(self, part: Capture, handshake: Capture) -> StoredRecord | None:
+        """Return a record with messages of a WebSocket, to be closed; None for one of another WebSocket."""
+        record = self.record(part)
+        if handshake.record_id in record.concurrent_to and record.fields.get("WARC-Resource-Type") == "websocket":
+            return record
+        record.close()
+        return None
+
+    def _first(
+        self, captures: Sequence[Capture], wanted: WantedCapture, trouble: list[Exception], note: str = ""
+    ) -> Memento | None:
+        """Return the first of the captures that can answer, in the order of the page visit and of the headers."""
+        for capture in self._arranged(captures, wanted, are_similar=bool(note)):
+            if isinstance(capture, Memento):
+                return capture
             shown = self._shown(capture, wanted)
             if shown is None:
                 continue
             try:
-                memento = self._open(shown, wanted)
+                memento = self._open(shown, wanted, note)
             except PayloadElsewhere as error:
-                elsewhere = elsewhere or error
+                trouble.append(error)
                 continue
             except (OSError, WarcError, BadMessage) as error:
                 reason = "%s of %s can't be replayed: %s"
                 log.warning(reason, capture.record_id, capture.url, error, extra=about(wanted.exchange))
+                trouble.append(RecordDamaged(f"the record of {capture.url} can't be read: {error}"))
                 continue
             if memento is not None:
+                if wanted.page is not None:
+                    wanted.page.begin(capture, captures)
                 return memento
-        written = self._written(wanted)
-        if written is None and elsewhere is not None:
-            raise elsewhere
-        return written
+        return None
+
+    def _arranged(
+        self, captures: Sequence[Capture], wanted: WantedCapture, *, are_similar: bool
+    ) -> Sequence[Capture | Memento]:
+        """Return the captures in the order in which they answer.
+
+        Those of the page visit come first, from the one whose turn it is, and of these the ones that fit the headers.
+        """
+        visit = wanted.visit
+        if visit is None:
+            best, others, _ = self._variants.matching(captures, wanted.fields)
+            return [*best, *others]
+        same = captures if are_similar else [each for each in captures if each.url == wanted.url] or captures
+        own = visit.own(same)
+        best, others, values = self._variants.matching(own or captures, wanted.fields)
+        if own and wanted.page is None:
+            name = min(each.url for each in captures) if are_similar else wanted.url
+            counts = wanted.method != "HEAD" and not wanted.ranges
+            place = visit.next_place((wanted.method, name, wanted.body or "", *values), counts=counts)
+            if place >= len(best) and best[-1].mime == "text/event-stream":
+                return (own_memento(204, b"Ghostfleet-Replay: ended\r\n"),)  # the page would ask without end
+            at = min(place, len(best) - 1)
+            best = [*best[at:], *reversed(best[:at])]
+        mine = {(each.filename, each.offset) for each in own}
+        return [*best, *others, *(each for each in captures if own and (each.filename, each.offset) not in mine)]
 
     def _written(self, wanted: WantedCapture) -> Memento | None:
         """Return the nearest record that a client wrote at the URL, for what no response can answer."""
@@ -142,7 +208,7 @@ class Archive:
             is_of_a_page = record.kind == "resource" and record.fields.get("WARC-Resource-Type") is None
             memento = None
             if is_of_a_page:
-                memento = _memento(_head_of(record), capture, record.block_length, record, wanted)
+                memento = memento_of(head_without_response(record), capture, record.block_length, record, wanted)
             if memento is not None:
                 return memento
             record.close()
@@ -156,7 +222,7 @@ class Archive:
             return capture
         return self.original(capture) if capture.kind == "revisit" else None
 
-    def _open(self, capture: Capture, wanted: WantedCapture) -> Memento | None:
+    def _open(self, capture: Capture, wanted: WantedCapture, note: str = "") -> Memento | None:
         record = self.record(capture)
         try:
             head = parse_response(record.http_head)
@@ -168,13 +234,27 @@ class Archive:
                     raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
                 record.close()
                 record, body = self.record(original), original
-            memento = _memento(head, capture, body.payload_length, record, wanted)
+            edit = self._edit(capture, wanted, head)
+            if edit is not None:
+                memento = edited_memento(head, capture, record, wanted, edit, f"{note}; edited".removeprefix("; "))
+                if memento is not None:
+                    return memento
+                record.close()
+                record = self.record(body)
+            memento = memento_of(head, capture, body.payload_length, record, wanted, note)
         except BaseException:
             record.close()
             raise
         if memento is None:
             record.close()
         return memento
+
+    def _edit(self, capture: Capture, wanted: WantedCapture, head: ResponseHead) -> Edit | None:
+        """Return the change of the payload that this answer needs; None for nearly all."""
+        if head.status != 200 or wanted.ranges:
+            return None
+        callback = self._similar.callback(wanted.url, capture.url) if capture.url != wanted.url else None
+        return callback_edit(callback) if callback is not None else None
 
     def earlier(self, collection: str, url: str, limit: int) -> list[Capture]:
         """Return at most that many captures by GET of that URL, or of one with its key, the newest first."""
@@ -187,14 +267,50 @@ class Archive:
     def original(self, capture: Capture) -> Capture | None:
         """Return the capture that has a revisit's payload; None when the index doesn't know it."""
         named = capture.refers_to
-        if named is None:
-            return None
-        if named.record_id:
-            return self._index.by_record(capture.collection, named.record_id)
+        if named is not None and named.record_id:
+            return self._by_record(capture.collection, named.record_id) or self._by_digest(capture, named.url)
+        if named is None:  # as older programs write revisits: the digest alone names the payload
+            return self._by_digest(capture, capture.url)
         # Named by URL and date alone: in another archive, unless that one's files were added to ours.
         near = self._index.nearest(capture.collection, named.url, named.date, methods=("GET",), limit=_CANDIDATES)
         same = (found for found in near if (found.kind, found.url) == ("response", named.url))
         return next((found for found in same if _is_named(found, capture.digest, named.date)), None)
+
+    def _by_record(self, collection: str, record_id: str) -> Capture | None:
+        """Return the capture with that record, in this collection or in any other."""
+        found = self._index.by_record(collection, record_id)
+        if found is not None:
+            return found
+        others = (name for name in self._index.collections()[:_MOST_COLLECTIONS] if name != collection)
+        return next((found for name in others if (found := self._index.by_record(name, record_id))), None)
+
+    def _by_digest(self, capture: Capture, url: str) -> Capture | None:
+        """Return the nearest whole response of the URL with the payload of a revisit."""
+        if not capture.digest:
+            return None
+        near = self._index.nearest(capture.collection, url, capture.date, methods=(), limit=_CANDIDATES)
+        whole = (found for found in near if found.kind == "response" and found.truncated is None)
+        return next((found for found in whole if found.digest == capture.digest), None)
+
+    def response_fields(self, capture: Capture) -> Fields:
+        """Return the header fields of a recorded response. Raises OSError or WarcError."""
+        with self.record(capture) as record:
+            return record.http.fields
+
+    def request_fields(self, capture: Capture) -> Fields | None:
+        """Return the header fields of the recorded request, which lies behind its response; None when it does not.
+
+        Raises OSError or WarcError.
+        """
+        offset = capture.offset + capture.length
+        for _ in range(_BEHIND):
+            with self._holdings.record(capture.collection, capture.filename, offset, None) as record:
+                if record.kind == "request" and capture.record_id in record.concurrent_to:
+                    return record.http.fields
+                if record.block_length > _LARGE:
+                    return None
+                offset = record.finish()
+        return None
 
 
 def _is_named(found: Capture, digest: str | None, date: Micros) -> bool:
@@ -210,71 +326,3 @@ def _check_is_ours(record: StoredRecord, capture: Capture) -> None:
             f"the capture of {capture.url} of {iso_second(capture.date)} is here, its payload is not: it is that of "
             f"{named.url} of {iso_second(named.date)} in the archive of {archive}"
         )
-
-
-def _memento(
-    head: ResponseHead, capture: Capture, length: int, record: StoredRecord, wanted: WantedCapture
-) -> Memento | None:
-    """Return none when a partial response doesn't hold the bytes asked for."""
-    stored = parse_content_range(head.get(b"content-range")) if head.status == 206 else None
-    first, total = (stored.first, stored.total) if stored else (0, length)
-    status, start, stop, extra = head.status, 0, length, b""
-    if wanted.range is not None and head.status in (200, 206):
-        asked = wanted.range.within(total)
-        if asked is None or asked[0] < first or asked[0] >= first + length:
-            return None
-        start, stop = asked[0] - first, min(asked[1] - first, length)
-        status, extra = 206, b"Content-Range: bytes %d-%d/%d\r\n" % (first + start, first + stop - 1, total)
-    elif head.status == 206:
-        if first != 0 or length != total:
-            return None
-        status = 200
-    has_body = wanted.method != "HEAD" and status not in _NO_BODY
-    fields = b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in _kept_lines(head))
-    date = formatdate(capture.date / 1_000_000, usegmt=True)
-    answer = (
-        b"HTTP/1.1 %d %s\r\n" % (status, head.reason if status == head.status else _phrase(status))
-        + fields
-        + extra
-        + _length_line(head, capture, status, stop - start)
-        + f"Memento-Datetime: {date}\r\n\r\n".encode()
-    )
-    payload = record.payload() if record.kind != "resource" else record.block()
-    pieces = _slice(payload, start, stop) if has_body else iter(())
-    return Memento(answer, stop - start if has_body else 0, pieces, record.close)
-
-
-def _head_of(record: StoredRecord) -> ResponseHead:
-    """Return the head for a record that has none: that its block is there, and what type it has."""
-    given = record.fields.get("Content-Type") or ""
-    media_type = given.encode() if given and given.isprintable() else b"application/octet-stream"
-    return parse_response(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\n" % media_type)
-
-
-def _length_line(head: ResponseHead, capture: Capture, status: int, length: int) -> bytes:
-    """Return what was captured by HEAD has the length that the origin told, if it did."""
-    if status in _NO_BODY:
-        return b""
-    if capture.method != "HEAD":
-        return b"Content-Length: %d\r\n" % length
-    told = head.get(b"content-length")
-    return b"Content-Length: %s\r\n" % told if told is not None and told.isdigit() else b""
-
-
-def _kept_lines(head: ResponseHead) -> Iterator[bytes]:
-    return (line for name, _, line in head.fields if name not in _DROPPED)
-
-
-def _phrase(status: int) -> bytes:
-    return HTTPStatus(status).phrase.encode()
-
-
-def _slice(pieces: Iterator[bytes], start: int, stop: int) -> Iterator[bytes]:
-    position = 0
-    for piece in pieces:
-        end = position + len(piece)
-        if end > start:
-            yield piece[max(0, start - position) : stop - position]
-        position = end
-        if position >= stop:
-            return

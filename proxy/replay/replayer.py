@@ -23,9 +23,14 @@ from proxy.fetch.incoming_request import IncomingRequest
 from proxy.log_lines import about
 from proxy.protocol import heads
 from proxy.protocol.body_reader import BodyReader
-from proxy.protocol.byte_range import parse_range
+from proxy.protocol.byte_range import parse_ranges
 from proxy.protocol.http1 import BadMessage, RequestHead
-from proxy.replay.memento import Archive, Memento, PayloadElsewhere, WantedCapture
+from proxy.replay.answers import Memento
+from proxy.replay.conversation import SocketScript
+from proxy.replay.memento import Archive, PayloadElsewhere, RecordDamaged
+from proxy.replay.sockets import SocketReplay
+from proxy.replay.visits import PageLoads
+from proxy.replay.wanted import WantedCapture
 from proxy.sessions.gate import Gate
 from proxy.sessions.session import Session
 
@@ -44,33 +49,62 @@ class Replayer:
         loop: asyncio.AbstractEventLoop,
         *,
         answer_seconds: float | None = None,
+        takes_similar: bool = True,
     ) -> None:
-        """`answer_seconds` is how long a record may take to be found; None for as long as it takes."""
+        """`answer_seconds` is how long a record may take to be found; None for as long as it takes. `takes_similar`
+        says whether captures of URLs that differ in volatile parts alone are answers.
+        """
         self.gate = gate
         self._archive = archive
         self._answer_seconds = answer_seconds
+        self._takes_similar = takes_similar
+        self._visits = PageLoads()
         self._loop = loop
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="replay")
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, request: IncomingRequest, missed: Callable[[], None] | None = None) -> Replay:
         """Look the URL up and answer, once the request is whole. `missed` is called instead of an answer with 404."""
-        head, session = request.head, request.session
-        wanted = WantedCapture(
-            collection=session.spec.collection,
-            url=request.target.url,
-            method=head.method,
-            date=_date(head, session),
-            range=parse_range(head.get(b"range")),
-            exchange=uuid.uuid4().hex,
-            is_conditional=head.get(b"if-none-match") is not None or head.get(b"if-modified-since") is not None,
-        )
-        replay = Replay(wanted, request, self, missed)
+        replay = Replay(self._wanted(request, may_be_similar=missed is None), request, self, missed)
         if replay.request_is_whole:
             self.run(replay)
         return replay
 
-    def run(self, replay: Replay) -> None:
+    def begin_socket(self, request: IncomingRequest) -> SocketReplay:
+        """Look for a WebSocket, and replay it."""
+        wanted = self._wanted(request, may_be_similar=True)
+
+        def missed(client: Client) -> None:
+            session = request.session
+            session.counts["urls"] += 1
+            session.counts["failed"] += 1
+            session.errors["404"] += 1
+            client.send(_miss_page(wanted))
+            client.finish(keep_alive=False)
+
+        replay = SocketReplay(wanted, request, self.find_conversation, missed)
+        self.run(replay)
+        return replay
+
+    def _wanted(self, request: IncomingRequest, *, may_be_similar: bool) -> WantedCapture:
+        head, session = request.head, request.session
+        visit, page = self._visits.of(f"{session.id} {request.address}", head, request.target.url)
+        return WantedCapture(
+            collection=session.spec.collection,
+            url=request.target.url,
+            method=head.method,
+            date=_date(head, session),
+            ranges=parse_ranges(head.get(b"range")),
+            exchange=uuid.uuid4().hex,
+            is_conditional=head.get(b"if-none-match") is not None or head.get(b"if-modified-since") is not None,
+            fields=head.fields,
+            visit=visit,
+            page=page,
+            takes_similar=self._takes_similar and may_be_similar,
+            date_is_fixed=head.get(b"accept-datetime") is not None,
+        )
+
+    def run(self, replay: Replay | SocketReplay) -> None:
         """Answer it in a task of its own."""
         task = self._loop.create_task(replay.answer())
         self._tasks.add(task)
@@ -87,6 +121,14 @@ class Replayer:
         except TimeoutError:
             finding.add_done_callback(_close_late)
             raise TimeoutError(f"the record was not found within {self._answer_seconds:.0f} s") from None
+
+    async def find_conversation(self, wanted: WantedCapture) -> SocketScript | None:
+        """Return `Archive.conversation` off the event loop. Raises TimeoutError as well."""
+        if self._archive is None:
+            return None
+        finding = self._loop.run_in_executor(self._threads, self._archive.conversation, wanted)
+        async with asyncio.timeout(self._answer_seconds):
+            return await asyncio.shield(finding)
 
     async def next_piece(self, memento: Memento) -> bytes | None:
         """Return the payload's next bytes, None at its end."""
@@ -112,6 +154,7 @@ class Replay(NeverUpgraded):
         self._wanted = wanted
         self._has_begun = False
         self._keep_alive = request.head.keep_alive
+        self._head = request.head
         self._session = request.session
         self._client: Client | None = request.client
         self._replayer = replayer
@@ -174,6 +217,8 @@ class Replay(NeverUpgraded):
             self._unless_fetched(503, error, "index-away")
         except PayloadElsewhere as error:
             self._unless_fetched(404, error, "elsewhere")
+        except RecordDamaged as error:
+            self._unless_fetched(500, error, "damaged")
         except (OSError, WarcError) as error:
             log.warning("replay of %s broke off: %s", self._wanted.url, error, extra=about(self.id))
         finally:
@@ -241,11 +286,14 @@ class Replay(NeverUpgraded):
                 self._missed()
             return
         self._session.counts["urls"] += 1
-        self._session.counts["failed"] += 1
-        self._session.errors["404"] += 1
+        answer = _preflight(self._head) if self._wanted.method == "OPTIONS" else None
+        if answer is None:
+            answer = _miss_page(self._wanted)
+            self._session.counts["failed"] += 1
+            self._session.errors["404"] += 1
         client, self._client = self._client, None
         if client is not None:
-            client.send(self._opening(_miss_page(self._wanted)))
+            client.send(self._opening(answer))
             client.finish(keep_alive=self._keep_alive)
 
 
@@ -264,6 +312,24 @@ def _date(head: RequestHead, session: Session) -> Micros | None:
         except (ValueError, OverflowError):
             log.info("Accept-Datetime %r is no date; the newest is taken", value[:100])
     return parse_date(session.spec.datetime) if session.spec.datetime else None
+
+
+def _preflight(head: RequestHead) -> bytes | None:
+    """Return a permission for a request to another origin, which browsers ask for before some requests.
+
+    Browsers keep such permissions for a while, so an archive may have the request and not the question before it. None
+    for other requests by OPTIONS.
+    """
+    origin, method = head.get(b"origin"), head.get(b"access-control-request-method")
+    if origin is None or method is None:
+        return None
+    names = head.get(b"access-control-request-headers")
+    allowed = b"Access-Control-Allow-Headers: %s\r\n" % names if names else b""
+    return (
+        b"HTTP/1.1 204 No Content\r\nAccess-Control-Allow-Origin: %s\r\nAccess-Control-Allow-Methods: %s\r\n%s"
+        b"Access-Control-Allow-Credentials: true\r\nAccess-Control-Allow-Private-Network: true\r\n"
+        b"Access-Control-Max-Age: 0\r\nVary: Origin\r\nGhostfleet-Replay: preflight\r\n\r\n"
+    ) % (origin, method, allowed)
 
 
 def _miss_page(wanted: WantedCapture) -> bytes:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import random
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from email.parser import BytesParser
 from typing import Any
 
+import brotli
 import pytest
+import zstandard
 from kept import exchange, keep, sha1
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
@@ -15,7 +21,8 @@ from archive.warc.derived import resource_record
 from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.byte_range import ByteRange
-from proxy.replay.memento import Archive, WantedCapture
+from proxy.replay.memento import Archive, RecordDamaged
+from proxy.replay.wanted import WantedCapture
 
 URL = "http://example.org/page"
 
@@ -23,10 +30,10 @@ URL = "http://example.org/page"
 class Shelf:
     """A collection "news", its index, and what can be asked of both."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, collection: str = "news") -> None:
         self.settings = settings
         self.captures = Captures(settings.database_url)
-        self.writer = WarcWriter(settings, "news")
+        self.writer = WarcWriter(settings, collection)
         self.archive = Archive(settings, self.captures)
 
     def keep(self, *exchanges: Exchange, original: Original | None = None) -> list[Capture]:
@@ -36,7 +43,7 @@ class Shelf:
 
     def find(self, url: str = URL, **changed: object) -> tuple[bytes, bytes] | None:
         """Head and body that would be sent."""
-        facts = {"method": "GET", "date": None, "range": None, "is_conditional": False, "collection": "news"}
+        facts = {"method": "GET", "date": None, "ranges": (), "is_conditional": False, "collection": "news"}
         memento = self.archive.find(WantedCapture(url=url, **(facts | changed)))  # type: ignore[arg-type]
         if memento is None:
             return None
@@ -84,11 +91,12 @@ class TestHead:
         assert found is not None
         assert found[0].startswith(b"HTTP/1.1 200 Fine\r\n")
         assert found[0].endswith(b"\r\n\r\n")
-        *kept, length, date = headers(found[0])
+        *kept, length, date, link, vary = headers(found[0])
         assert kept == [b"X-ODD:  1 ", b"Set-Cookie: a=b", b"Folded: a", b" b"]
         assert length == b"Content-Length: 5"
         assert date.startswith(b"Memento-Datetime: ")
         assert date.endswith(b" GMT")
+        assert (link, vary) == (b'Link: <%s>; rel="original timegate"' % URL.encode(), b"Vary: Accept-Datetime")
         assert found[1] == b"hello"
 
     @pytest.mark.parametrize("status", [204, 304])
@@ -195,7 +203,7 @@ class TestWrittenRecords:
     def test_answer_with_a_range_of_it(self, shelf: Shelf) -> None:
         self.write(shelf, b"0123456789")
 
-        assert shelf.body(range=ByteRange(2, 4)) == b"234"
+        assert shelf.body(ranges=(ByteRange(2, 4),)) == b"234"
 
     def test_never_stand_in_for_a_response(self, shelf: Shelf) -> None:
         shelf.keep(replace(exchange(URL, b"the page"), started=1))
@@ -237,6 +245,96 @@ class TestRevisits:
         assert shelf.body() == b"an older page"
         assert whole.url == URL
 
+    def test_of_older_programs_are_resolved_by_their_digest(self, shelf: Shelf) -> None:
+        """Their revisits name no original."""
+        (first,) = shelf.keep(replace(exchange(URL, b"the payload"), started=1_000_000))
+        shelf.keep(replace(exchange(URL, b"another payload"), started=2_000_000))
+        (revisit,) = shelf.keep(exchange(URL, b"the payload"), original=Original(first.record_id, URL, first.date))
+        shelf.captures.prune("news", revisit.filename, {first.offset})
+        shelf.captures.add([replace(revisit, refers_to=None)])
+
+        assert shelf.body() == b"the payload"
+        assert shelf.body(date=revisit.date) == b"the payload"
+
+    def test_find_their_original_in_another_collection(self, shelf: Shelf) -> None:
+        other = Shelf(shelf.settings, "other")
+        (first,) = other.keep(exchange(URL, b"the payload", collection="other"))
+        shelf.keep(exchange(URL, b"the payload"), original=Original(first.record_id, URL, first.date))
+
+        assert shelf.body() == b"the payload"
+        other.captures.close()
+
+
+class TestDamage:
+    def test_of_every_record_is_named(self, shelf: Shelf) -> None:
+        """An archive that has a page and can't read it does not say that it has none."""
+        (kept,) = shelf.keep(exchange(URL, b"the page"))
+        path = shelf.settings.archive_dir("news") / f"{kept.filename}.open"
+        path.write_bytes(path.read_bytes()[: kept.offset + 20])
+
+        with pytest.raises(RecordDamaged, match=r"example.org/page can't be read"):
+            shelf.find()
+        path.unlink()
+        with pytest.raises(RecordDamaged, match="No such file"):
+            shelf.find()
+
+
+class TestSimilar:
+    OTHER = "http://example.org/data?callback=one&_=1700000000000"
+    ASKED = "http://example.org/data?callback=two&_=1795000000000"
+
+    @pytest.mark.parametrize("coding", ["", "gzip", "deflate", "br", "zstd"])
+    def test_scripts_call_the_function_that_is_asked_for(self, shelf: Shelf, coding: str) -> None:
+        script = b'/**/ typeof one === "function" && one({"one": "phone"});'
+        coded = {
+            "": bytes,
+            "gzip": gzip.compress,
+            "deflate": zlib.compress,
+            "br": brotli.compress,
+            "zstd": zstandard.compress,
+        }[coding](script)
+        line = f"Content-Encoding: {coding}\r\n" if coding else ""
+        head = f'HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\nETag: "1"\r\n{line}\r\n'.encode()
+        shelf.keep(raw(self.OTHER, head, coded))
+
+        assert shelf.find(self.ASKED) is None
+        found = shelf.find(self.ASKED, takes_similar=True)
+
+        assert found is not None
+        assert found[1] == b'/**/ typeof two === "function" && two({"one": "phone"});'
+        assert b"Ghostfleet-Replay: similar; edited\r\n" in found[0]
+        assert b"Content-Encoding" not in found[0]
+        assert b"ETag" not in found[0]
+        assert shelf.body(self.OTHER) == coded, "what was captured stays as it is"
+
+    @pytest.mark.parametrize(
+        ("coding", "body"),
+        [
+            ("", b"no call of any function"),
+            ("gzip", b"no gzip"),
+            ("unknown", b"one()"),
+            ("gzip", gzip.compress(b"one(" + b" " * 50_000_000 + b")")),
+            ("", b"one(" + random.Random(2).randbytes(9_000_000) + b")"),
+        ],
+        ids=["no call", "no gzip", "unknown coding", "bomb", "long"],
+    )
+    def test_what_can_not_be_changed_is_sent_as_it_is(self, shelf: Shelf, coding: str, body: bytes) -> None:
+        line = f"Content-Encoding: {coding}\r\n" if coding else ""
+        shelf.keep(raw(self.OTHER, f"HTTP/1.1 200 OK\r\n{line}\r\n".encode(), body))
+
+        found = shelf.find(self.ASKED, takes_similar=True)
+
+        assert found is not None
+        assert b"Ghostfleet-Replay: similar\r\n" in found[0]
+        assert found[1] == body
+
+    def test_captures_answer_only_for_what_is_missing(self, shelf: Shelf) -> None:
+        shelf.keep(exchange("http://example.org/data?_=1", b"one"), exchange("http://example.org/data?_=2", b"two"))
+
+        assert shelf.body("http://example.org/data?_=2", takes_similar=True) == b"two"
+        assert shelf.body("http://example.org/data?_=3", takes_similar=True) in (b"one", b"two")
+        assert shelf.body("http://example.org/data?id=3", takes_similar=True) is None
+
 
 def part(first: int, last: int, total: int) -> Exchange:
     """An archived 206 of a film whose byte at each place is known."""
@@ -266,7 +364,7 @@ class TestRanges:
     ) -> None:
         shelf.keep(exchange(URL, film(0, 1000)) if whole else part(0, 999, 1000))
 
-        answer = shelf.find(range=asked)
+        answer = shelf.find(ranges=(asked,))
 
         assert answer is not None
         assert answer[0].startswith(b"HTTP/1.1 206 Partial Content\r\n")
@@ -274,18 +372,70 @@ class TestRanges:
         assert b"Content-Length: %d\r\n" % (found[1] - found[0]) in answer[0]
         assert answer[1] == film(*found)
 
-    @pytest.mark.parametrize("asked", [ByteRange(1000, None), ByteRange(5, 4), ByteRange(None, 0)])
-    def test_outside_are_not_there(self, shelf: Shelf, asked: ByteRange) -> None:
+    @pytest.mark.parametrize("asked", [ByteRange(1000, None), ByteRange(None, 0)])
+    def test_outside_are_refused_with_the_length(self, shelf: Shelf, asked: ByteRange) -> None:
         shelf.keep(exchange(URL, film(0, 1000)))
 
-        assert shelf.find(range=asked) is None
+        found = shelf.find(ranges=(asked,))
+
+        assert found is not None
+        assert found[0].startswith(b"HTTP/1.1 416 ")
+        assert b"Content-Range: bytes */1000\r\nContent-Length: 0\r\n" in found[0]
+        assert found[1] == b""
+
+    @pytest.mark.parametrize("piece", [1, 7, 1000])
+    def test_several_come_in_one_body(self, shelf: Shelf, piece: int) -> None:
+        """The body is read by Python's own parser of multipart messages."""
+        ends = range(piece, 1000 + piece, piece)
+        chunks = b"".join(
+            b"%x\r\n%b\r\n" % (min(end, 1000) - end + piece, film(end - piece, min(end, 1000))) for end in ends
+        )
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nTransfer-Encoding: chunked\r\n\r\n"
+        shelf.keep(raw(URL, head, chunks + b"0\r\n\r\n", film(0, 1000)))
+
+        found = shelf.find(ranges=(ByteRange(0, 0), ByteRange(5, 20), ByteRange(21, 21), ByteRange(None, 10)))
+
+        assert found is not None
+        answer, body = found
+        assert answer.startswith(b"HTTP/1.1 206 ")
+        assert b"Content-Length: %d\r\n" % len(body) in answer
+        message = BytesParser().parsebytes(answer.partition(b"\r\n")[2] + body)
+        parts = message.get_payload()
+        assert isinstance(parts, list)
+        assert [(each["Content-Range"], each.get_content_type()) for each in parts] == [
+            (f"bytes {first}-{last}/1000", "video/mp4") for first, last in ((0, 0), (5, 20), (21, 21), (990, 999))
+        ]
+        assert b"\r\n\r\n" + film(5, 21) + b"\r\n--" in body
+
+    def test_several_that_overlap_or_run_backward_get_the_whole(self, shelf: Shelf) -> None:
+        shelf.keep(exchange(URL, film(0, 1000)))
+
+        for asked in ((ByteRange(5, 9), ByteRange(0, 1)), (ByteRange(0, 9), ByteRange(9, 12))):
+            found = shelf.find(ranges=asked)
+            assert found is not None
+            assert (found[0][:13], found[1]) == (b"HTTP/1.1 200 ", film(0, 1000))
+
+    @pytest.mark.parametrize(
+        ("condition", "status"),
+        [(b'"1"', 206), (b'"2"', 200), (b"Mon, 02 Jan 2006 15:04:05 GMT", 206), (b'W/"1"', 200), (b"", 200)],
+    )
+    def test_of_another_version_get_the_whole(self, shelf: Shelf, condition: bytes, status: int) -> None:
+        head = (
+            b'HTTP/1.1 200 OK\r\nETag: "1"\r\nLast-Modified: Mon, 02 Jan 2006 15:04:05 GMT\r\nContent-Length: 5\r\n\r\n'
+        )
+        shelf.keep(raw(URL, head, b"hello"))
+
+        found = shelf.find(ranges=(ByteRange(1, 2),), fields=((b"if-range", condition, b""),))
+
+        assert found is not None
+        assert found[0].startswith(b"HTTP/1.1 %d " % status)
 
     def test_are_found_in_the_part_that_holds_them(self, shelf: Shelf) -> None:
         shelf.keep(part(0, 299, 1000), part(300, 599, 1000), part(600, 999, 1000))
 
-        assert shelf.body(range=ByteRange(350, 400)) == film(350, 401)
-        assert shelf.body(range=ByteRange(250, 400)) == film(250, 300), "the beginning of what was asked for"
-        assert shelf.body(range=ByteRange(None, 100)) == film(900, 1000)
+        assert shelf.body(ranges=(ByteRange(350, 400),)) == film(350, 401)
+        assert shelf.body(ranges=(ByteRange(250, 400),)) == film(250, 300), "the beginning of what was asked for"
+        assert shelf.body(ranges=(ByteRange(None, 100),)) == film(900, 1000)
 
     def test_are_needed_for_a_part(self, shelf: Shelf) -> None:
         shelf.keep(part(0, 299, 1000))
@@ -300,7 +450,7 @@ class TestRanges:
     def test_of_an_error_page_are_ignored(self, shelf: Shelf) -> None:
         shelf.keep(exchange(URL, b"no such film", status=404))
 
-        found = shelf.find(range=ByteRange(0, 3))
+        found = shelf.find(ranges=(ByteRange(0, 3),))
 
         assert found is not None
         assert found[0].startswith(b"HTTP/1.1 404 ")
@@ -312,6 +462,6 @@ class TestRanges:
         shelf.keep(raw(URL, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", body, film(0, 1000)))
 
         ranges: Sequence[tuple[int, int]] = [(0, 6), (6, 8), (7, 7), (5, 500), (999, 999)]
-        assert [shelf.body(range=ByteRange(*asked)) for asked in ranges] == [
+        assert [shelf.body(ranges=(ByteRange(*asked),)) for asked in ranges] == [
             film(first, last + 1) for first, last in ranges
         ]

@@ -6,6 +6,7 @@ import random
 import socket
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
@@ -18,6 +19,7 @@ from proxy_process import ADDRESS, ProxyProcess
 from proxying import credentials, request
 from rawclient import Client, Reply
 from waiting import until
+from websocket import BINARY, BYE, CLOSE, HANDSHAKE, PING, TEXT, SocketOrigin, frame
 
 PAGE = page(b"the page")
 FILM = random.Random(5).randbytes(3_000_000)
@@ -182,6 +184,18 @@ def test_forms_of_one_url_are_told_apart(stage: Stage) -> None:
     assert stage.get("/search", kind, method="PUT", body=b'{"q": "fern"}').status == 404
 
 
+def test_a_question_before_a_request_to_another_origin_is_answered(stage: Stage) -> None:
+    """Browsers keep the permission for a while, so that not each recording has the question."""
+    lines = ("Origin: http://a.test", "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: x-a, x-b")
+    reply = stage.get("/search", *lines, method="OPTIONS")
+
+    assert (reply.status, reply.header("Ghostfleet-Replay")) == (204, "preflight")
+    assert reply.header("Access-Control-Allow-Origin") == "http://a.test"
+    assert reply.header("Access-Control-Allow-Methods") == "PUT"
+    assert reply.header("Access-Control-Allow-Headers") == "x-a, x-b"
+    assert stage.get("/search", method="OPTIONS").status == 404
+
+
 def test_a_body_that_breaks_is_refused(stage: Stage) -> None:
     with stage.open() as client:
         client.send(request("plain", stage.origin.url("/form"), "Transfer-Encoding: chunked", method="POST") + b"x\r\n")
@@ -236,6 +250,84 @@ def test_a_session_counts_what_it_showed(stage: Stage) -> None:
     report = stage.proxy.control("DELETE", f"/sessions/{session['id']}")
     assert (report["urls"], report["failed"], report["errors"]) == (2, 1, {"404": 1})
     assert report["bytes"] == len(PAGE)
+
+
+@dataclass(frozen=True)
+class Talk:
+    """A recorded conversation, and where it is replayed."""
+
+    url: str
+    session: dict[str, Any]
+
+    def open(self, *lines: str) -> Client:
+        client = Client(socket.create_connection((self.session["host"], self.session["port"]), 30))
+        client.send(request("plain", self.url, *HANDSHAKE, *lines))
+        return client
+
+
+@pytest.fixture(scope="module")
+def talk(_shared_proxy: ProxyProcess) -> Talk:
+    """The origin greets, says much, and says goodbye after the client has; the client said two things."""
+    proxy = _shared_proxy
+    recording = proxy.session(collection="talk", listen=True)
+    long = b"L" * 70_000
+    with SocketOrigin(ADDRESS, frame(TEXT, b"hello"), frame(PING, b"p"), frame(BINARY, long)) as origin:
+        url = origin.url("/talk")
+        with Client(socket.create_connection((recording["host"], recording["port"]), 30)) as client:
+            assert client.ask(request("plain", url, *HANDSHAKE)).status == 101
+            heard = frame(TEXT, b"hello") + frame(PING, b"p") + frame(BINARY, long)
+            assert client.read_some(len(heard)) == heard
+            client.send(frame(TEXT, b"one", mask=b"abcd") + frame(TEXT, b"two", mask=b"abcd"))
+            client.send(frame(CLOSE, BYE, mask=b"abcd"))
+            assert client.read_some(4) == frame(CLOSE, BYE)
+    proxy.control("DELETE", f"/sessions/{recording['id']}")
+    proxy.index()
+    return Talk(url, proxy.session(collection="talk", mode="replay", listen=True))
+
+
+def test_a_websocket_says_again_what_it_said(talk: Talk) -> None:
+    with talk.open() as client:
+        reply = client.read_reply()
+        assert reply.status == 101
+        assert reply.header("Sec-WebSocket-Accept") == "FbI8Wf+sd/LbWclcr5kSu3ClZbY="
+        expected = frame(TEXT, b"hello") + frame(BINARY, b"L" * 70_000)
+        assert client.read_some(len(expected)) == expected
+        client.send(frame(PING, b"are you there", mask=b"abcd"))
+        assert client.read_some(15) == frame(10, b"are you there")
+        client.send(frame(TEXT, b"one", mask=b"abcd") + frame(TEXT, b"two", mask=b"abcd"))
+        client.send(frame(CLOSE, BYE, mask=b"abcd"))
+        assert client.read_some(4) == frame(CLOSE, BYE)
+        assert client.is_closed_by_proxy()
+
+
+def test_a_websocket_without_a_recording_is_not_there(talk: Talk) -> None:
+    elsewhere = Talk(talk.url.replace("/talk", "/other"), talk.session)
+    with elsewhere.open() as client:
+        assert client.read_reply().status == 404
+
+
+@pytest.mark.parametrize(
+    "bad", [b"\xff" * 20, frame(3, b"x", mask=b"abcd"), frame(TEXT, b"x" * 10, rsv1=True, mask=b"abcd")]
+)
+def test_a_client_that_speaks_no_websocket_is_closed(talk: Talk, bad: bytes) -> None:
+    with talk.open() as client:
+        assert client.read_reply().status == 101
+        client.send(bad)
+        said = client.read_some(100_000)
+        assert said.endswith(frame(CLOSE, b"\x03\xea"))
+
+
+def test_a_client_that_only_talks_is_cut_off(talk: Talk) -> None:
+    with talk.open() as client:
+        client.stream.settimeout(30)
+        with suppress(OSError):
+            for _ in range(1_000):
+                client.send(frame(TEXT, b"x", mask=b"abcd") * 1_000)
+        with suppress(OSError):
+            while client.read_some(65_536):
+                pass
+    with talk.open() as client:
+        assert client.read_reply().status == 101
 
 
 def test_a_record_that_lost_its_end_breaks_off(proxy: ProxyProcess, origin: RawOrigin) -> None:

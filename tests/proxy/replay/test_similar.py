@@ -1,0 +1,155 @@
+"""Captures of similar requests: what the rules take for volatile, and what they never take for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from captured import capture
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archive.warc.request_query import asked_key
+from dedupdb.captures.capture_index import Captures
+from proxy.replay.similar import Callback, Rules, Similar
+
+BASE = "http://example.org"
+UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
+OTHER_UUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Captures]:
+    with Captures(f"sqlite:///{tmp_path / 'index.db'}") as made:
+        yield made
+
+
+def found(index: Captures, asked: str, *kept: str) -> list[str]:
+    """The kept paths that answer the asked one."""
+    index.add(capture(f"{BASE}{path}", offset=number) for number, path in enumerate(kept))
+    return [each.url.removeprefix(BASE) for each in Similar(index).find("news", f"{BASE}{asked}", "GET", None)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("/a?_=1700000000000", "/a?_=1795000000000"),
+        ("/a?_=1700000000000", "/a"),
+        ("/a", "/a?cachebuster=77"),
+        ("/a?1700000000000", "/a?1795000000000"),
+        ("/a?id=5&t=1700000000", "/a?id=5&t=1795000000"),
+        ("/a?id=5&rand=0.123456789", "/a?rand=0.987654321&id=5"),
+        ("/a?callback=jsonp_1700000000000&q=x", "/a?callback=jsonp_99&q=x"),
+        ("/a?utm_source=mail&q=x", "/a?q=x"),
+        (f"/a?visit={UUID}&q=x", f"/a?visit={OTHER_UUID}&q=x"),
+        ("/a?day=2026-11-23", "/a?day=2027-01-02"),
+        ("/a?from=2026-11-23T10:00:00.000Z&to=20261124", "/a?from=2027-11-23T10:00:00.000Z&to=20271124"),
+        ("/news/2026-11-23/list.json", "/news/2027-01-02/list.json"),
+        ("/news/20261123/list.json", "/news/20270102/list.json"),
+        ("/live/segment-1700000000.txt", "/live/segment-1795000000.txt"),
+        (f"/api/{UUID}/poll?_=1", f"/api/{OTHER_UUID}/poll?_=2"),
+        ("/picture.png?size=1", "/picture.png?size=2"),
+        ("/font.woff2", "/font.woff2?v=3.2"),
+    ],
+)
+def test_volatile_parts_make_no_difference(index: Captures, kept: str, asked: str) -> None:
+    assert found(index, asked, kept, "/other?q=1", "/a/b?_=1") == [kept]
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("/a?page=1", "/a?page=2"),
+        ("/a?start=20&t=1700000000", "/a?start=40&t=1795000000"),
+        ("/a?t=1", "/a?t=2"),
+        ("/a?q=moss", "/a?q=fern"),
+        ("/a?q=moss", "/a"),
+        ("/a?q=moss&q=fern", "/a?q=moss"),
+        ("/a/1", "/a/2"),
+        ("/a?_=1", "/b?_=1"),
+        ("/show.php?id=1", "/show.php?id=2"),
+        ("/2026/list", "/2027/list"),
+        ("/A?_=1", "/a?_=1"),
+    ],
+)
+def test_other_parts_make_a_difference(index: Captures, kept: str, asked: str) -> None:
+    assert found(index, asked, kept) == []
+
+
+def test_the_closest_form_wins(index: Captures) -> None:
+    assert found(index, "/a?_=9&day=2026-11-23", "/a?_=1&day=2026-11-23", "/a?_=2&day=2026-11-22") == [
+        "/a?_=1&day=2026-11-23"
+    ]
+
+
+def test_a_crowd_of_other_captures_does_not_hide_the_one(index: Captures) -> None:
+    kept = [f"/a?id={number:05d}&_=1700000000000" for number in range(2_000)]
+    assert found(index, "/a?id=01777&_=1795000000000", *kept) == ["/a?id=01777&_=1700000000000"]
+
+
+def test_bodies_are_compared_by_their_values(index: Captures) -> None:
+    url = f"{BASE}/api"
+    bodies = ["q=moss&at=1700000000000", "q=fern&at=1700000000001", "page=1&size=20"]
+    for offset, body in enumerate(bodies):
+        key = asked_key(url, "POST", body)
+        index.add([capture(url, method="POST", request_body=body, key=key, offset=offset)])
+
+    def answer(body: str | None, method: str = "POST", path: str = "/api") -> list[str | None]:
+        similar = Similar(index).find("news", f"{BASE}{path}", method, body)
+        return [each.request_body for each in similar]
+
+    assert answer("q=fern&at=1795000000000") == [bodies[1]]
+    assert answer("q=oak&at=1795000000000") == bodies[:2], "half of the values are the same"
+    assert answer("page=2&size=20") == [], "the next page is another one"
+    assert answer("name=value&x=y") == []
+    assert answer(None) == []
+    assert answer("q=fern&at=1795000000000", "PUT") == []
+    assert answer("q=fern&at=1795000000000", path="/api/") == []
+
+
+def test_the_only_answer_to_a_form_answers_any_body(index: Captures) -> None:
+    url, body = f"{BASE}/login", "token=abc"
+    index.add([capture(url, method="POST", request_body=body, key=asked_key(url, "POST", body))])
+    assert [each.url for each in Similar(index).find("news", url, "POST", "token=xyz")] == [url]
+
+
+def test_the_name_of_a_callback_is_told() -> None:
+    class NoIndex:
+        def with_prefix(self, *_: object, **__: object) -> list[None]:
+            raise AssertionError
+
+    similar = Similar(NoIndex())  # type: ignore[arg-type]
+    assert similar.callback("/a?callback=two&q=1", "/a?q=1&callback=one") == Callback("one", "two")
+    assert similar.callback("/a?callback=one", "/a?callback=one") is None
+    assert similar.callback("/a?callback=alert(1)//", "/a?callback=one") is None
+    assert similar.callback("/a?callback=two", "/a?q=1") is None
+    assert similar.callback("/a?word=two", "/a?word=one") is None
+
+
+@given(st.text("abc019-_.=&?/%*()", max_size=60))
+def test_forms_are_stable(query: str) -> None:
+    """Taking a form of a form changes nothing, so that both sides of a comparison meet."""
+    rules = Rules()
+    pairs = tuple((name, value) for name, _, value in (part.partition("=") for part in query.split("&")))
+    assert rules.plain(rules.plain(pairs)) == rules.plain(pairs)
+    assert rules.starred(rules.starred(pairs)) == rules.starred(pairs)
+    assert rules.starred_path(rules.starred_path(query)) == rules.starred_path(query)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "/a?" + "&".join(f"p{n}={n}" for n in range(20_000)),
+        "/" + "/".join(["2026-11-23"] * 3_000),
+        "/" + "2026-11-23" * 5_000,
+        "/a?q=" + "0." + "9" * 60_000,
+        "/" + "a-" * 30_000,
+        "/a?d=2026-11-23" + "T:" * 30_000,
+    ],
+    ids=range(6),
+)
+def test_the_worst_urls_are_looked_up_within_bounds(index: Captures, asked: str) -> None:
+    """The test would take minutes if a rule tried every way through such a text."""
+    index.add(capture(f"{BASE}/a?q={number}", offset=number) for number in range(600))
+    assert Similar(index).find("news", f"{BASE}{asked}", "GET", None) == []

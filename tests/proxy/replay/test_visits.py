@@ -1,0 +1,105 @@
+"""Page visits: which requests belong to one, and in which order its captures are answered."""
+
+from __future__ import annotations
+
+from captured import capture
+
+from archive.capture import Capture
+from proxy.protocol.http1 import RequestHead, parse_request
+from proxy.replay.visits import PageLoad, PageLoads, is_document
+
+PAGE = "https://a.example/page"
+
+
+def head(*lines: str) -> RequestHead:
+    return parse_request("\r\n".join(("GET / HTTP/1.1", "Host: a.example", *lines, "", "")).encode())
+
+
+NAVIGATION = ("Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")
+PLAIN_NAVIGATION = ("Upgrade-Insecure-Requests: 1", "Accept: text/html,application/xhtml+xml,*/*;q=0.8")
+
+
+def test_documents_are_told_by_what_browsers_say() -> None:
+    assert is_document(head(*NAVIGATION))
+    assert is_document(head(*PLAIN_NAVIGATION))
+    assert not is_document(head("Accept: */*"))
+    assert not is_document(head("Accept: text/html"))
+    assert not is_document(head("Sec-Fetch-Mode: cors", *PLAIN_NAVIGATION))
+
+
+def test_a_request_belongs_to_the_page_that_its_referer_names() -> None:
+    visits = PageLoads()
+    _, first = visits.of("me", head(*NAVIGATION), PAGE)
+    _, second = visits.of("me", head(*NAVIGATION), "https://b.example/")
+    assert first is not None
+    assert second is not None
+
+    def visit_of(*lines: str, client: str = "me") -> PageLoad | None:
+        return visits.of(client, head(*lines), "https://c.example/data")[0]
+
+    assert visit_of(f"Referer: {PAGE}") is first
+    assert visit_of("Referer: https://a.example/") is first, "other origins are told the origin alone"
+    assert visit_of("Referer: https://a.example/style.css") is first
+    assert visit_of("Referer: https://nowhere.example/") is second
+    assert visit_of() is second
+    assert visit_of(f"Referer: {PAGE}", client="you") is None
+
+
+def test_a_frame_begins_a_visit_within_its_page() -> None:
+    visits = PageLoads()
+    _, page = visits.of("me", head(*NAVIGATION), PAGE)
+    lines = (f"Referer: {PAGE}", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe")
+    within, frame = visits.of("me", head(*lines), "https://frame.example/")
+
+    assert within is page
+    assert frame is not None
+    assert frame.within is page
+    assert visits.of("me", head("Referer: https://frame.example/"), "https://x.example/")[0] is frame
+    assert visits.of("me", head(), "https://x.example/")[0] is page
+
+
+def test_loading_a_page_again_begins_anew() -> None:
+    visits = PageLoads()
+    _, first = visits.of("me", head(*NAVIGATION), PAGE)
+    assert first is not None
+    assert [first.next_place(("GET", "u"), counts=True) for _ in range(3)] == [0, 1, 2]
+    assert first.next_place(("GET", "u"), counts=False) == 3
+    _, second = visits.of("me", head(*NAVIGATION), PAGE)
+    assert second is not None
+    assert second.next_place(("GET", "u"), counts=True) == 0
+    assert visits.of("me", head(f"Referer: {PAGE}"), PAGE)[0] is second
+
+
+def test_clients_without_end_are_forgotten_one_by_one() -> None:
+    visits = PageLoads()
+    for number in range(5_000):
+        visits.of(f"client {number}", head(*NAVIGATION), PAGE)
+    assert visits.of("client 4999", head(), PAGE)[0] is not None
+    assert visits.of("client 0", head(), PAGE)[0] is None
+    visit = PageLoad(PAGE)
+    for number in range(20_000):
+        visit.next_place(("GET", f"u{number}"), counts=True)
+    assert visit.next_place(("GET", "u19999"), counts=False) == 1
+    assert visit.next_place(("GET", "u0"), counts=False) == 0
+
+
+def dated(day: int, page_id: str | None = None) -> Capture:
+    return capture(PAGE, f"202601{day:02d}", page_id=page_id, offset=day)
+
+
+def test_a_visit_has_the_captures_from_its_document_to_the_next_one() -> None:
+    visit = PageLoad(PAGE)
+    captures = [dated(day) for day in (9, 1, 6, 5, 4)]
+    assert visit.own(captures) == []
+    visit.begin(dated(4), [dated(4), dated(6), dated(20), dated(1)])
+    assert [each.timestamp[6:8] for each in visit.own(captures)] == ["04", "05"]
+    visit.begin(dated(6), [dated(6)])
+    assert [each.timestamp[6:8] for each in visit.own(captures)] == ["06", "09"]
+
+
+def test_a_page_id_names_the_captures_of_a_visit() -> None:
+    visit = PageLoad(PAGE)
+    visit.begin(dated(4, "one"), [dated(4, "one"), dated(5, "two")])
+    captures = [dated(3, "one"), dated(4, "two"), dated(7, "one"), dated(4)]
+    assert [each.offset for each in visit.own(captures)] == [3, 7]
+    assert [each.offset for each in visit.own([dated(4, "two"), dated(6)])] == [4], "without any, the dates count"
