@@ -59,7 +59,7 @@ const parts = {
     worker.onmessage = event => done(event.data);
   }),
 };
-const limit = 15000;
+const limit = 60000;
 const late = name => new Promise(done => setTimeout(() => done('late'), limit));
 Promise.all(Object.entries(parts).map(async ([name, part]) =>
   [name, await Promise.race([part().catch(String), late(name)])]

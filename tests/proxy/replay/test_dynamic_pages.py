@@ -42,7 +42,7 @@ def visit(browser: Browser, session: dict[str, Any], url: str) -> dict[str, Any]
     with browser.new_context(proxy=server) as context:
         page = context.new_page()
         page.goto(url)
-        page.wait_for_function("document.title.startsWith('done')", timeout=60_000)
+        page.wait_for_function("document.title.startsWith('done')", timeout=100_000)
         found: dict[str, Any] = json.loads(page.title().removeprefix("done "))
         return found
 
