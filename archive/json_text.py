@@ -23,6 +23,6 @@ def parsed_object(text: str | bytes | None) -> dict[str, Any]:
     """Return the JSON object in a text; an empty one when the text holds none."""
     try:
         found = json.loads(text) if text else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

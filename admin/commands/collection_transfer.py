@@ -48,7 +48,8 @@ def import_files(
 ) -> int:
     """Import WARC files into a collection.
 
-    PATH is a WARC file (gzip, zstd or plain), a WACZ package, or a folder of such files. Each file is checked, copied
+    PATH is a WARC file (gzip, zstd or plain), a WACZ package, the JSON file of a multi-WACZ package, or a folder of
+    WARC files and packages. Each file is checked, copied
     and indexed. A damaged file is refused, and the other files are still imported. A file whose records share gzip
     members is recompressed with one member per record. Run the same command again to continue an interrupted import:
     files that the collection already has are skipped.
@@ -60,7 +61,7 @@ def import_files(
       2    bad input
       130  interrupted
     """
-    from admin.collections.transfer.importing import Choices, Importer, ImportProblem, check_space, find
+    from admin.collections.transfer.importing import Choices, Importer, ImportProblem, check_space, find, packages_in
     from admin.fleet.home_folder import HomeError, prepare
     from dedupdb.captures.capture_index import Captures
     from dedupdb.captures.schema import CapturesError
@@ -73,11 +74,12 @@ def import_files(
             importer = Importer(settings, collection, captures, Choices(by_reference, dedup, strict))
             check_space(settings, importer.space_needed(wanted))
             done, stopped_by = _import_all(importer.take, wanted, collection, as_json)
+            pages = 0 if stopped_by else sum(map(importer.keep_pages, packages_in(wanted)))
             new = _index(settings, collection, captures)
             known = _add_originals(settings, collection, captures) if dedup and not stopped_by else None
     except (ImportProblem, HomeError, CapturesError) as error:
         raise InputError(str(error)) from error
-    return _print_import(collection, done, len(wanted), new, known, stopped_by, as_json=as_json)
+    return _print_import(collection, done, len(wanted), new, known, pages, stopped_by, as_json=as_json)
 
 
 def _import_all(
@@ -175,6 +177,7 @@ def _print_import(
     asked: int,
     new: int,
     known: int | None,
+    pages: int,
     stopped_by: str,
     *,
     as_json: bool,
@@ -194,6 +197,7 @@ def _print_import(
         "present": counts["present"],
         "captures": new,
         "originals": known,
+        "pages": pages,
     }
     if as_json:
         click.echo(json.dumps(facts))
@@ -205,6 +209,7 @@ def _print_import(
         parts += [f"{counted(counts['present'], 'file')} already in the collection"] if counts["present"] else []
         parts += [f"{counted(new, 'new capture')} in the index"]
         parts += [f"{counted(known, 'new original')} in the dedup store"] if known is not None else []
+        parts += [f"{counted(pages, 'page')} listed by packages"] if pages else []
         click.echo(f"{collection}: {', '.join(parts)}")
     if stopped_by == "interrupted":
         return INTERRUPTED

@@ -15,6 +15,7 @@ import logging
 import os
 import re
 import zipfile
+import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,9 +28,10 @@ from admin.collections.marks import unfinished_deletions, unfinished_renaming
 from admin.collections.usage import DRAFT_SUFFIX, IMPORT_DRAFT
 from admin.units import counted, human_bytes
 from archive.capture import Capture
-from archive.files import free_bytes, make_folder, rename_new, replace_durably, sync_folder
+from archive.files import free_bytes, make_folder, rename_new, replace_durably, replacement, sync_folder
 from archive.program_name import command
 from archive.settings.load import Settings
+from archive.wacz.reader import ForeignPackage, PackageError, packages_of
 from archive.warc import cdxj
 from archive.warc.check import SHARED_MEMBER, check
 from archive.warc.member_reader import WarcError
@@ -43,13 +45,16 @@ logger = logging.getLogger(__name__)
 
 MAX_SHOWN_FINDINGS: Final = 5
 """The first findings of a file are shown; all are counted."""
+PAGES_FOLDER: Final = "pages"
+"""The folder of a collection with the lists of pages of imported packages."""
 _COPY_SIZE: Final = 1 << 20
 _ARCS: Final = (".arc", ".arc.gz")
 _WACZ: Final = ".wacz"
 _NAME_LENGTH: Final = 180
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._@+=,~-]+")
-_MEMBER_COUNT_MAX: Final = 100_000
-"""Further files of a WACZ package are ignored."""
+_PACKAGES_MAX: Final = 10_000
+"""Further packages of a multi-WACZ description are ignored."""
+_MULTI: Final = ".json"
 
 
 class ImportProblem(Exception):
@@ -72,6 +77,8 @@ class ImportItem:
     path: Path
     size: int
     member: str = ""
+    sha256: str = ""
+    """The SHA-256 in hexadecimal digits that a package promises for the member; empty without a promise."""
     refusal: str = ""
     """The reason why the file can't be imported; empty for a WARC file."""
 
@@ -125,6 +132,7 @@ class _Findings:
 def find(paths: Iterable[Path]) -> list[ImportItem]:
     """Return the WARC files at these paths: files, all files below folders, and the members of WACZ packages.
 
+    A JSON file is the description of a multi-WACZ package; below folders, JSON files are not looked at.
     Other web archives, such as ARC files, are in the list with a refusal. Raises ImportProblem for a path that does
     not exist, and when no file is found.
     """
@@ -153,6 +161,8 @@ def _items(path: Path) -> list[ImportItem]:
     size = path.stat().st_size
     if path.name.endswith(_WACZ):
         return _wacz_items(path)
+    if path.name.endswith(_MULTI):
+        return _multi_items(path)
     if path.name.endswith(OPEN_SUFFIX):
         why = f"it is still being written, or its writer was killed; run `{command('repair')}` on its collection first"
         return [ImportItem(path, size, refusal=why)]
@@ -163,16 +173,30 @@ def _items(path: Path) -> list[ImportItem]:
 
 def _wacz_items(path: Path) -> list[ImportItem]:
     try:
-        with zipfile.ZipFile(path) as package:
-            members = package.infolist()[:_MEMBER_COUNT_MAX]
-    except (zipfile.BadZipFile, NotImplementedError) as error:
-        return [ImportItem(path, 0, refusal=f"it is not a WACZ package: {error}")]
-    found = [
-        ImportItem(path, member.file_size, member.filename)
-        for member in members
-        if member.filename.startswith("archive/") and member.filename.endswith(ENDINGS)
-    ]
-    return found or [ImportItem(path, 0, refusal="it has no WARC files in its folder archive/")]
+        with ForeignPackage(path) as package:
+            return [ImportItem(path, each.size, each.member, each.sha256) for each in package.warcs()]
+    except PackageError as error:
+        return [ImportItem(path, 0, refusal=str(error))]
+
+
+def _multi_items(path: Path) -> list[ImportItem]:
+    """Return the files of all packages that a multi-WACZ description names beside itself."""
+    try:
+        names = packages_of(path)
+    except PackageError as error:
+        return [ImportItem(path, 0, refusal=str(error))]
+    if not names:
+        return [ImportItem(path, 0, refusal="it is not the description of a multi-WACZ package")]
+    found = []
+    for name in names[:_PACKAGES_MAX]:
+        near = path.parent / name
+        if "://" in name:
+            found.append(ImportItem(path, 0, name, refusal="it is at a URL; download it, and import the file"))
+        elif ".." in Path(name).parts or Path(name).is_absolute() or not near.is_file():
+            found.append(ImportItem(path, 0, name, refusal=f"there is no such package below {path.parent}"))
+        else:
+            found += _wacz_items(near)
+    return found
 
 
 class Importer:
@@ -219,10 +243,28 @@ class Importer:
             if self._choices.by_reference:
                 return self._link(wanted)
             return self._copy(wanted, copied)
-        except (WarcError, zipfile.BadZipFile, EOFError) as error:
+        except (WarcError, PackageError, zipfile.BadZipFile, zlib.error, EOFError) as error:
             reason = error.reason if isinstance(error, WarcError) else str(error)
             at = f" at offset {error.offset}" if isinstance(error, WarcError) else ""
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=f"the file is damaged{at}: {reason}")
+
+    def keep_pages(self, package: Path) -> int:
+        """Keep the lists of pages of a package in the collection's folder `pages`; return how many pages they have.
+
+        The list has the package's name. The same package again writes the same list. Raises PackageError and OSError.
+        """
+        name = _UNSAFE.sub("_", package.name).lstrip(".-_")[-_NAME_LENGTH:] or "package"
+        count = 0
+        make_folder(self._folder / PAGES_FOLDER)
+        with ForeignPackage(package) as opened:
+            path = self._folder / PAGES_FOLDER / f"{name}-{opened.fingerprint}.jsonl"
+            with replacement(path) as file:
+                for page in opened.pages():
+                    file.write(page.line().encode("utf-8", "replace"))
+                    count += 1
+        if not count:
+            path.unlink()
+        return count
 
     def _link(self, wanted: ImportItem) -> ImportedFile:
         if wanted.member:
@@ -261,6 +303,9 @@ class Importer:
             if wanted.member and (there := self._same(draft, draft.stat().st_size)):
                 return self._present(wanted, there)
             found = _findings(draft)
+            if wanted.sha256 and wanted.sha256 != sha256.hexdigest():
+                found.count += 1
+                found.first.insert(0, "its SHA-256 is not the one in the package's datapackage.json")
             if found.shares_members:
                 return self._rewrap(wanted, draft)
             if refused := self._refused_by_strict(wanted, found):
@@ -381,6 +426,11 @@ class Importer:
                 logger.warning("%s is removed: a killed import left it", path)
 
 
+def packages_in(items: Iterable[ImportItem]) -> list[Path]:
+    """Return the packages from which files are imported, each once."""
+    return list(dict.fromkeys(each.path for each in items if each.member and not each.refusal))
+
+
 def check_space(settings: Settings, needed: int) -> None:
     """Raise ImportProblem when the copies don't fit into the home's file system."""
     free = free_bytes(settings.home)
@@ -397,8 +447,8 @@ def _opened(wanted: ImportItem) -> Iterator[BinaryIO]:
         with wanted.path.open("rb") as file:
             yield file
         return
-    with zipfile.ZipFile(wanted.path) as package, package.open(wanted.member) as member:
-        yield member  # type: ignore[misc]  # an IO[bytes], of which only `read` is used
+    with ForeignPackage(wanted.path) as package, package.open(wanted.member) as member:
+        yield member
 
 
 def _findings(path: Path) -> _Findings:

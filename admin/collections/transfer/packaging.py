@@ -17,7 +17,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TextIO
 
-from admin.collections.transfer.page_search import PageSearch, candidate, visited
+from admin.collections.transfer.importing import PAGES_FOLDER
+from admin.collections.transfer.page_search import PageSearch, candidate, listed, visited
 from admin.collections.transfer.selection import (
     ExportProblem,
     Selection,
@@ -38,6 +39,7 @@ from archive.storage.storage import Storage, StorageError
 from archive.wacz import index, pages
 from archive.wacz.package import PackageTitle, PackageWriter
 from archive.wacz.pages import ArchivedPage
+from archive.wacz.reader import read_pages
 from archive.wacz.signature import SigningKey
 from archive.warc.gzip_member import packed_stream
 from archive.warc.member_reader import WarcError
@@ -278,6 +280,7 @@ class Packager:
         """Write the lists of pages; return the first page of the first seed, or else the first page."""
         for run in runs:
             self._add_visits(candidates, run)
+        self._add_listed(candidates)
         candidates.seek(0)
         search = PageSearch(RecordStore(self._settings), self._collection)
         order = {url: number for number, url in enumerate(url for run in runs for url in run.seeds())}
@@ -321,6 +324,11 @@ class Packager:
             self._result.missing.append(f"the crawl logs are left out: {error}")
             return []
         return [run for run in runs if not self._chosen.job or is_of_job(run.folder.name, self._chosen.job)]
+
+    def _add_listed(self, candidates: TextIO) -> None:
+        for path in sorted((self._folder / PAGES_FOLDER).glob("*.jsonl")):
+            with path.open("rb") as lines:
+                candidates.writelines(map(listed, read_pages(lines)))
 
     def _add_visits(self, candidates: TextIO, run: Run) -> None:
         if not run.crawl_log.exists():

@@ -11,7 +11,8 @@ import html
 import logging
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from io import BytesIO
 from itertools import groupby
 from typing import Final
 
@@ -22,6 +23,7 @@ from archive.json_text import ascii_json, parsed_object
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
 from archive.wacz.pages import ArchivedPage
+from archive.wacz.reader import read_pages
 from archive.warc import cdxj
 from archive.warc.member_reader import WarcError
 from browsers.links.decoding import decode, encoding_of, text_of
@@ -40,6 +42,8 @@ _MOST_TEXT: Final = 500_000
 _MOST_OF_A_HEAD: Final = 262_144
 """Bytes at the beginning of a document in which its title is looked for."""
 _LONGEST_TITLE: Final = 500
+_SAME_TIME: Final = 1_000_000
+"""Microseconds by which a page of an imported list and its capture may differ."""
 _TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,2000})", re.IGNORECASE)
 
 
@@ -62,6 +66,11 @@ def visited(line: str, run: str) -> str | None:
     return f"{ascii_json(found.url)}\t!{run} {line.rstrip()}\n" if found.code > 0 else None
 
 
+def listed(page: ArchivedPage) -> str:
+    """Return a line for the search from a page that an imported package lists, with a line end."""
+    return f"{ascii_json(page.url)}\t?{page.line()}"
+
+
 @dataclass(slots=True)
 class _Known:
     """All that is known about the captures of one URL."""
@@ -71,6 +80,7 @@ class _Known:
     texts: list[Capture] = field(default_factory=list)
     documents: list[Capture] = field(default_factory=list)
     visits: list[tuple[str, LogLine]] = field(default_factory=list)
+    listed: list[ArchivedPage] = field(default_factory=list)
 
     def visit(self, capture: Capture) -> LogLine | None:
         """Return the line of crawl.log about a capture, or at least about its URL."""
@@ -101,6 +111,9 @@ class PageSearch:
                 run, _, text = rest[1:].partition(" ")
                 known.visits.append((run, crawl_log.parse(text)))
                 continue
+            if rest.startswith("?"):
+                known.listed += read_pages(BytesIO(rest[1:].encode()))
+                continue
             capture = cdxj.parse(rest, self._collection)
             if capture.url.startswith(_INFO):
                 known.notes.append(capture)
@@ -111,6 +124,13 @@ class PageSearch:
         return known
 
     def _pages(self, known: _Known) -> Iterator[ArchivedPage]:
+        """Yield the pages of a URL; what an imported list says of a page fills what is not known otherwise."""
+        for page in self._captured_pages(known):
+            same = (each for each in known.listed if each.id == page.id or abs(each.date - page.date) < _SAME_TIME)
+            told = next(same, None)
+            yield page if told is None else _filled(page, told)
+
+    def _captured_pages(self, known: _Known) -> Iterator[ArchivedPage]:
         noted = {note.page_id for note in known.notes if note.page_id}
         for note in known.notes:
             yield self._noted_page(known, note)
@@ -185,6 +205,16 @@ class PageSearch:
         body = decode(bytes(found[:_MOST_OF_A_HEAD]), fields.get("Content-Encoding") or "", _MOST_OF_A_HEAD).data
         title = _TITLE.search(text_of(body, encoding_of(body, _charset(fields.get("Content-Type") or ""))))
         return " ".join(html.unescape(title[1]).split())[:_LONGEST_TITLE] if title else ""
+
+
+def _filled(page: ArchivedPage, told: ArchivedPage) -> ArchivedPage:
+    return replace(
+        page,
+        title=page.title or told.title,
+        depth=told.depth if page.depth is None else page.depth,
+        is_seed=page.is_seed or told.is_seed,
+        text=page.text or told.text,
+    )
 
 
 def _depth(visit: LogLine | None) -> int | None:

@@ -1,0 +1,219 @@
+"""A foreign package is read here: its WARC files, its checksums and its lists of pages. Nothing in it is trusted.
+
+The directory of the ZIP file, each line of a list and each text have a largest size. Names are never used as paths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, BinaryIO, Final, Self, cast
+
+from archive.dates import parse_date
+from archive.json_text import parsed_object
+from archive.wacz.package import DESCRIPTION
+from archive.wacz.pages import EXTRA_PAGES, PAGES, ArchivedPage
+from archive.warc_paths import ENDINGS
+
+MOST_DIRECTORY: Final = 8 << 20
+"""Bytes of the list of files at the end of a package, which is about 80,000 files."""
+MOST_PAGES: Final = 1_000_000
+"""Further pages of a list are not read."""
+MOST_TEXT: Final = 500_000
+"""Characters of a page's text that are kept."""
+_MOST_LINE: Final = 4 << 20
+"""Longer lines of a list of pages are left out."""
+_MOST_DESCRIPTION: Final = 64 << 20
+_LONGEST: Final = 65_536
+_SHA256: Final = re.compile(r"sha256:([0-9a-fA-F]{64})")
+_MULTI: Final = "multi-wacz-package"
+
+
+class PackageError(ValueError):
+    """The file is no package that can be read. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackagedWarc:
+    """A WARC file in a package: the member's name, its size in bytes, and the SHA-256 that the package promises."""
+
+    member: str
+    size: int
+    sha256: str = ""
+    """Hexadecimal; empty when the package promises none."""
+
+
+class _Bounded(io.RawIOBase):
+    """A file of which no single read returns more than MOST_DIRECTORY bytes, as for a list of a million names."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def read(self, size: int = -1) -> bytes:
+        if size <= MOST_DIRECTORY:
+            found = self._file.read(size if size >= 0 else MOST_DIRECTORY + 1)
+            if len(found) <= MOST_DIRECTORY:
+                return found
+        raise PackageError(f"its list of files has more than {MOST_DIRECTORY:,} bytes")
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class ForeignPackage:
+    """The package is open for reading; use it as a context manager."""
+
+    def __init__(self, path: Path) -> None:
+        """Raise PackageError for a file that is no package, and OSError."""
+        file = _Bounded(path.open("rb"))
+        try:
+            self._zip = zipfile.ZipFile(cast(IO[bytes], file))
+        except PackageError:
+            file.close()
+            raise
+        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            file.close()
+            raise PackageError(f"it is not a WACZ package: {error}") from error
+        except BaseException:
+            file.close()
+            raise
+        self._file = file
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._zip.close()
+        self._file.close()
+
+    @property
+    def fingerprint(self) -> str:
+        """Return eight hexadecimal digits that packages with other files do not share."""
+        names = sorted(f"{each.CRC:08x} {each.filename}\n" for each in self._zip.infolist())
+        return hashlib.sha256("".join(names).encode("utf-8", "replace")).hexdigest()[:8]
+
+    def warcs(self) -> list[PackagedWarc]:
+        """Return the WARC files in the folder `archive/`. Raises PackageError when there are none."""
+        promised = self._promised()
+        found = [
+            PackagedWarc(each.filename, each.file_size, promised.get(each.filename, ""))
+            for each in self._zip.infolist()
+            if each.filename.startswith("archive/") and each.filename.endswith(ENDINGS)
+        ]
+        if not found and any(each.filename.endswith(".wacz") for each in self._zip.infolist()):
+            raise PackageError("it contains other packages; unpack it, and import these")
+        if not found:
+            raise PackageError("it has no WARC files in its folder archive/")
+        return found
+
+    @contextmanager
+    def open(self, member: str) -> Iterator[BinaryIO]:
+        """Yield a member for reading. Raises PackageError for one that can't be opened, and so may reading."""
+        try:
+            opened = self._zip.open(member)
+        except (KeyError, NotImplementedError, RuntimeError, zipfile.BadZipFile) as error:
+            raise PackageError(f"the file can't be unpacked: {error}") from error
+        with opened:
+            yield cast(BinaryIO, opened)
+
+    def pages(self) -> Iterator[ArchivedPage]:
+        """Yield the pages of both lists, at most a million of each. What is no page is left out."""
+        for name in (PAGES, EXTRA_PAGES):
+            with suppress(PackageError), self.open(name) as member:
+                yield from read_pages(member, are_seeds=name == PAGES)
+
+    def _promised(self) -> dict[str, str]:
+        """Return the SHA-256 of each member that the description names."""
+        try:
+            if self._zip.getinfo(DESCRIPTION).file_size > _MOST_DESCRIPTION:
+                return {}
+            said = parsed_object(self._zip.read(DESCRIPTION))
+        except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
+            return {}
+        listed = said.get("resources")
+        found = {}
+        for each in listed if isinstance(listed, list) else []:
+            digest = _SHA256.fullmatch(str(each.get("hash"))) if isinstance(each, dict) else None
+            if digest:
+                found[str(each.get("path"))] = digest[1].lower()
+        return found
+
+
+def read_pages(lines: IO[bytes], *, are_seeds: bool = False) -> Iterator[ArchivedPage]:
+    """Yield the pages of a list. Lines that are no page, or longer than 4 MiB, are left out.
+
+    `are_seeds` is what counts for pages that do not say so themselves. A list that can't be unpacked ends early.
+    """
+    count = 0
+    try:
+        while count < MOST_PAGES and (line := lines.readline(_MOST_LINE)):
+            if not line.endswith(b"\n") and len(line) == _MOST_LINE:
+                while (rest := lines.readline(_MOST_LINE)) and not rest.endswith(b"\n"):
+                    pass
+                continue
+            page = _page(parsed_object(line.decode("utf-8", "replace")), are_seeds=are_seeds)
+            if page is not None:
+                count += 1
+                yield page
+    except (zipfile.BadZipFile, EOFError, OSError):
+        return
+
+
+def _page(said: dict[str, Any], *, are_seeds: bool) -> ArchivedPage | None:
+    url, moment = said.get("url"), said.get("ts")
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > _LONGEST:
+        return None
+    try:
+        date = int(moment * 1000) if isinstance(moment, int | float) else parse_date(str(moment))
+    except (ValueError, OverflowError):
+        return None
+    status, depth, is_seed = said.get("status"), said.get("depth"), said.get("seed")
+    return ArchivedPage(
+        id=_text(said.get("id"), 200) or f"{date}-{url[:150]}",
+        url=url,
+        date=date,
+        title=_text(said.get("title"), 500),
+        mime=_text(said.get("mime"), 200),
+        status=status if isinstance(status, int) and 0 < status < 1000 else None,
+        depth=depth if isinstance(depth, int) and 0 <= depth < 10_000 else None,
+        is_seed=is_seed if isinstance(is_seed, bool) else are_seeds,
+        text=_text(said.get("text"), MOST_TEXT),
+    )
+
+
+def _text(value: object, most: int) -> str:
+    return value[:most] if isinstance(value, str) else ""
+
+
+def packages_of(path: Path) -> list[str]:
+    """Return the paths of the packages that a multi-WACZ description (JSON) names; empty for another file.
+
+    Raises PackageError for a description that is too large, and OSError.
+    """
+    if path.stat().st_size > _MOST_DESCRIPTION:
+        raise PackageError(f"it has more than {_MOST_DESCRIPTION:,} bytes")
+    said = parsed_object(path.read_bytes())
+    listed = said.get("resources")
+    if said.get("profile") != _MULTI or not isinstance(listed, list):
+        return []
+    return [str(each.get("path")) for each in listed if isinstance(each, dict)]

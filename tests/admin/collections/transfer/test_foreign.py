@@ -1,0 +1,281 @@
+"""Crawls by wget, warcprox, py-wacz and Browsertrix are imported, checked, replayed, and packaged again."""
+
+from __future__ import annotations
+
+import gzip
+import http.client
+import json
+import struct
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import needs
+import pytest
+from commanding import ROOT
+from origin import RawOrigin, Send
+from origin import response as answer
+from proxying import RunningProxy
+
+from admin.collections.transfer.importing import PAGES_FOLDER
+from archive.warc.check import check
+from bench.peers.peer import PeerSetup, PeerUnavailable, install
+from bench.peers.warcprox import Warcprox
+
+PAGE = b"<!doctype html><title>A hill</title><a href=/second>on</a><p>Linnets."
+SECOND = b"<!doctype html><title>Second</title><p>More linnets."
+
+
+def _run(home: Path, *arguments: str | Path) -> tuple[int, list[dict[str, Any]]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "admin.cli", *map(str, arguments), "--home", str(home), "--json"],
+        capture_output=True, text=True, cwd=ROOT, timeout=100, check=False,
+    )  # fmt: skip
+    assert done.stdout, done.stderr
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def _replayed(home: Path, collection: str, urls: dict[str, bytes]) -> None:
+    """Fail unless a replay proxy answers these URLs with these bodies."""
+    settings = {"proxy.mode": "replay", "proxy.collection": collection}
+    with RunningProxy(home, settings) as proxy:
+        for url, body in urls.items():
+            reply = proxy.get(url)
+            assert (url, reply.status, reply.body) == (url, 200, body)
+
+
+def _pages(home: Path, collection: str) -> list[dict[str, Any]]:
+    folder = home / "collections" / collection / PAGES_FOLDER
+    return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
+
+
+@pytest.fixture
+def origin() -> Iterator[RawOrigin]:
+    with RawOrigin("127.0.1.41") as site:
+        site.answer("/", lambda request: (Send(answer(PAGE, b"Content-Type: text/html")),))
+        site.answer("/second", lambda request: (Send(answer(SECOND, b"Content-Type: text/html")),))
+        site.otherwise(lambda request: (Send(answer(b"none", status=b"404 Not Found")),))
+        yield site
+
+
+def _by_wget(origin: RawOrigin, folder: Path, *options: str) -> Path:
+    wget = needs.program("wget", "it writes WARC files")
+    folder.mkdir()
+    command = [
+        wget,
+        "-q",
+        "-r",
+        "--tries=1",
+        "--timeout=10",
+        "--warc-file",
+        str(folder / "crawl"),
+        "-P",
+        str(folder / "site"),
+        *options,
+    ]
+    subprocess.run([*command, origin.url("/")], timeout=100, check=False)
+    (found,) = folder.glob("crawl.warc*")
+    return found
+
+
+@pytest.mark.parametrize("options", [(), ("--no-warc-compression",)])
+def test_a_crawl_of_wget(origin: RawOrigin, home: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
+    warc = _by_wget(origin, tmp_path / "wget", *options)
+    assert b"WARC-Target-URI: <http" in (gzip.decompress if warc.suffix == ".gz" else bytes)(warc.read_bytes())
+    code, lines = _run(home, "collection", "import", "old", warc)
+    assert (code, lines[-1]["imported"], lines[0]["problems"]) == (0, 1, 0)
+    assert not list(check(home / "collections/old/archive"))
+    _replayed(home, "old", {origin.url("/"): PAGE, origin.url("/second"): SECOND})
+
+
+def test_a_package_of_py_wacz_keeps_its_titles_when_it_is_packaged_again(
+    origin: RawOrigin, home: Path, tmp_path: Path
+) -> None:
+    warc = _by_wget(origin, tmp_path / "wget")
+    try:
+        wacz = install("wacz", "wacz==0.6.0") / "wacz"
+    except PeerUnavailable as error:
+        pytest.skip(f"py-wacz can't be installed: {error}")
+    package = tmp_path / "hill.wacz"
+    wanted = {"url": origin.url("/second"), "title": "By hand", "text": "linnets"}
+    (tmp_path / "pages.jsonl").write_text(f'{{"format":"json-pages-1.0","id":"pages"}}\n{json.dumps(wanted)}\n')
+    subprocess.run([wacz, "create", "-o", package, "-p", tmp_path / "pages.jsonl", warc], timeout=100, check=True)
+    code, lines = _run(home, "collection", "import", "old", package)
+    assert (code, lines[0]["outcome"], lines[0]["problems"]) == (0, "imported", 0)
+    assert lines[-1]["pages"] == 1
+    assert [(page["url"], page["title"]) for page in _pages(home, "old")] == [(origin.url("/second"), "By hand")]
+    _replayed(home, "old", {origin.url("/"): PAGE, origin.url("/second"): SECOND})
+    _run(home, "wacz", "old", "-o", tmp_path / "again.wacz")
+    again = {page["url"]: page for page in _listed(tmp_path / "again.wacz")}
+    assert again[origin.url("/second")]["text"] == "linnets"
+
+
+def test_a_crawl_through_warcprox(origin: RawOrigin, home: Path, tmp_path: Path) -> None:
+    peer = Warcprox()
+    try:
+        peer.prepare()
+        running = peer.start(PeerSetup(tmp_path, 1, tmp_path / "none"))
+    except PeerUnavailable as error:
+        pytest.skip(f"warcprox can't be run: {error}")
+    try:
+        for path in ("/", "/second", "/second"):
+            connection = http.client.HTTPConnection(running.host, running.port, timeout=30)
+            connection.request("GET", origin.url(path))
+            assert connection.getresponse().read()
+            connection.close()
+    finally:
+        running.stop()
+    code, lines = _run(home, "collection", "import", "old", running.warcs)
+    assert (code, lines[-1]["refused"], lines[-1]["left_out"]) == (0, 0, 0)
+    _replayed(home, "old", {origin.url("/"): PAGE, origin.url("/second"): SECOND})
+
+
+def _record(kind: str, url: str, block: bytes, content_type: str, *fields: str) -> bytes:
+    head = [
+        "WARC/1.1", f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", "WARC-Date: 2026-03-04T05:06:07.890Z",
+        f"WARC-Record-ID: <urn:uuid:{sha256(url.encode() + kind.encode()).hexdigest()[:32]}>",
+        f"Content-Type: {content_type}", f"Content-Length: {len(block)}", "WARC-Page-ID: page-1", *fields,
+    ]  # fmt: skip
+    return gzip.compress("\r\n".join((*head, "", "")).encode() + block + b"\r\n\r\n")
+
+
+def _by_browsertrix() -> bytes:
+    """A WARC file as Browsertrix 1.x writes one: status lines of HTTP/2, and records about the page."""
+    page, url = PAGE, "https://hill.example/"
+    info = {"pageid": "page-1", "url": url, "urls": {url: {"status": 200, "mime": "text/html", "type": "document"}}}
+    head = b"HTTP/2 200\r\ncontent-type: text/html\r\n\r\n"
+    return b"".join(
+        (
+            _record("response", url, head + page, "application/http; msgtype=response"),
+            _record("resource", f"urn:text:{url}", b"Linnets on a hill.", "text/plain"),
+            _record("resource", f"urn:pageinfo:{url}", json.dumps(info).encode(), "application/json"),
+        )
+    )
+
+
+def _package(
+    path: Path, warc: bytes, pages: str = "", promised: str = "", member: str = "archive/data.warc.gz"
+) -> Path:
+    digest = promised or f"sha256:{sha256(warc).hexdigest()}"
+    described = {"profile": "data-package", "resources": [{"path": member, "hash": digest, "bytes": len(warc)}]}
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr(member, warc)
+        package.writestr("datapackage.json", json.dumps(described), zipfile.ZIP_DEFLATED)
+        if pages:
+            package.writestr("pages/pages.jsonl", pages, zipfile.ZIP_DEFLATED)
+    return path
+
+
+LISTED = (
+    '{"format":"json-pages-1.0","id":"pages","title":"Pages"}\n'
+    '{"id":"page-1","url":"https://hill.example/","title":"The hill","ts":"2026-03-04T05:06:07.890Z","seed":true}\n'
+)
+
+
+def _listed(package: Path) -> list[dict[str, Any]]:
+    with zipfile.ZipFile(package) as opened:
+        return [json.loads(line) for line in opened.read("pages/pages.jsonl").decode().splitlines()[1:]]
+
+
+def test_a_package_of_browsertrix(home: Path, tmp_path: Path) -> None:
+    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), LISTED)
+    code, lines = _run(home, "collection", "import", "old", package)
+    assert (code, lines[-1]["pages"], lines[0]["captures"]) == (0, 1, 3)
+    settings = {"proxy.mode": "replay", "proxy.collection": "old"}
+    with RunningProxy(home, settings) as proxy:
+        reply = proxy.get("https://hill.example:443/", route="connect")
+        assert (reply.status, reply.body) == (200, PAGE)
+    assert _run(home, "wacz", "old", "-o", tmp_path / "again.wacz")[0] == 0
+    (page,) = _listed(tmp_path / "again.wacz")
+    assert (page["id"], page["title"], page["seed"], page["text"]) == (
+        "page-1", "The hill", True, "Linnets on a hill.",
+    )  # fmt: skip
+
+
+def test_a_second_import_of_a_package_changes_nothing(home: Path, tmp_path: Path) -> None:
+    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), LISTED)
+    _run(home, "collection", "import", "old", package)
+    before = _pages(home, "old")
+    code, lines = _run(home, "collection", "import", "old", package)
+    assert (code, lines[-1]["present"], lines[-1]["captures"], lines[-1]["pages"]) == (0, 1, 0, 1)
+    assert _pages(home, "old") == before
+
+
+def test_packages_that_a_multi_wacz_description_names(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    _package(tmp_path / "sub/hill.wacz", _by_browsertrix(), LISTED)
+    _package(tmp_path / "outside.wacz", _by_browsertrix())
+    names = ["hill.wacz", "../outside.wacz", "https://far.example/a.wacz", "missing.wacz"]
+    described = {"profile": "multi-wacz-package", "resources": [{"path": name} for name in names]}
+    (tmp_path / "sub/all.json").write_text(json.dumps(described))
+    code, lines = _run(home, "collection", "import", "old", tmp_path / "sub/all.json")
+    assert (code, lines[-1]["imported"], lines[-1]["refused"], lines[-1]["pages"]) == (1, 1, 3, 1)
+    assert "download it" in lines[2]["reason"]
+
+
+def test_a_wrong_checksum_of_the_package_is_named_and_strict_refuses(home: Path, tmp_path: Path) -> None:
+    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), promised="sha256:" + "0" * 64)
+    code, lines = _run(home, "collection", "import", "old", package, "--strict")
+    assert (code, lines[0]["outcome"]) == (1, "refused")
+    code, lines = _run(home, "collection", "import", "old", package)
+    assert (code, lines[0]["outcome"]) == (0, "imported")
+    assert "SHA-256" in lines[0]["first_problems"][0]
+
+
+def test_names_of_members_lead_nowhere(home: Path, tmp_path: Path) -> None:
+    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), member="archive/../../../../evil.warc.gz")
+    code, lines = _run(home, "collection", "import", "old", package)
+    assert (code, lines[0]["name"]) == (0, "evil.warc.gz")
+    assert [path.name for path in tmp_path.rglob("evil*") if path.suffix == ".gz"] == ["evil.warc.gz"]
+    assert (home / "collections/old/archive/evil.warc.gz").exists()
+
+
+def test_hostile_lists_of_pages_are_bounded(home: Path, tmp_path: Path) -> None:
+    lines = [
+        LISTED, "[" * 100_000, "null", '{"url":5,"ts":1}', '{"url":"javascript:alert(1)","ts":"2026"}',
+        '{"url":"http://a.example/","ts":1e400}', '{"url":"http://a.example/","ts":"never"}',
+        '{"url":"http://a.example/","ts":1772600767890,"title":["x"],"depth":-1,"text":"' + "t" * 600_000 + '"}',
+        '{"url":"http://long.example/","ts":"2026","text":"' + "t" * (9 << 20) + '"}',
+        '{"url":"http://b.example/","ts":"2026-01-01","title":"\\ud800"}',
+    ]  # fmt: skip
+    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), "\n".join(lines))
+    code, said = _run(home, "collection", "import", "old", package)
+    assert (code, said[-1]["pages"]) == (0, 3)
+    known = {page["url"]: page for page in _pages(home, "old")}
+    assert set(known) == {"https://hill.example/", "http://a.example/", "http://b.example/"}
+    assert len(known["http://a.example/"].pop("text")) == 500_000
+    assert known["http://a.example/"]["title"] == ""
+    assert _run(home, "wacz", "old", "-o", tmp_path / "again.wacz")[0] == 0
+
+
+def test_a_package_with_a_million_names_is_refused_unread(home: Path, tmp_path: Path) -> None:
+    entry = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0)
+    directory = b"".join(entry + b"%08d" % number for number in range(1_000_000))
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 0xFFFF, 0xFFFF, len(directory), 0, 0)
+    (tmp_path / "names.wacz").write_bytes(directory + end)
+    code, lines = _run(home, "collection", "import", "old", tmp_path / "names.wacz")
+    assert (code, lines[0]["outcome"]) == (1, "refused")
+    assert "its list of files has more than" in lines[0]["reason"]
+
+
+def test_a_bomb_is_no_warc_file_and_leaves_nothing(home: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.wacz", "w") as package:
+        package.writestr("archive/bomb.warc.gz", bytes(200 << 20), zipfile.ZIP_DEFLATED)
+    assert (tmp_path / "bomb.wacz").stat().st_size < 300_000
+    code, lines = _run(home, "collection", "import", "old", tmp_path / "bomb.wacz")
+    assert (code, lines[0]["outcome"]) == (1, "refused")
+    assert list((home / "collections/old/archive").iterdir()) == []
+
+
+def test_a_member_that_is_damaged_is_refused(home: Path, tmp_path: Path) -> None:
+    package = _package(tmp_path / "hill.wacz", _by_browsertrix())
+    raw = bytearray(package.read_bytes())
+    raw[200] ^= 0xFF
+    package.write_bytes(raw)
+    code, lines = _run(home, "collection", "import", "old", package)
+    assert (code, lines[0]["outcome"]) == (1, "refused")
+    assert "damaged" in lines[0]["reason"]
