@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from ruamel.yaml import YAML
 
+from admin.cli import ghostfleet
 from archive.listener_access import exposure
 from archive.settings.load import load
 
@@ -45,7 +47,8 @@ def test_what_is_copied_is_there(lines: list[str]) -> None:
 
 
 def test_images_are_pinned_to_a_version_and_packages_to_their_hashes(lines: list[str], compose: dict[str, Any]) -> None:
-    bases = [line.split()[1] for line in lines if line.startswith("FROM ")]
+    stages = {line.split()[3] for line in lines if line.startswith("FROM ") and " AS " in line}
+    bases = [line.split()[1] for line in lines if line.startswith("FROM ") and line.split()[1] not in stages]
     images = [service["image"] for service in compose["services"].values() if "image" in service]
 
     assert all(re.search(r":\d+\.\d+", name) for name in (*bases, *images))
@@ -91,3 +94,53 @@ def test_every_volume_and_service_that_is_named_exists(compose: dict[str, Any]) 
     assert mounts == set(compose["volumes"])
     assert set(compose["services"]["proxy"]["depends_on"]) <= set(compose["services"])
     assert (FOLDER / compose["services"]["proxy"]["build"]["context"]).resolve() == TOP
+
+
+@pytest.fixture
+def harvests() -> dict[str, Any]:
+    found = YAML(typ="safe").load((FOLDER / "compose.harvests.yaml").read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+ROLES = ("admin", "scheduler", "harvester-focused", "harvester-snapshot")
+
+
+def test_every_role_of_harvest_management_has_a_service_with_a_command_of_ours(harvests: dict[str, Any]) -> None:
+    services = harvests["services"]
+
+    assert set(services) == {"redis", *ROLES}
+    for name in ROLES:
+        role, *given = services[name]["command"]
+        command = ghostfleet.get_command(click.Context(ghostfleet), role)
+        assert command is not None
+        parsed = command.make_context(role, given, resilient_parsing=True)
+        assert (role, parsed.args) == (name.partition("-")[0], [])
+        assert str(parsed.params["home"]) == "/data"
+    channels = {services[name]["command"][4] for name in ROLES if name.startswith("harvester")}
+    assert channels == {"FOCUSED", "SNAPSHOT"}
+
+
+def test_roles_of_harvest_management_share_their_data_and_have_no_rights(
+    harvests: dict[str, Any], lines: list[str]
+) -> None:
+    for name in ROLES:
+        service = harvests["services"][name]
+        assert service["volumes"] == ["archive:/data"]
+        assert (service["cap_drop"], service["read_only"]) == (["ALL"], True)
+        assert any(line.endswith(f" AS {service['build']['target']}") for line in lines)
+        assert (FOLDER / service["build"]["context"]).resolve() == TOP
+        assert set(service.get("depends_on", {})) <= set(harvests["services"])
+
+
+def test_the_settings_of_harvest_management_exist_and_open_nothing(harvests: dict[str, Any], home: Path) -> None:
+    (network,) = harvests["networks"]["default"]["ipam"]["config"]
+    services = harvests["services"]
+    found = {name: load({"home": str(home)}, environment=services[name]["environment"]) for name in ROLES}
+
+    assert all(settings.redis.url == "redis://redis:6379/0" for settings in found.values())
+    assert found["admin"].admin.allow_clients == (network["subnet"],)
+    assert exposure(found["admin"]) == "", "the site would not start"
+    assert not found["harvester-focused"].browsers.sandbox
+    ports = [port for service in services.values() for port in service.get("ports", [])]
+    assert ports == [f"127.0.0.1:8080:{found['admin'].admin.port}"]

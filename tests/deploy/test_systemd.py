@@ -1,16 +1,32 @@
-"""The service: systemd understands it, and it runs with next to no rights."""
+"""The services: systemd understands them, they run with next to no rights, and their commands are ours."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from needs import program
 
-UNIT = Path(__file__).resolve().parents[2] / "deploy" / "systemd" / "ghostfleet-proxy.service"
+from admin.cli import ghostfleet
+from archive.settings.load import load
+
+FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "systemd"
+UNITS = sorted(FOLDER.glob("*.service"))
+ROLES = {
+    "ghostfleet": "up",
+    "ghostfleet-admin": "admin",
+    "ghostfleet-harvester@": "harvester",
+    "ghostfleet-proxy": "proxy",
+    "ghostfleet-scheduler": "scheduler",
+}
+WITH_BROWSER = ("ghostfleet", "ghostfleet-harvester@")
+
+every_unit = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 
 
 @pytest.fixture
@@ -18,28 +34,52 @@ def analyze() -> str:
     return program("systemd-analyze", "apt-get install systemd")
 
 
-def test_systemd_understands_every_line(analyze: str, tmp_path: Path) -> None:
-    copy = tmp_path / UNIT.name
-    text = UNIT.read_text("utf-8")
+def values(unit: Path, name: str) -> list[str]:
+    return re.findall(rf"^{name}=(.*)$", unit.read_text("utf-8"), re.MULTILINE)
+
+
+def test_there_is_one_for_each_role() -> None:
+    assert {unit.stem for unit in UNITS} == set(ROLES)
+
+
+@every_unit
+def test_systemd_understands_every_line(analyze: str, tmp_path: Path, unit: Path) -> None:
+    copy = tmp_path / unit.name.replace("@", "@FOCUSED")
+    text = unit.read_text("utf-8")
     copy.write_text(re.sub(r"ExecStart=\S+", f"ExecStart={sys.executable}", text), "utf-8")
 
     done = subprocess.run([analyze, "verify", "--man=no", str(copy)], capture_output=True, text=True, timeout=60)
 
-    assert (done.returncode, [line for line in done.stderr.splitlines() if UNIT.name in line]) == (0, [])
+    assert (done.returncode, [line for line in done.stderr.splitlines() if copy.name in line]) == (0, [])
 
 
-def test_systemd_finds_it_hardened(analyze: str) -> None:
-    """Exposure 2.0 of 10 at most; systemd calls that OK."""
-    command = [analyze, "security", "--offline=true", "--threshold=20", str(UNIT)]
+@every_unit
+def test_systemd_finds_it_hardened(analyze: str, unit: Path) -> None:
+    """Exposure 2.0 of 10 at most, and 2.5 with Chromium, which makes namespaces; systemd calls both OK."""
+    most = 25 if unit.stem in WITH_BROWSER else 20
+    command = [analyze, "security", "--offline=true", f"--threshold={most}", str(unit)]
 
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
 
     assert done.returncode == 0, done.stdout
 
 
-def test_the_command_is_one_of_ours_and_its_paths_are_the_settings_of_the_unit() -> None:
-    text = UNIT.read_text("utf-8")
-    (command,) = re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)
+@every_unit
+def test_the_command_is_one_of_ours_and_its_paths_are_the_settings_of_the_unit(unit: Path) -> None:
+    (line,) = values(unit, "ExecStart")
+    program, role, *given = shlex.split(line)
+    command = ghostfleet.get_command(click.Context(ghostfleet), role)
+    assert command is not None
+    parsed = command.make_context(role, given, resilient_parsing=True)
 
-    assert command.split()[1:3] == ["proxy", "--home"]
-    assert command.split()[3] == "/var/lib/" + re.findall(r"^StateDirectory=(.*)$", text, re.MULTILINE)[0]
+    assert program == "/opt/ghostfleet/.venv/bin/ghostfleet"
+    assert role == ROLES[unit.stem]
+    assert parsed.args == []
+    assert parsed.params["home"] == Path("/var/lib/" + values(unit, "StateDirectory")[0])
+
+
+@pytest.mark.parametrize("name", WITH_BROWSER)
+def test_harvesters_have_the_time_to_end_their_crawls(name: str, home: Path) -> None:
+    (seconds,) = values(FOLDER / f"{name}.service", "TimeoutStopSec")
+
+    assert int(seconds) > load({"home": str(home)}, environment={}).harvester.process_seconds + 600
