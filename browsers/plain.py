@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
@@ -24,6 +25,9 @@ from archive.settings.load import Settings
 from archive.url import host_of
 from browsers import proxy_outcome
 from browsers.links.documents import Links, links_of, may_have_links, media_type
+from browsers.page_quality.assessment import flaws_of
+from browsers.page_quality.flaws import MAX_DOM, PageEvidence
+from browsers.page_quality.rules import REFUSALS
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.rendezvous import ranked
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, VisitOrder
@@ -34,6 +38,7 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br"
 """Codings that every replay tool can decode. zstd is decoded, too, when a site sends it."""
 _CONNECT_SECONDS: Final = 10.0
 _TRIES: Final = 2
+_TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 """Number of tries. A kept connection may be closed just when it is used again; then a new one is tried, once."""
 _REST_SECONDS: Final = 10.0
 """A proxy process that could not be reached is tried last for this time."""
@@ -104,7 +109,7 @@ class PlainVisitor:
             bytes=answer.length,
             content_type=media_type(answer.headers.get("content-type", "")),
             links=found.links,
-            annotations=tuple(dict.fromkeys((*found.annotations, *cut))),
+            annotations=tuple(dict.fromkeys((*found.annotations, *cut, *_flaws(order.url, answer)))),
             retry_after=proxy_outcome.retry_after(answer.headers),
         )
 
@@ -281,6 +286,22 @@ def _read(response: httpx.Response, wanted: int, seconds: float | None = None) -
 def _facts(order: VisitOrder) -> dict[str, str]:
     facts = {"hop_path": order.hop_path, "hop_via_url": order.via, "seed": order.source, "page_id": str(uuid.uuid4())}
     return {name: value for name, value in facts.items() if value}
+
+
+def _flaws(url: str, answer: PlainAnswer) -> Iterator[str]:
+    """Yield annotations about a refusal of the site: by a firewall, for too many requests, without a login."""
+    if answer.status in REFUSALS:
+        dom = answer.body[:MAX_DOM].decode("utf-8", "replace")
+        title = _TITLE.search(dom)
+        evidence = PageEvidence(
+            url,
+            status=answer.status,
+            headers=answer.headers,
+            title=title[1].strip() if title else "",
+            dom=dom,
+            is_rendered=False,
+        )
+        yield from (flaw.annotation for flaw in flaws_of(evidence))
 
 
 def _elapsed_ms(began: float) -> int:

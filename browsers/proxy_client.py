@@ -136,6 +136,8 @@ class KeptExchange:
     """The value of WARC-Truncated; empty when the response is whole."""
     reason: str = ""
     """Why there is no response, in a word."""
+    query: str = ""
+    """The request's body as a query, as in the index; empty without a body."""
 
 
 @dataclass(frozen=True, slots=True)

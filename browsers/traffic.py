@@ -10,9 +10,10 @@ import asyncio
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from archive.dates import Micros, now_micros
 from archive.url import MAX_LENGTH
 from browsers.links.documents import media_type
 from browsers.proxy_outcome import proxy_error
@@ -23,6 +24,10 @@ MAX_REMEMBERED: Final = 5000
 _ENDLESS: Final = frozenset(("eventsource", "websocket"))
 """Kinds of requests that are not waited for: they stay open on purpose."""
 _TICK: Final = 0.05
+MAX_BODY: Final = 65_536
+"""Largest number of bytes of a request's body that an engine reports."""
+MAX_LISTED_TEXT: Final = 16_000_000
+"""Largest number of characters of URLs, headers and bodies in the list of a page's requests."""
 _POLLING: Final = frozenset(("fetch", "xhr", "script"))
 """Kinds of requests with which pages ask the same again and again."""
 _MOST_TURNS: Final = 5
@@ -67,6 +72,26 @@ class BrowserRequest:
     """Whether the request is a navigation of the window's main frame."""
     is_awaited: bool = True
     """Whether the page counts as unsettled until the request ends."""
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Headers of the request, with names in lower case, as far as the browser reports them."""
+    body: str | None = field(default=None, compare=False)
+    """Beginning of the request's body as text; None without a body."""
+
+
+@dataclass(slots=True, eq=False)
+class AskedExchange:
+    """The browser sent a request, and reports here how the request went on."""
+
+    request: BrowserRequest
+    began: Micros
+    status: int = 0
+    """The HTTP status; 0 without an answer."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    answered: Micros | None = None
+    """Time when the head of the answer came."""
+    ended: Micros | None = None
+    error: str = ""
+    """The reason why there is no whole answer, in the browser's words."""
 
 
 class Traffic:
@@ -77,6 +102,8 @@ class Traffic:
 
     def __init__(self) -> None:
         self.asked: dict[str, PageRequest] = {}
+        self.exchanges: list[AskedExchange] = []
+        """The first requests in their order, with their answers."""
         self.requests = 0
         self.main: MainAnswer | None = None
         """The newest answer to a main-frame navigation that was no redirect."""
@@ -89,6 +116,9 @@ class Traffic:
         self._turns: dict[str, int] = {}
         """Number of requests of a shape that came one after the other."""
         self._changed = time.monotonic()
+        self._listed: dict[int, AskedExchange] = {}
+        """The exchanges by the identity of their requests, which live as long as the list."""
+        self._room = MAX_LISTED_TEXT
 
     async def settled(self, quiet_seconds: float, most_seconds: float, *, from_now: bool = False) -> bool:
         """Wait until nothing has been in flight for `quiet_seconds`; False when `most_seconds` are over first.
@@ -111,6 +141,7 @@ class Traffic:
     def began(self, key: str, request: BrowserRequest) -> None:
         """Count a request. `key` is the engine's name of the request."""
         self.requests += 1
+        self._list(request)
         if request.is_awaited and request.kind not in _ENDLESS and request.url.startswith("http"):
             shape = _VARIABLE.sub("", request.url)
             if request.kind not in _POLLING or not self._is_polled(shape):
@@ -133,6 +164,10 @@ class Traffic:
     def answered(self, request: BrowserRequest, status: int, headers: Mapping[str, str]) -> None:
         """Remember the head of an answer. Names of headers are in lower case."""
         error = self._proxy_said(status, headers)
+        if listed := self._listed.get(id(request)):
+            listed.status, listed.answered, listed.error = status, now_micros(), error or ""
+            if self._takes(headers):
+                listed.headers = dict(headers)
         mime = media_type(headers.get("content-type", ""))
         self._remember(request.url, PageRequest(status, mime, request.kind, error))
         is_redirect = status in range(300, 400) and "location" in headers
@@ -141,6 +176,8 @@ class Traffic:
 
     def finished(self, key: str, request: BrowserRequest) -> None:
         """End a request whose answer arrived whole."""
+        if listed := self._listed.get(id(request)):
+            listed.ended = now_micros()
         self.release(key)
         asked = self.asked.get(request.url)
         if asked is not None and asked.error is None and asked.status != 206 and request.method == "GET":
@@ -148,12 +185,34 @@ class Traffic:
 
     def failed(self, key: str, request: BrowserRequest, error: str) -> None:
         """End a request that had no answer, or whose answer broke off."""
+        if listed := self._listed.get(id(request)):
+            listed.ended, listed.error = now_micros(), error or "failed"
         self.release(key)
         asked = self.asked.get(request.url)
         status, mime = (asked.status, asked.mime) if asked else (0, "")
         self._remember(request.url, PageRequest(status, mime, request.kind, error or "failed"))
         if self.main is not None and self.main.url == request.url and request.is_main:
             self.main_failed.set()
+
+    def _list(self, request: BrowserRequest) -> None:
+        if (
+            len(self.exchanges) < MAX_REMEMBERED
+            and len(request.url) <= MAX_LENGTH
+            and not request.url.startswith("data:")
+        ):
+            if not self._takes(request.headers, request.url, request.body or ""):
+                return
+            listed = AskedExchange(request, now_micros())
+            self.exchanges.append(listed)
+            self._listed[id(request)] = listed
+
+    def _takes(self, headers: Mapping[str, str], *texts: str) -> bool:
+        """Return whether there is room to remember these texts, and use the room."""
+        size = sum(map(len, texts)) + sum(len(name) + len(value) for name, value in headers.items())
+        if size > self._room:
+            return False
+        self._room -= size
+        return True
 
     def _is_polled(self, shape: str) -> bool:
         if shape in self._open.values():

@@ -177,9 +177,10 @@ class Worker:
             self._finish(lease, replace(_outcome(visit, decision, lease.hop_path), is_last=is_last))
 
     def _is_tried_again(self, lease: Lease, note: str) -> bool:
-        """Return whether the settings let a page be tried again after this problem."""
-        kind = note.removeprefix("ghost:")
-        return note != kind and kind in self._pages.retry_for and lease.attempt <= self._pages.retry_pages
+        """Return whether the settings let a page be tried again after this problem or flaw."""
+        family, _, rest = note.partition(":")
+        is_known = family in ("ghost", "page") and rest.partition(":")[0] in self._pages.retry_for
+        return is_known and lease.attempt <= self._pages.retry_pages
 
     def _exclude(self, lease: Lease, decision: RobotsDecision) -> None:
         """End a URL without a visit, with a line in the crawl log, since the proxy writes none."""

@@ -182,6 +182,7 @@ def _processors_report(run: Path) -> Iterator[str]:
             "pages": state.get("pages", 0),
             "failed": state.get("failed", 0),
             **report.get("ghost_trouble", {}),
+            **{f"page-{kind}": count for kind, count in report.get("page_flaws", {}).items()},
         },
         "Recorder": {"urls": state.get("urls", 0), "bytes": state.get("bytes", 0), **report.get("files", {})},
     }

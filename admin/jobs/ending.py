@@ -143,13 +143,16 @@ def fleet_failed(reason: str, tally: JobTally) -> JobEnding:
 
 
 def ghost_lines(tally: JobTally) -> Iterator[str]:
-    """Yield one line with the errors of browser visits, by kind.
+    """Yield one line with the errors of browser visits, by kind, and one with the flaws of pages.
 
     A later try may have succeeded, so these errors alone are no gap.
     """
     if tally.ghost_errors:
         kinds = ", ".join(f"{count} × {kind}" for kind, count in tally.ghost_errors.most_common())
         yield f"failed browser visits: {kinds}"
+    if tally.page_flaws:
+        kinds = ", ".join(f"{count} × {kind}" for kind, count in tally.page_flaws.most_common())
+        yield f"flawed pages: {kinds}"
 
 
 def _state(

@@ -122,6 +122,7 @@ def report_json(tally: JobTally, facts: JobFacts) -> dict[str, Any]:
         "hosts": [asdict(host) for host in ending.hosts if host.state is not HostState.VISITED],
         "switched_off_patterns": dict(ending.switched_off),
         "ghost_trouble": dict(tally.ghost_errors.most_common()),
+        "page_flaws": dict(tally.page_flaws.most_common()),
         "files": dict(sorted(tally.files.items())),
     }
 

@@ -51,6 +51,8 @@ class Summary:
     """URLs that failed after all tries."""
     ghost_trouble: dict[str, int]
     """The number of failed browser visits by kind, such as `hang` and `timeout`."""
+    page_flaws: dict[str, int]
+    """The number of pages that were captured and are not what their URLs promise, by kind, such as `waf`."""
     failures: dict[int, int]
     """The number of tries without a response, by Heritrix's code."""
     http_errors: dict[int, int]
@@ -117,6 +119,7 @@ def summarise(run: Run, tally: JobTally, progress: JobProgress, ending: JobEndin
         left=ending.left,
         failed_urls=progress.failed,
         ghost_trouble=dict(tally.ghost_errors.most_common()),
+        page_flaws=dict(tally.page_flaws.most_common()),
         failures=tally.failures,
         http_errors={code: number for code, number in tally.codes.most_common() if code >= 400},
         excluded=tally.disregards,

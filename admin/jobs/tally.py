@@ -16,7 +16,8 @@ from admin.jobs.status_names import DISREGARDED, is_failure
 from archive import crawl_log, url
 
 NOT_MODIFIED: Final = 304
-_GHOST_ERROR: Final = "ghost:"
+_GHOST_ERROR: Final = "ghost"
+_PAGE_FLAW: Final = "page"
 _CONTENT_SIZE: Final = "content-size:"
 """Annotations of failed browser visits have this prefix."""
 _MAX_KIND_LENGTH: Final = 40
@@ -86,6 +87,8 @@ class JobTally:
         """The number of archived URLs by WARC file."""
         self.ghost_errors: Counter[str] = Counter()
         """The number of failed browser visits by kind: `ghost:hang` counts as `hang`."""
+        self.page_flaws: Counter[str] = Counter()
+        """The number of flawed pages by kind: `page:waf:cloudflare` counts as `waf`."""
         self.all = HostCount()
         """The counts of all hosts together."""
         self._seed_of_redirect = {seed: seed for seed in seeds}
@@ -98,7 +101,7 @@ class JobTally:
 
     def add(self, line: crawl_log.LogLine) -> None:
         """Count one line. Of a line that only adds annotations to another one, count only the annotations."""
-        self._count_ghost_errors(line)
+        self._count_annotations(line)
         if line.extra.get(crawl_log.ANNOTATES):
             return
         self.codes[line.code] += 1
@@ -144,12 +147,13 @@ class JobTally:
             self.seeds[seed].redirect = line.url
             self.seeds[seed].final_code = line.code
 
-    def _count_ghost_errors(self, line: crawl_log.LogLine) -> None:
+    def _count_annotations(self, line: crawl_log.LogLine) -> None:
         for annotation in line.annotations:
-            kind = annotation.removeprefix(_GHOST_ERROR)[:_MAX_KIND_LENGTH]
-            is_counted = kind in self.ghost_errors or len(self.ghost_errors) < _MAX_KINDS
-            if annotation.startswith(_GHOST_ERROR) and is_counted:
-                self.ghost_errors[kind] += 1
+            family, _, rest = annotation.partition(":")
+            if family == _GHOST_ERROR:
+                _count(self.ghost_errors, rest)
+            elif family == _PAGE_FLAW:
+                _count(self.page_flaws, rest.partition(":")[0])
 
 
 class LogFollower:
@@ -177,6 +181,13 @@ class LogFollower:
                     yield crawl_log.parse(raw.decode("utf-8", "replace"))
                 except ValueError:
                     self.damaged += 1
+
+
+def _count(counter: Counter[str], kind: str) -> None:
+    """Count the kind, unless a hostile log has too many kinds already."""
+    name = kind[:_MAX_KIND_LENGTH]
+    if name in counter or len(counter) < _MAX_KINDS:
+        counter[name] += 1
 
 
 def is_novel(line: crawl_log.LogLine) -> bool:

@@ -8,6 +8,36 @@ from pydantic import Field, field_validator
 
 from archive.settings.base import Section, listed
 
+type RetryReason = Literal[
+    "hang",
+    "timeout",
+    "never-settled",
+    "out-of-memory",
+    "crash",
+    "waf",
+    "captcha",
+    "rate-limit",
+    "soft-404",
+    "login-wall",
+    "consent-wall",
+    "blank",
+]
+type PageRecordKind = Literal[
+    "view",
+    "thumbnail",
+    "full-page",
+    "full-page-final",
+    "text",
+    "text-final",
+    "dom",
+    "links",
+    "har",
+    "pdf",
+    "image-map",
+]
+DEFAULT_PAGE_RECORDS: Final[tuple[PageRecordKind, ...]] = (
+    *("view", "thumbnail", "full-page", "full-page-final", "text", "text-final", "dom", "links"),
+)
 type BehaviorName = Literal["consent", "move", "autofetch", "scroll", "play", "hover", "click", "form", "gesture"]
 BEHAVIOR_NAMES: Final[tuple[BehaviorName, ...]] = get_args(BehaviorName.__value__)
 """Names of the behaviours in the order in which they run."""
@@ -66,14 +96,28 @@ class BrowserSettings(Section):
     page_memory_bytes: int = Field(
         1_500_000_000, ge=0, description="Memory of a page's process at which the visit is ended. 0 sets no limit."
     )
-    retry_pages: int = Field(1, ge=0, description="Tries after the first one, for pages with a trouble of retry_for.")
-    retry_for: tuple[Literal["hang", "timeout", "never-settled", "out-of-memory", "crash"], ...] = Field(
-        ("hang", "out-of-memory", "crash"),
-        description="Troubles after which a browser visits a page again, comma separated: hang, timeout, never-settled,"
-        " out-of-memory, crash.",
+    retry_pages: int = Field(
+        1, ge=0, description="Tries after the first one, for pages with a trouble or flaw of retry_for."
+    )
+    retry_for: tuple[RetryReason, ...] = Field(
+        ("hang", "out-of-memory", "crash", "waf"),
+        description="Troubles and flaws after which a browser visits a page again, comma separated: hang, timeout,"
+        " never-settled, out-of-memory, crash; waf, captcha, rate-limit, soft-404, login-wall, consent-wall, blank.",
     )
 
-    @field_validator("retry_for", "behaviors", mode="before")
+    page_records: tuple[PageRecordKind, ...] = Field(
+        DEFAULT_PAGE_RECORDS,
+        description="Records that a browser leaves of a page beside urn:pageinfo:, comma separated: view, thumbnail,"
+        " full-page, full-page-final, text, text-final, dom, links, har, pdf, image-map. An image map"
+        " needs full-page or full-page-final.",
+    )
+    record_names: tuple[Literal["brozzler", "ukwa"], ...] = Field(
+        (),
+        description="Further URIs under which the records of a page are written, comma separated: brozzler"
+        " (screenshot:, thumbnail:), ukwa (onreadydom:, screenshot:, thumbnail:, imagemap:, har:, pdf:).",
+    )
+
+    @field_validator("retry_for", "behaviors", "page_records", "record_names", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return listed(value)

@@ -15,7 +15,7 @@ import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from archive.dates import now_micros
@@ -26,11 +26,20 @@ from browsers.chromium.browser import BrowserDown, ChromiumEngine
 from browsers.chromium.executable import BrowserMissing, find_chromium
 from browsers.chromium.flags import launch_flags
 from browsers.chromium.page import PageSnapshot, visit_page
-from browsers.chromium.page_records import PageVisit, derived_records, fetched_urls, found_links
+from browsers.chromium.page_records import (
+    PageRecord,
+    PageVisit,
+    derived_records,
+    evidence_of,
+    fetched_urls,
+    found_links,
+    page_info_record,
+)
 from browsers.engine import Device, Engine, EngineError, WindowOptions
+from browsers.page_quality.assessment import flaws_of
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.traffic import Traffic
-from browsers.visit import FleetUnavailable, OwnHeaders, Visit, VisitOrder
+from browsers.visit import FleetUnavailable, FoundLink, OwnHeaders, Visit, VisitOrder
 
 log = logging.getLogger(__name__)
 
@@ -81,8 +90,8 @@ class ChromiumVisitor:
             page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id))
             found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
             if page_visit.snapshot.is_page and trouble is None:
-                for record in derived_records(page_visit, found.links):
-                    control.write(session, record.kind, record.uri, record.content_type, record.block)
+                page_visit = replace(page_visit, flaws=flaws_of(evidence_of(page_visit)))
+                self._write_records(control, session, page_visit, found.links)
         except BaseException:
             self._abandon(control, session)
             raise
@@ -98,6 +107,21 @@ class ChromiumVisitor:
             raise trouble
         report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
         return page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
+
+    def _write_records(
+        self, control: Control, session: ProxySession, page_visit: PageVisit, links: tuple[FoundLink, ...]
+    ) -> None:
+        """Write the records of the page. The last one compares the browser's requests with the proxy's captures."""
+
+        def write(record: PageRecord) -> None:
+            facts = page_visit.window if record.kind == "resource" else None
+            control.write(session, record.kind, record.uri, record.content_type, record.block, facts)
+
+        settings = self._settings.browsers
+        for record in derived_records(page_visit, links, settings):
+            write(record)
+        kept = control.exchanges(session, wait_seconds=settings.close_seconds)
+        write(page_info_record(page_visit, links, kept))
 
     def close(self) -> None:
         """Close the browsers and their loop."""
@@ -140,8 +164,11 @@ class ChromiumVisitor:
             dict(traffic.asked),
             traffic.requests,
             browser,
-            settings.width,
-            settings.height,
+            self._device.width,
+            self._device.height,
+            self._device.scale,
+            tuple(traffic.exchanges),
+            unrecorded=self._own.unrecorded,
         )
         return page_visit, traffic.trouble
 

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from archive.dates import Micros, now_micros
 from archive.settings import BrowserSettings
+from archive.settings.browsers import PageRecordKind
 from browsers.behaviors.general_pass import PassReport, run_behaviors
 from browsers.behaviors.patience import Patience
 from browsers.chromium import render
 from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
 from browsers.links import html
 from browsers.links.documents import media_type
+from browsers.page_quality.probe import PageProbe
+from browsers.page_records.image_map import LinkArea
 from browsers.traffic import MainAnswer
 
 _RESERVE_SECONDS: Final = 10.0
@@ -28,6 +32,8 @@ _STEP_SECONDS: Final = 15.0
 _ANSWER_SECONDS: Final = 10.0
 """A page that does not answer within this time hangs."""
 _SHORTEST_ANSWER_SECONDS: Final = 2.0
+_MAX_PDF: Final = 100_000_000
+"""Bytes of the largest PDF document that is kept."""
 
 
 @dataclass(slots=True)
@@ -44,10 +50,25 @@ class PageSnapshot:
     """Whether the page does not answer, since a script of it does not end."""
     title: str = ""
     final_url: str = ""
+    loaded: Micros | None = None
+    """Time of the load event."""
     view: bytes | None = None
-    whole: bytes | None = None
-    dom: str | None = None
+    """PNG picture of the window after the page settled."""
+    full_page: bytes | None = None
+    """PNG picture of the whole page before behaviours."""
+    full_page_final: bytes | None = None
+    """PNG picture of the whole page after behaviours; None when these changed nothing."""
     text: str | None = None
+    """Visible text before behaviours."""
+    text_final: str | None = None
+    """Visible text after behaviours; None when it is the same."""
+    dom: str | None = None
+    """The final DOM."""
+    pdf: bytes | None = None
+    probe: PageProbe = field(default_factory=PageProbe)
+    """Signs of walls at the end of the visit."""
+    areas: tuple[LinkArea, ...] = ()
+    """Places of the links in the last picture of the whole page."""
     links: list[tuple[str, str]] = field(default_factory=list)
     behaviors: PassReport = field(default_factory=PassReport)
     notes: list[str] = field(default_factory=list)
@@ -99,6 +120,8 @@ class _Steps:
         self._settings = settings
         self._snapshot = snapshot
         self._deadline = Deadline(settings.page_seconds)
+        self._state: tuple[int, Sequence[int], str | None] | None = None
+        """The state of the page before behaviours."""
         self._patience = Patience(window)
 
     async def run(self) -> None:
@@ -112,12 +135,18 @@ class _Steps:
             ""
         }:
             return  # a picture, a text, a feed: shown by the browser in a page of its own making
+        await self._try_wanted("full-page", self._take_full_page)
+        await self._try("text", self._take_text)
+        await self._try("state", self._note_state)
         await self._try("behaviors", self._behave)
         await self._try("settle", self._settle)
-        await self._try("full-page", self._take_whole)
         await self._try("dom", self._take_dom)
-        await self._try("text", self._take_text)
+        await self._try("text-final", self._take_final_text)
+        await self._try("probe", self._take_probe)
+        await self._try_wanted("full-page-final", self._take_final_full_page)
         await self._try("links", self._take_links)
+        await self._try_wanted("image-map", self._take_areas)
+        await self._try_wanted("pdf", self._take_pdf)
 
     async def _load(self) -> None:
         try:
@@ -125,6 +154,7 @@ class _Steps:
                 await self._window.navigate(self._url)
                 self._snapshot.main = self._traffic.main
                 await self._window.loaded()
+                self._snapshot.loaded = now_micros()
         except TimeoutError:
             if self._traffic.main is None:
                 self._snapshot.failure = "ERR_TIMED_OUT"
@@ -161,8 +191,33 @@ class _Steps:
     async def _take_view(self) -> None:
         self._snapshot.view = await render.window_picture(self._window)
 
-    async def _take_whole(self) -> None:
-        self._snapshot.whole = await render.whole_picture(self._window, self._settings.full_page_height)
+    async def _take_full_page(self) -> None:
+        self._snapshot.full_page = await render.whole_picture(self._window, self._settings.full_page_height)
+
+    async def _note_state(self) -> None:
+        self._state = await self._page_state()
+
+    async def _take_final_full_page(self) -> None:
+        """Take the picture again, unless behaviours changed nothing: neither size, nor DOM, nor requests."""
+        if self._snapshot.full_page is None or self._state != await self._page_state():
+            self._snapshot.full_page_final = await render.whole_picture(self._window, self._settings.full_page_height)
+
+    async def _page_state(self) -> tuple[int, Sequence[int], str | None]:
+        sizes = await render.page_sizes(self._window)
+        return self._traffic.requests, sizes, self._snapshot.text_final
+
+    async def _take_pdf(self) -> None:
+        document = await self._window.pdf()
+        if len(document) > _MAX_PDF:
+            self._snapshot.notes.append("pdf-too-large")
+        else:
+            self._snapshot.pdf = document
+
+    async def _take_probe(self) -> None:
+        self._snapshot.probe = await render.page_probe(self._window)
+
+    async def _take_areas(self) -> None:
+        self._snapshot.areas = await render.link_areas(self._window)
 
     async def _take_dom(self) -> None:
         self._snapshot.final_url = self._window.main_frame.url
@@ -174,12 +229,20 @@ class _Steps:
     async def _take_text(self) -> None:
         self._snapshot.text = await render.page_text(self._window)
 
+    async def _take_final_text(self) -> None:
+        text = await render.page_text(self._window)
+        self._snapshot.text_final = text if text != self._snapshot.text else None
+
     async def _take_links(self) -> None:
         await render.collect_links(self._window, self._snapshot.links)
 
     async def _check_whether_it_hangs(self) -> None:
         seconds = max(_SHORTEST_ANSWER_SECONDS, self._deadline.left(_ANSWER_SECONDS))
         self._snapshot.hangs = not await _answers(self._window.main_frame, seconds)
+
+    async def _try_wanted(self, kind: PageRecordKind, step: Callable[[], Awaitable[None]]) -> None:
+        if kind in self._settings.page_records:
+            await self._try(kind, step)
 
     async def _try(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
         """Run one step. When it fails, note this, and continue with the next.

@@ -60,7 +60,12 @@ def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts 
         bytes=size,
         content_type=media_type(headers.get("content-type", "")),
         links=found.links,
-        annotations=(*notes, *found.annotations, *(("not-rendered",) if snapshot.failure else ())),
+        annotations=(
+            *notes,
+            *found.annotations,
+            *(("not-rendered",) if snapshot.failure else ()),
+            *(flaw.annotation for flaw in page_visit.flaws),
+        ),
         retry_after=proxy_outcome.retry_after(headers),
         fetched=tuple(sorted(fetched)),
     )

@@ -27,7 +27,7 @@ from browsers.engine import (
     WindowOptions,
     World,
 )
-from browsers.traffic import BrowserRequest, Traffic
+from browsers.traffic import MAX_BODY, BrowserRequest, Traffic
 
 _CLOSED: Final = re.compile(r"has been closed|crashed|browser has disconnected")
 _DETACHED: Final = re.compile(r"Frame was detached|context was destroyed|Execution context")
@@ -246,6 +246,8 @@ class PlaywrightWindow:
             kind=request.resource_type,
             is_main=request.is_navigation_request() and frame == self._page.main_frame,
             is_awaited=frame is not None and frame.page == self._page,
+            headers=request.headers,
+            body=_body_of(request),
         )
         self._requests[request] = noted
         self.traffic.began(str(id(request)), noted)
@@ -261,6 +263,12 @@ class PlaywrightWindow:
     def _on_failed(self, request: Request) -> None:
         if noted := self._requests.get(request):
             self.traffic.failed(str(id(request)), noted, request.failure or "failed")
+
+
+def _body_of(request: Request) -> str | None:
+    """Return the beginning of the request's body as text; None without one."""
+    data = request.post_data_buffer
+    return data[:MAX_BODY].decode("utf-8", "replace") if data else None
 
 
 def _frame_of(request: Request) -> playwright.async_api.Frame | None:

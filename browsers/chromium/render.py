@@ -5,16 +5,14 @@ Each step is bounded and may fail alone: a page whose screenshot fails still giv
 
 from __future__ import annotations
 
-import io
 from asyncio import timeout
 from typing import Final
 
-from PIL import Image
-
 from browsers.engine import Area, BrowserWindow, EngineError
 from browsers.links.collector import MAX_LINKS
+from browsers.page_quality.probe import MAX_COVER_TEXT, MAX_FIELDS, PROBE_SCRIPT, PageProbe
+from browsers.page_records.image_map import AREAS_SCRIPT, MAX_AREAS, MAX_LINK_TEXT, LinkArea, areas_of
 
-THUMBNAIL_WIDTH: Final = 640
 MAX_FRAMES: Final = 50
 """Largest number of frames that are searched for links."""
 _FRAME_SECONDS: Final = 3.0
@@ -30,6 +28,7 @@ most => {
   return (document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + dom;
 }
 """
+_DOM_LENGTH_SCRIPT: Final = "() => document.documentElement ? document.documentElement.outerHTML.length : 0"
 _TITLE_SCRIPT: Final = "most => document.title.slice(0, most)"
 
 _TEXT_SCRIPT: Final = "most => (document.body ? document.body.innerText : '').slice(0, most)"
@@ -75,6 +74,23 @@ async def whole_picture(window: BrowserWindow, most: int) -> bytes:
     return await window.screenshot(Area(0, 0, max(1, min(width, most)), max(1, min(height, most))))
 
 
+async def page_sizes(window: BrowserWindow) -> tuple[int, ...]:
+    """Return width and height of the page in CSS pixels, and the characters of its DOM. Raises EngineError."""
+    width, height = await window.main_frame.evaluate(_SIZE_SCRIPT)
+    return int(width), int(height), int(await window.main_frame.evaluate(_DOM_LENGTH_SCRIPT))
+
+
+async def page_probe(window: BrowserWindow) -> PageProbe:
+    """Return the signs of walls in the main frame. Raises EngineError."""
+    return PageProbe.of(await window.main_frame.evaluate(PROBE_SCRIPT, [MAX_COVER_TEXT, MAX_FIELDS]))
+
+
+async def link_areas(window: BrowserWindow) -> tuple[LinkArea, ...]:
+    """Return the boxes of the links of the main frame. Raises EngineError."""
+    found = await window.main_frame.evaluate(AREAS_SCRIPT, [MAX_AREAS, MAX_LINK_TEXT])
+    return areas_of(found if isinstance(found, list) else ())
+
+
 async def page_text(window: BrowserWindow) -> str:
     """Return the visible text in laid-out lines. Raises EngineError."""
     return str(await window.main_frame.evaluate(_TEXT_SCRIPT, MAX_TEXT))
@@ -100,13 +116,3 @@ async def collect_links(window: BrowserWindow, found: list[tuple[str, str]]) -> 
         except (EngineError, TimeoutError):
             continue  # the frame went away, or it never had a document, as one of a `mailto:`
         found += [(str(url), str(context)) for url, context in pairs]
-
-
-def thumbnail(png: bytes) -> bytes:
-    """Return JPEG of the picture, 640 pixels wide."""
-    with Image.open(io.BytesIO(png)) as picture:
-        height = max(1, round(picture.height * THUMBNAIL_WIDTH / picture.width))
-        small = picture.convert("RGB").resize((THUMBNAIL_WIDTH, height), Image.Resampling.LANCZOS)
-    out = io.BytesIO()
-    small.save(out, "JPEG", quality=80)
-    return out.getvalue()

@@ -16,7 +16,7 @@ from proxy.recording.keep import Kept, Lost
 MAX_LISTED: Final = 5000
 """Largest number of exchanges in the list of one session."""
 MAX_LISTED_TEXT: Final = 1_000_000
-"""Largest number of characters of the URLs in the list of one session."""
+"""Largest number of characters of URLs and queries in the list of one session."""
 
 
 class ExchangeEnd(StrEnum):
@@ -51,6 +51,8 @@ class ListedExchange:
     """The value of WARC-Truncated; empty when the response is whole."""
     reason: str = ""
     """Why there is no response, in a word; empty when there is one."""
+    query: str = ""
+    """The request's body as a query, as in the index (see `archive.warc.request_query`); empty without a body."""
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
@@ -79,6 +81,7 @@ def listed(exchange: Exchange, outcome: Kept | Lost, size: int) -> ListedExchang
         size=size,
         truncated=exchange.truncated or "",
         reason=reason,
+        query=(outcome.capture.request_body or "") if isinstance(outcome, Kept) and outcome.capture is not None else "",
     )
 
 
@@ -100,7 +103,7 @@ class ExchangeList:
 
     def add(self, entry: ListedExchange) -> None:
         """Add an exchange, or count it when the list is full."""
-        length = len(entry.url)
+        length = len(entry.url) + len(entry.query)
         if len(self.exchanges) >= MAX_LISTED or self._text + length > MAX_LISTED_TEXT:
             self.unlisted += 1
             return

@@ -371,6 +371,8 @@ def test_a_page_that_always_brings_the_browser_down_is_given_up(frontier: Fronti
 CRASH = FleetUnavailable("browser-crashed", may_be_the_page=True, trouble=GhostTrouble.CRASH)
 MEMORY = FleetUnavailable("out-of-memory", may_be_the_page=True, trouble=GhostTrouble.OUT_OF_MEMORY)
 HANG = Visit(200, 1, content_type="text/html", annotations=("load-timeout", "ghost:hang"))
+CHALLENGED = Visit(200, 1, content_type="text/html", annotations=("page:waf:cloudflare",))
+BLANK = Visit(200, 1, content_type="text/html", annotations=("page:blank:one-colour",))
 UNSETTLED = Visit(200, 1, content_type="text/html", annotations=("never-settled", "ghost:never-settled"))
 
 
@@ -383,8 +385,14 @@ UNSETTLED = Visit(200, 1, content_type="text/html", annotations=("never-settled"
         (UNSETTLED, {}, 1, {200: 1}),
         (CRASH, {"retry_pages": 0}, 1, {-5: 1}),
         (UNSETTLED, {"retry_for": "never-settled"}, 2, {200: 1}),
+        (CHALLENGED, {}, 2, {200: 1}),
+        (BLANK, {}, 1, {200: 1}),
+        (BLANK, {"retry_for": "blank,waf"}, 2, {200: 1}),
     ],
-    ids=["crash", "memory", "hang", "never settled", "no retries", "never settled by setting"],
+    ids=[
+        *("crash", "memory", "hang", "never settled", "no retries", "never settled by setting"),
+        *("checked by a firewall", "blank", "blank by setting"),
+    ],
 )
 def test_troubles_of_ghosts_are_logged_and_tried_again_by_policy(
     fleet: Fleet, redis_url: str, tmp_path: Path, step: Any, pages: dict[str, Any], tries: int, codes: dict[int, int]

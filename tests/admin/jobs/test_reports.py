@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from admin.jobs.ending import FrontierFacts, decide_ending
+from admin.jobs.ending import FrontierFacts, decide_ending, ghost_lines
 from admin.jobs.reports import JobFacts, conventional_duration, report_json, write_reports
 from admin.jobs.tally import JobTally, LogFollower
 from admin.jobs.watch import NOTHING_YET
@@ -39,6 +39,23 @@ def test_lines_with_only_annotations_do_not_count_a_url_twice() -> None:
     tally.add(LogLine(0, 200, None, LINES[1].url, annotations=("load-timeout", "ghost:hang"), extra={ANNOTATES: True}))
 
     assert (tally.all.total.urls, tally.codes, tally.ghost_errors) == (1, {200: 1}, {"hang": 1})
+
+
+def test_flawed_pages_are_counted_by_kind_and_named_at_the_end() -> None:
+    tally = JobTally(SEEDS)
+    for notes in (("page:waf:akamai",), ("page:waf:cloudflare", "page:blank:one-colour"), ("duplicate:digest",)):
+        tally.add(LogLine(0, 200, None, LINES[1].url, annotations=notes, extra={ANNOTATES: True}))
+    for number in range(100):
+        tally.add(
+            LogLine(0, 200, None, LINES[1].url, annotations=(f"page:{number}{'x' * 99}",), extra={ANNOTATES: True})
+        )
+
+    assert tally.page_flaws["waf"] == 2
+    assert tally.page_flaws["blank"] == 1
+    assert len(tally.page_flaws) <= 50, "a hostile line can't make the report grow"
+    assert tally.ghost_errors == {}
+    (line,) = ghost_lines(tally)
+    assert line.startswith("flawed pages: 2 × waf")
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 import trustme
-from origin import Drip, RawOrigin, Send, Wait
+from origin import Close, Drip, RawOrigin, Send, Wait
 from PIL import Image
 from proxying import RunningProxy
 from visiting import CUT_SHORT, Fleet, document, page, redirect
@@ -96,6 +96,9 @@ def test_a_visit_leaves_pictures_text_dom_and_links(ghost: ChromiumVisitor, flee
     resources = {record.url.split(":")[1]: record for record in kept.kinds("resource")}
     assert set(resources) == {"view", "thumbnail", "fullPage", "text", "dom", "pageinfo"}
     assert {record.field("WARC-Concurrent-To") for record in resources.values()} == {response.id}
+    assert {record.field("WARC-Date") for record in resources.values()} == {response.field("WARC-Date")}
+    facts = {record.field("WARC-JSON-Metadata") for record in resources.values()}
+    assert facts == {'{"viewport":{"width":1280,"height":1024},"scale":1.0}'}
     assert len({record.field("WARC-Page-ID") for record in (*resources.values(), response)}) == 1
     assert resources["view"].block.startswith(PNG)
     assert resources["fullPage"].block.startswith(PNG)
@@ -107,6 +110,83 @@ def test_a_visit_leaves_pictures_text_dom_and_links(ghost: ChromiumVisitor, flee
     assert (info["url"], info["title"], info["urls"][order.url]["status"]) == (order.url, "The pond", 200)
     (links,) = kept.of(order.url, "metadata")
     assert f"outlink: {origin.url('/next')} L a/@href\r\n".encode() in links.block
+
+
+def test_records_are_of_two_moments_when_scrolling_changes_the_page(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+) -> None:
+    """T: peers take text and picture before behaviours, and what these brought again afterwards."""
+    script = "onscroll = () => { onscroll = null; document.body.append('came by scrolling') }"
+    origin.script("/", page(f"<div style='height:3000px'>first</div><script>{script}</script>"))
+    order = fleet.order(origin.url("/"))
+
+    ghost.visit(order)
+
+    kept = fleet.proxy.records(order.collection)
+    (text,), (final_text) = kept.of(f"urn:text:{order.url}"), kept.of(f"urn:textFinal:{order.url}")
+    assert b"came by scrolling" not in text.block
+    assert [b"came by scrolling" in record.block for record in final_text] == [True]
+    assert len(kept.of(f"urn:fullPage:{order.url}")) == len(kept.of(f"urn:fullPageFinal:{order.url}")) == 1
+    assert b"came by scrolling" in kept.of(f"urn:dom:{order.url}")[0].block
+
+
+def test_har_pdf_and_image_map_are_made_by_setting_and_named_as_others_name_them(
+    fleet: Fleet, origin: RawOrigin
+) -> None:
+    origin.script("/", page("<a href=/next>on</a><img src=/i.png>"))
+    origin.script("/i.png", document(b"x", "image/png"))
+    wanted = ["full-page", "har", "pdf", "image-map", "dom"]
+    visitor = ghost_of(fleet, page_records=wanted, record_names=["brozzler", "ukwa"])
+    order = fleet.order(origin.url("/"))
+    try:
+        visitor.visit(order)
+    finally:
+        visitor.close()
+
+    resources = {
+        record.url.removesuffix(f":{order.url}"): record
+        for record in fleet.proxy.records(order.collection).kinds("resource")
+    }
+    ours = {f"urn:{name}" for name in ("fullPage", "dom", "har", "pdf", "imageMap", "pageinfo")}
+    theirs = {"screenshot", "thumbnail", "onreadydom", "har", "pdf", "imagemap"}
+    assert set(resources) == ours | theirs
+    assert resources["pdf"].block.startswith(b"%PDF-")
+    entries = json.loads(resources["har"].block)["log"]["entries"]
+    assert [entry["request"]["url"] for entry in entries[:2]] == [order.url, origin.url("/i.png")]
+    assert {"name": "content-type", "value": "image/png"} in entries[1]["response"]["headers"]
+    assert f'href="{origin.url("/next")}"'.encode() in resources["imagemap"].block
+
+
+def test_page_information_names_what_browser_and_proxy_saw_differently(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+) -> None:
+    """Requests of a shared worker, a beacon and a broken download are in the archive and in the list."""
+    script = """
+      new SharedWorker('/shared.js'); navigator.sendBeacon('/beacon', 'x');
+      const end = new AbortController(); fetch('/aborted', {signal: end.signal}).catch(() => 0);
+      setTimeout(() => end.abort(), 200); new Image().src = '/short.png'; new Image().src = 'http://nowhere.invalid/x';
+    """
+    origin.script("/", page(f"<script>{script}</script>"))
+    origin.script("/shared.js", document(b"fetch('/of-worker')", "text/javascript"))
+    origin.script("/short.png", Send(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort"), Close())
+    origin.script("/aborted", Send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n"), Drip(b"x" * 100, 0.1))
+    for path in ("/beacon", "/of-worker"):
+        origin.script(path, document(b"ok", "text/plain"))
+    order = fleet.order(origin.url("/"))
+
+    ghost.visit(order)
+
+    kept = fleet.proxy.records(order.collection)
+    (info,) = kept.of(f"urn:pageinfo:{order.url}")
+    proxy = json.loads(info.block)["proxy"]
+    urls = {kind: {each["url"] for each in found} for kind, found in proxy["differences"].items()}
+    reported = set(json.loads(info.block)["urls"]) | {url for found in urls.values() for url in found}
+    assert {origin.url(f"/{name}") for name in ("of-worker", "shared.js", "short.png")} <= reported
+    assert origin.url("/short.png") in urls["truncated"]
+    assert "http://nowhere.invalid/x" in urls["failed"]
+    assert any(url.startswith(origin.url("/aborted")) for url in urls.get("aborted", set()) | urls["truncated"])
+    assert "asked-not-kept" not in urls
+    assert proxy["inFlight"] == 0
 
 
 def test_links_come_from_frames_and_shadow_roots_after_scripts_ran(
@@ -152,8 +232,8 @@ def test_an_endless_page_ends(ghost: ChromiumVisitor, fleet: Fleet, origin: RawO
     visit = ghost.visit(order)
 
     assert visit.code == 200
-    assert visit.annotations == ("scroll-time",)
-    (picture,) = fleet.proxy.records(order.collection).of(f"urn:fullPage:{order.url}")
+    assert visit.annotations == ("scroll-time", "page:blank:one-colour")
+    (picture,) = fleet.proxy.records(order.collection).of(f"urn:fullPageFinal:{order.url}")
     assert Image.open(io.BytesIO(picture.block)).size == (1280, 10_000)
 
 

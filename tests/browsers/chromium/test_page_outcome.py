@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
 from browsers.chromium.page import PageSnapshot
 from browsers.chromium.page_outcome import visit_of
-from browsers.chromium.page_records import PageVisit, derived_records, fetched_urls, found_links
+from browsers.chromium.page_records import PageVisit, fetched_urls, found_links
 from browsers.links.collector import LinkCollector
 from browsers.proxy_client import SessionCounts
 from browsers.traffic import MainAnswer, PageRequest
@@ -139,18 +136,3 @@ def test_links_of_the_frames_come_first_and_fetched_embeds_are_left_out() -> Non
         FoundLink("http://site.test/b/new.png", "E", "img/@src"),
         FoundLink("http://site.test/r", "R", "meta/@content"),
     )
-
-
-def test_page_info_sums_up_what_the_page_asked_for() -> None:
-    snapshot = PageSnapshot(main=MainAnswer(URL, 200, HTML), title="T", final_url=URL, dom="<html>\ud800", text="t")
-    seen = page_visit(
-        snapshot, main=PageRequest(200, "text/html", "document"), gone=PageRequest(404, "text/html", "image")
-    )
-
-    records = {record.uri.split(":")[1]: record for record in derived_records(seen, ())}
-
-    assert list(records) == ["text", "dom", "pageinfo"]
-    info: dict[str, Any] = json.loads(records["pageinfo"].block)
-    assert info["ts"] == "1970-01-01T00:00:01.000000Z"
-    assert info["urls"]["http://site.test/gone"] == {"status": 404, "mime": "text/html", "type": "image"}
-    assert info["counts"] == {"requests": 2, "urls": 2, "failed": 1, "links": 0}

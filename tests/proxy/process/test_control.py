@@ -181,6 +181,17 @@ class TestExchanges:
         assert (ends[urls[3]]["end"], ends[urls[3]]["status"]) == ("failed", -5002)
         assert (ends["http://nowhere.invalid/"]["status"], ends["http://nowhere.invalid/"]["reason"]) == (-6, "dns")
 
+    def test_tells_requests_to_one_url_apart_by_their_bodies(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
+        session = self.page_session(proxy, "posted")
+        url = origin.url("/form")
+        origin.script("/form", Send(response(page(b"form"))))
+        for body in (b"q=1", b"q=2"):
+            form = "Content-Type: application/x-www-form-urlencoded"
+            with port_of(session) as client:
+                client.ask(request("plain", url, form, method="POST", body=body))
+
+        assert [each["query"] for each in self.of(proxy, session)["exchanges"]] == ["q=1", "q=2"]
+
     def test_names_the_capture_of_the_page(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         url = origin.url("/listed-page")
         origin.script("/listed-page", Send(response(page(b"listed-page"))))

@@ -1,0 +1,55 @@
+"""`urn:pageinfo:` describes a visit: what the page asked for, what the archive has of it, and how the visit went.
+
+`urls` and `counts` have the form that Browsertrix gave them. A request with another method than GET stands under its
+URL with `__wb_method` and its body, as in indexes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from archive.warc.request_query import asked_url
+from browsers.page_records.comparison import TrafficComparison, bare_url
+from browsers.proxy_client import KeptExchange
+from browsers.traffic import AskedExchange
+
+
+def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[KeptExchange] = ()) -> dict[str, dict[str, Any]]:
+    """Return status, media type, kind and error by URL. The last answer of a URL counts.
+
+    The proxy knows the bodies of requests. Of several requests with one method to one URL, the first that the browser
+    reports is the first that the proxy kept.
+    """
+    queries: defaultdict[tuple[str, str], deque[str]] = defaultdict(deque)
+    for exchange in kept:
+        queries[exchange.method, bare_url(exchange.url)].append(exchange.query)
+    found: dict[str, dict[str, Any]] = {}
+    for each in asked:
+        request = each.request
+        if not request.url.startswith("http"):
+            continue
+        mime = each.headers.get("content-type", "").partition(";")[0].strip().lower()
+        entry: dict[str, Any] = {"status": each.status, "mime": mime, "type": request.kind}
+        bodies = queries.get((request.method, bare_url(request.url)))
+        url = asked_url(request.url.partition("#")[0], request.method, bodies.popleft() if bodies else None)
+        found[url] = entry | ({"error": each.error} if each.error else {})
+    return found
+
+
+def comparison_json(comparison: TrafficComparison) -> dict[str, Any]:
+    """Return the comparison of the browser's list with the proxy's."""
+    differences: dict[str, list[Mapping[str, Any]]] = {}
+    for each in comparison.named:
+        entry: dict[str, Any] = {"url": each.url, "method": each.method, "status": each.status}
+        differences.setdefault(each.difference.value, []).append(
+            entry | ({"detail": each.detail} if each.detail else {})
+        )
+    return {
+        "kept": comparison.kept,
+        "unlisted": comparison.unlisted,
+        "inFlight": comparison.in_flight,
+        "counts": {kind.value: count for kind, count in (comparison.counts or {}).items()},
+        "differences": differences,
+    }
