@@ -286,6 +286,16 @@ class _Replay(Section):
         description="In mode replay, answer a URL that was not captured with the capture of one that differs only in"
         " volatile parts, such as a time or a random number. The header Ghostfleet-Replay says so.",
     )
+    replay_clock: bool = Field(
+        False,
+        description="In modes replay and patch, put a script into archived documents that sets the page's clock to"
+        " the time of the capture, and makes Math.random repeatable. Otherwise nothing is put into documents.",
+    )
+    replay_banner: bool = Field(
+        False,
+        description="In modes replay and patch, put a script into archived documents that shows a banner with the"
+        " date and the collection.",
+    )
 
 
 class _Scripts(Section):

@@ -18,6 +18,7 @@ from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
 from proxy.replay.answers import Memento, edited_memento, head_without_response, memento_of, own_memento
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, callback_edit
+from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
 from proxy.replay.similar import PrefixIndex, Similar
 from proxy.replay.variants import Variants
 from proxy.replay.wanted import WantedCapture
@@ -74,6 +75,7 @@ class Archive:
         self._index = index
         self._similar = Similar(index)
         self._variants = Variants(self)
+        self._scripts = PageScripts(clock=settings.proxy.replay_clock, banner=settings.proxy.replay_banner)
 
     def find(self, wanted: WantedCapture) -> Memento | None:
         """Return the capture that answers best; None when there is none.
@@ -234,9 +236,10 @@ class Archive:
                     raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
                 record.close()
                 record, body = self.record(original), original
-            edit = self._edit(capture, wanted, head)
+            edit, edited_head = self._edit(capture, wanted, head)
             if edit is not None:
-                memento = edited_memento(head, capture, record, wanted, edit, f"{note}; edited".removeprefix("; "))
+                said = f"{note}; edited".removeprefix("; ")
+                memento = edited_memento(edited_head, capture, record, wanted, edit, said)
                 if memento is not None:
                     return memento
                 record.close()
@@ -249,12 +252,14 @@ class Archive:
             record.close()
         return memento
 
-    def _edit(self, capture: Capture, wanted: WantedCapture, head: ResponseHead) -> Edit | None:
-        """Return the change of the payload that this answer needs; None for nearly all."""
+    def _edit(self, capture: Capture, wanted: WantedCapture, head: ResponseHead) -> tuple[Edit | None, ResponseHead]:
+        """Return the change of the payload that this answer needs, with its head; None for nearly all."""
         if head.status != 200 or wanted.ranges:
-            return None
+            return None, head
+        if wanted.page is not None and head.mime in HTML and (script := self._scripts.of(capture)):
+            return script_edit(script), allowing(head, script)
         callback = self._similar.callback(wanted.url, capture.url) if capture.url != wanted.url else None
-        return callback_edit(callback) if callback is not None else None
+        return (callback_edit(callback) if callback is not None else None), head
 
     def earlier(self, collection: str, url: str, limit: int) -> list[Capture]:
         """Return at most that many captures by GET of that URL, or of one with its key, the newest first."""
