@@ -42,7 +42,7 @@ class PackageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class PackagedWarc:
-    """A WARC file in a package: the member's name, its size in bytes, and the SHA-256 that the package promises."""
+    """A WARC file in a package has its member's name, its size in bytes, and the SHA-256 that the package promises."""
 
     member: str
     size: int
