@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from admin.collections.names import CollectionName, no_such_collection
+from admin.commands.access_rules import access
 from admin.commands.collection_transfer import export, import_files
 from admin.options import JOB_FAILED, InputError, JobFailed, common, load_settings
 from admin.units import counted, human_bytes
@@ -26,9 +27,10 @@ _HEADER: Final = ("COLLECTION", "CAPTURES", "SIZE", "FIRST", "LAST", "JOBS", "OP
 
 @click.group("collection")
 def collection() -> None:
-    """List, show, delete, rename, import and export collections."""
+    """List, show, delete, rename, import and export collections, and say who may see what."""
 
 
+collection.add_command(access)
 collection.add_command(import_files)
 collection.add_command(export)
 

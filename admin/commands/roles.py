@@ -102,6 +102,7 @@ def indexer(
 
     from admin.fleet import sockets
     from admin.fleet.uploads import serve_metrics
+    from archive.access_rules import AccessControl
     from archive.listener_access import Clients, HostNames, exposure
     from archive.local_endpoints import Listeners
     from archive.storage.presence import WarcFiles, home_name, is_alone
@@ -127,7 +128,8 @@ def indexer(
     index = Indexer(redis_url or settings.redis.url, captures, settings.home, files=files, own_home=own_home)
     with captures, index:
         index.reconcile()
-        app = create_app(captures, HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names"))
+        names = HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names")
+        app = create_app(captures, names, AccessControl(settings.home / "collections"))
         serve_metrics(app, uploader)
         listeners = Listeners(settings.home)
         listeners.add(listener)

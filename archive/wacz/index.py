@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import batched
 from typing import Final
 
-from archive import url as urls
 from archive.capture import Capture
 from archive.json_text import ascii_json, compact_json
+from archive.loose_key import loose_key
 from archive.warc.request_query import asked_url
 
 BLOCK_NAME: Final = "index.cdx.gz"
@@ -24,21 +23,6 @@ LIST_NAME: Final = "index.idx"
 LIST_HEAD: Final = f'!meta 0 {{"format": "cdxj-gzip-1.0", "filename": "{BLOCK_NAME}"}}\n'
 _LINES: Final = 3_000
 _LEVEL: Final = 6
-_WWW: Final = re.compile(r"www\d*\.")
-
-
-def player_key(url: str) -> str:
-    """Return the key under which a player looks for a URL."""
-    try:
-        address = urls.canonical(url)
-    except urls.UrlError:
-        return urls.key(url)
-    rest = address.lower().partition("://")[2]
-    cut = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
-    host, port = re.fullmatch(r"(\[.*\]|[^:]*)(:\d+)?", _WWW.sub("", rest[:cut], count=1) or rest[:cut]).groups("")  # type: ignore[union-attr]  # any text matches
-    path, _, query = rest[cut:].partition("?")
-    parts = f"?{'&'.join(sorted(query.split('&')))}" if query else ""
-    return f"{','.join(reversed(host.split('.')))}{port}){path}{parts}"
 
 
 def index_line(capture: Capture, filename: str, offset: int, length: int) -> str:
@@ -54,7 +38,7 @@ def index_line(capture: Capture, filename: str, offset: int, length: int) -> str
         said += f',"method":{ascii_json(capture.method)}'
         if capture.request_body is not None:
             said += f',"requestBody":{ascii_json(capture.request_body)}'
-    key = player_key(asked_url(capture.url, capture.method, capture.request_body))
+    key = loose_key(asked_url(capture.url, capture.method, capture.request_body))
     return f"{key} {capture.timestamp} {{{said}}}\n"
 
 

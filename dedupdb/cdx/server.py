@@ -21,6 +21,7 @@ import difflib
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import batched, chain, islice
 from typing import Any, Final
@@ -28,10 +29,12 @@ from typing import Any, Final
 from flask import Blueprint, Flask, Response, jsonify, request
 from werkzeug.datastructures import MultiDict
 
+from archive.access_rules import AccessControl, AccessRuleError
 from archive.listener_access import HostNames
 from archive.name_rules import NAME_PATTERN
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures, SearchTimeout
+from dedupdb.captures.filters import Filter
 from dedupdb.captures.query import QueryError
 from dedupdb.captures.schema import CapturesError
 from dedupdb.cdx import results as results
@@ -53,15 +56,18 @@ _LINES_AT_ONCE: Final = 100
 _LOOPBACK_ONLY: Final = HostNames("127.0.0.1", (), "admin.host_names")
 
 
-def create_app(captures: Captures, names: HostNames = _LOOPBACK_ONLY) -> Flask:
-    """Return a WSGI application that answers from the index. Requests must name one of the host names."""
+def create_app(captures: Captures, names: HostNames = _LOOPBACK_ONLY, access: AccessControl | None = None) -> Flask:
+    """Return a WSGI application that answers from the index. Requests must name one of the host names.
+
+    `access` hides captures that the rules of their collection exclude; without it, all are shown.
+    """
     app = Flask("ghostfleet-cdx", static_folder=None)
-    app.register_blueprint(blueprint(captures))
+    app.register_blueprint(blueprint(captures, access))
     app.before_request(partial(_misdirected, names))
     return app
 
 
-def blueprint(captures: Captures) -> Blueprint:
+def blueprint(captures: Captures, access: AccessControl | None = None) -> Blueprint:
     """Return the same server as a blueprint for a larger application."""
     doors = Blueprint("cdx", __name__)
 
@@ -78,11 +84,16 @@ def blueprint(captures: Captures) -> Blueprint:
     def cdx(collection: str) -> Response:
         if not re.fullmatch(NAME_PATTERN, collection) or not captures.has(collection):
             return _line(f"there is no collection {collection[:80]!r} with captures", 404)
-        return _found(captures, collection, request.args)
+        return _found(captures, collection, request.args, _allowed(access, collection))
 
     @doors.errorhandler(QueryError)
     def refused(error: QueryError) -> Response:
         return _line(str(error), 400)
+
+    @doors.errorhandler(AccessRuleError)
+    def unruled(error: AccessRuleError) -> Response:
+        logger.error("%s", error)
+        return _line("the access rules of the collection can't be read at the moment", 503)
 
     @doors.errorhandler(SearchTimeout)
     def too_long(error: SearchTimeout) -> Response:
@@ -102,10 +113,20 @@ def _misdirected(names: HostNames) -> Response | None:
     return _line(refusal, 421) if refusal else None
 
 
-def _found(captures: Captures, collection: str, given: MultiDict[str, str]) -> Response:
+def _allowed(access: AccessControl | None, collection: str) -> tuple[Filter, ...]:
+    """Return the condition that readers may know of a capture; none when the collection has no rules."""
+    if access is None or (rules := access.rules(collection)).is_open:
+        return ()
+    return (Filter(lambda capture: rules.decide(capture.url, capture.date), lambda word: word != "exclude", False),)
+
+
+def _found(
+    captures: Captures, collection: str, given: MultiDict[str, str], allowed: tuple[Filter, ...] = ()
+) -> Response:
     _refuse_unknown(given)
     single, collapses = _single(given), given.getlist("collapse")
     query = queries.parse(collection, single, given.getlist("filter"))
+    query = replace(query, filters=(*query.filters, *allowed))
     work = results.parse(single, collapses, query)
     output = given.get("output") or "cdxj"
     wanted = form(output, given.get("fl") or given.get("fields") or "", work.extra)

@@ -15,6 +15,7 @@ from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord
 from proxy.log_lines import about
 from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
+from proxy.replay.access import ReadableCaptures
 from proxy.replay.answers import Memento, edited_memento, head_without_response, memento_of, own_memento
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, callback_edit
@@ -28,6 +29,7 @@ log = logging.getLogger(__name__)
 _CANDIDATES: Final = 40
 _IN_VISIT: Final = 400
 """Captures of one URL that are looked at for an answer within a page visit."""
+_BLOCKED: Final = b"Ghostfleet-Replay: blocked\r\nContent-Length: 0\r\n"
 _MOST_COLLECTIONS: Final = 1_000
 """Collections in which the original of a revisit is looked for."""
 _BEHIND: Final = 3
@@ -73,7 +75,8 @@ class Archive:
     def __init__(self, settings: Settings, index: Index) -> None:
         self._holdings = RecordStore(settings)
         self._index = index
-        self._similar = Similar(index)
+        self._readable = ReadableCaptures(index, settings.home / "collections")
+        self._similar = Similar(self._readable)
         self._variants = Variants(self)
         self._scripts = PageScripts(clock=settings.proxy.replay_clock, banner=settings.proxy.replay_banner)
 
@@ -88,7 +91,7 @@ class Archive:
         visit, date = wanted.visit, wanted.date
         if visit is not None and visit.date is not None and not wanted.date_is_fixed:
             date = visit.date
-        captures = self._index.nearest(
+        captures = self._readable.nearest(
             wanted.collection,
             wanted.url,
             date,
@@ -115,10 +118,10 @@ class Archive:
         if visit is not None and visit.date is not None and not wanted.date_is_fixed:
             date = visit.date
         collection, url = wanted.collection, wanted.url
-        captures = self._index.nearest(collection, url, date, methods=("GET",), limit=_IN_VISIT)
+        captures = self._readable.nearest(collection, url, date, methods=("GET",), limit=_IN_VISIT)
         if not captures and wanted.takes_similar:
             captures = self._similar.find(collection, url, "GET", None)
-        switched = [capture for capture in captures if capture.status == 101]
+        switched = [each for each in captures if each.status == 101 and not self._readable.is_blocked(each)]
         for capture in self._arranged(switched, wanted, are_similar=False):
             if isinstance(capture, Capture):
                 return self._conversation(capture)
@@ -152,6 +155,8 @@ class Archive:
             shown = self._shown(capture, wanted)
             if shown is None:
                 continue
+            if self._readable.is_blocked(capture):
+                return own_memento(451, _BLOCKED)
             try:
                 memento = self._open(shown, wanted, note)
             except PayloadElsewhere as error:
@@ -198,9 +203,11 @@ class Archive:
         if wanted.method not in ("GET", "HEAD"):
             return None
         kinds: tuple[RecordKind, ...] = ("resource",)
-        for capture in self._index.nearest(
+        for capture in self._readable.nearest(
             wanted.collection, wanted.url, wanted.date, kinds=kinds, methods=("GET",), limit=_CANDIDATES
         ):
+            if self._readable.is_blocked(capture):
+                return own_memento(451, _BLOCKED)
             try:
                 record = self.record(capture)
             except (OSError, WarcError) as error:

@@ -1,32 +1,12 @@
-"""archive/wacz/index.py: keys as players compute them, and lines in blocks."""
+"""archive/wacz/index.py: lines with their places, in blocks."""
 
 from __future__ import annotations
 
 import gzip
 
-import pytest
 from captured import capture
 
-from archive.wacz.index import blocks, index_line, player_key
-
-
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("http://www.Example.com/A/B/?b=2&a=1&a=0", "com,example)/a/b/?a=0&a=1&b=2"),
-        ("https://www12.example.com:8443/", "com,example:8443)/"),
-        ("http://example.com:80", "com,example)/"),
-        ("http://127.0.0.1:81/x", "1,0,0,127:81)/x"),
-        ("http://[::1]:81/x", "[::1]:81)/x"),
-        ("http://www.", "www)/"),
-        ("http://example.com/?", "com,example)/"),
-        ("http://example.com/ä?q=Ä", "com,example)/%c3%a4?q=%c3%84"),
-        ("urn:text:http://example.com/", "urn:text:http://example.com/"),
-        ("dns:two words", "dns:two%20words"),
-    ],
-)
-def test_the_key_is_that_of_replayweb_page(url: str, expected: str) -> None:
-    assert player_key(url) == expected
+from archive.wacz.index import blocks, index_line
 
 
 def test_a_line_names_the_place_in_the_package() -> None:

@@ -1,0 +1,317 @@
+"""Access rules say which captures of a collection readers may see. The captures stay as they are.
+
+The rules of a collection are the lines of its file `access.aclj`, in the form of pywb's access lists:
+`KEY - {"access": "exclude", "url": "…"}`. KEY is a loose key (`archive.loose_key`), or the beginning of one; with `###`
+behind it, the rule is for this URL alone. The longest rule decides. A line that begins with `!` has what holds without
+a rule: `! {"default": "allow", "embargo": {"newer": {"days": 90}}}`.
+
+| access | effect |
+|---|---|
+| allow | The capture is shown, unless the embargo holds. |
+| allow_ignore_embargo | The capture is shown. |
+| block | The capture is listed, and its content is answered with 451. |
+| exclude | The capture is as good as absent. |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from archive.capture import Capture
+from archive.dates import Micros, now_micros, parse_date, timestamp14
+from archive.files import replacement
+from archive.json_text import compact_json
+from archive.loose_key import loose_key
+from archive.url import UrlError, canonical
+
+FILE_NAME: Final = "access.aclj"
+MOST_BYTES: Final = 64 << 20
+_LONGEST: Final = 70_000
+_EXACT: Final = "###"
+_DAY: Final = 86_400_000_000
+_UNITS: Final = {"years": 365 * _DAY, "months": 30 * _DAY, "weeks": 7 * _DAY, "days": _DAY, "hours": _DAY // 24}
+_OF_A_PAGE: Final = re.compile(r"urn:[A-Za-z]+:(?=https?://)")
+_KNOWN: Final = frozenset({"access", "url", "user", "before", "after", "newer", "older", "comment"})
+
+
+class Access(StrEnum):
+    """Each rule has one of these words."""
+
+    ALLOW = "allow"
+    ALLOW_IGNORE_EMBARGO = "allow_ignore_embargo"
+    BLOCK = "block"
+    EXCLUDE = "exclude"
+
+
+class AccessRuleError(ValueError):
+    """A rule, or a file with rules, can't be used. The message is one line that names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Captures of a period. `before` and `after` are moments; `newer` and `older` are ages in microseconds."""
+
+    before: Micros | None = None
+    after: Micros | None = None
+    newer: int | None = None
+    older: int | None = None
+
+    def has(self, date: Micros, now: Micros) -> bool:
+        """Return whether a capture of this date lies in the period; every capture does when it has no bound."""
+        return (
+            (self.before is None or date < self.before)
+            and (self.after is None or date > self.after)
+            and (self.newer is None or date > now - self.newer)
+            and (self.older is None or date < now - self.older)
+        )
+
+    def as_json(self) -> dict[str, object]:
+        """Return the bounds in pywb's words; ages are in days."""
+        moments = {"before": self.before, "after": self.after}
+        ages = {"newer": self.newer, "older": self.older}
+        return {name: timestamp14(value) for name, value in moments.items() if value is not None} | {
+            name: {"hours": value // _UNITS["hours"]} for name, value in ages.items() if value is not None
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRule:
+    """The rule decides about the captures of all URLs whose loose key begins with `key`."""
+
+    key: str
+    access: Access
+    is_exact: bool = False
+    """Whether the rule is for the URL with this key alone."""
+    period: Period = Period()
+    url: str = ""
+    """The URL from which the rule was made, for people."""
+    user: str = ""
+    """A rule for one user of pywb. Ghostfleet's readers have no names, so it is kept and never applied."""
+
+    def line(self) -> str:
+        """Return the rule as a line of the file, with a line end."""
+        said: dict[str, object] = {"access": str(self.access)}
+        said |= {name: value for name, value in (("url", self.url), ("user", self.user)) if value}
+        return f"{self.key}{_EXACT if self.is_exact else ''} - {compact_json(said | self.period.as_json())}\n"
+
+
+class AccessRules:
+    """The object has the rules of one collection, and does not change."""
+
+    def __init__(
+        self, rules: Iterable[AccessRule] = (), default: Access = Access.ALLOW, embargo: Period | None = None
+    ) -> None:
+        self.rules = tuple(sorted(rules, key=lambda rule: (rule.key, rule.is_exact), reverse=True))
+        self.default = default
+        self.embargo = embargo
+        self._exact = defaultdict[str, list[AccessRule]](list)
+        self._prefixes = defaultdict[str, list[AccessRule]](list)
+        for rule in self.rules:
+            if not rule.user:
+                (self._exact if rule.is_exact else self._prefixes)[rule.key].append(rule)
+        self._lengths = sorted({len(key) for key in self._prefixes}, reverse=True)
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether everything may be seen."""
+        return not self.rules and self.default is Access.ALLOW and self.embargo is None
+
+    def decide(self, url: str, date: Micros, now: Micros | None = None) -> Access:
+        """Return what holds for the capture of a URL; records about a page, such as its text, count as the page."""
+        moment = now_micros() if now is None else now
+        rule = self._rule(loose_key(_OF_A_PAGE.sub("", url)), date, moment)
+        access = self.default if rule is None else rule.access
+        if access is Access.ALLOW and self.embargo is not None and self.embargo.has(date, moment):
+            return Access.EXCLUDE
+        return access
+
+    def _rule(self, key: str, date: Micros, now: Micros) -> AccessRule | None:
+        bare = key.removesuffix("/")
+        for exact in (key, bare, f"{bare}/"):
+            for rule in self._exact.get(exact, ()):
+                if rule.period.has(date, now):
+                    return rule
+        for length in self._lengths:
+            for rule in self._prefixes.get(key[:length], ()) if length <= len(key) else ():
+                if rule.period.has(date, now):
+                    return rule
+        return None
+
+    def save(self, path: Path) -> None:
+        """Write the file, durably and in one step. Raises OSError."""
+        said: dict[str, object] = {"default": str(self.default)}
+        if self.embargo is not None:
+            said["embargo"] = self.embargo.as_json()
+        with replacement(path) as file:
+            file.write(f"! {compact_json(said)}\n".encode())
+            file.writelines(rule.line().encode() for rule in self.rules)
+
+
+def load(path: Path) -> AccessRules:
+    """Return the rules in a file, ours or pywb's; none without the file. Raises AccessRuleError and OSError."""
+    rules, default, embargo = [], Access.ALLOW, None
+    try:
+        with path.open("rb") as file:
+            if os.fstat(file.fileno()).st_size > MOST_BYTES:
+                raise AccessRuleError(f"{path} has more than {MOST_BYTES:,} bytes")
+            for number, raw in enumerate(file, 1):
+                try:
+                    line = raw.decode().strip()
+                    if line.startswith("!"):
+                        said = _object(line[1:])
+                        default = _access(said.get("default", "allow"))
+                        embargo = _period(said["embargo"]) if said.get("embargo") else None
+                    elif line and not line.startswith("#"):
+                        rules.append(parse_rule(line))
+                except ValueError as error:
+                    raise AccessRuleError(f"{path}:{number}: {error}") from error
+    except FileNotFoundError:
+        return AccessRules()
+    return AccessRules(rules, default, embargo)
+
+
+def parse_rule(line: str) -> AccessRule:
+    """Return the rule of a line of an access list. Raises AccessRuleError."""
+    if len(line) > _LONGEST:
+        raise AccessRuleError(f"the line has more than {_LONGEST:,} characters")
+    key, dash, rest = line.partition(" - ")
+    if not dash or not key or " " in key.strip():
+        raise AccessRuleError(f'{line[:80]!r} is no rule; write KEY - {{"access": "exclude"}}')
+    said = _object(rest)
+    if unknown := said.keys() - _KNOWN:
+        raise AccessRuleError(
+            f"{sorted(unknown)[0][:40]!r} is unknown in a rule; there are {', '.join(sorted(_KNOWN))}"
+        )
+    bare = key.strip().removesuffix(_EXACT)
+    return AccessRule(
+        key="" if bare == "*" else bare,
+        access=_access(said.get("access", "")),
+        is_exact=key.strip().endswith(_EXACT),
+        period=_period({name: said[name] for name in ("before", "after", "newer", "older") if name in said}),
+        url=str(said.get("url", ""))[:_LONGEST],
+        user=str(said.get("user", ""))[:200],
+    )
+
+
+def rule_for(url: str, access: Access, *, is_exact: bool = False, period: Period | None = None) -> AccessRule:
+    """Return a rule for a URL: `*.example.org` stands for a domain, else all that begins so. Raises AccessRuleError."""
+    is_domain = url.startswith("*.")
+    bare = url.removeprefix("*.").removesuffix("*")
+    address = bare if "://" in bare else f"http://{bare}"
+    try:
+        canonical(address)
+    except UrlError as error:
+        why = f"{url[:200]!r} is not a URL ({error}); write https://example.org/news/ or *.example.org"
+        raise AccessRuleError(why) from error
+    if is_domain and is_exact:
+        raise AccessRuleError(f"{url[:200]!r} stands for many URLs; leave out --exact, or write one URL")
+    key = loose_key(address)
+    if is_domain:
+        key = key.partition(")")[0]
+    return AccessRule(key, access, is_exact, period or Period(), url)
+
+
+def period_of(*, before: str = "", after: str = "", newer_days: float | None = None) -> Period:
+    """Return the period between two dates of 4 to 14 digits, or of the last days. Raises AccessRuleError."""
+    given: dict[str, Any] = {name: value for name, value in (("before", before), ("after", after)) if value}
+    if newer_days is not None:
+        given["newer"] = {"days": newer_days}
+    return _period(given)
+
+
+class AccessControl:
+    """The access control knows the rules of all collections, as their files are at the moment. Threads may share it."""
+
+    def __init__(self, collections: Path) -> None:
+        """Take the folder in which each collection has its folder."""
+        self._collections = collections
+        self._known: dict[str, tuple[tuple[int, int, int], AccessRules]] = {}
+        self._lock = threading.Lock()
+
+    def rules(self, collection: str) -> AccessRules:
+        """Return the rules of a collection. Raises AccessRuleError when they can't be read: nobody may see it then."""
+        path = self._collections / collection / FILE_NAME
+        try:
+            there = path.stat()
+        except FileNotFoundError:
+            return _OPEN
+        except OSError as error:
+            raise AccessRuleError(f"{path} can't be read: {error.strerror}") from error
+        state = (there.st_ino, there.st_mtime_ns, there.st_size)
+        with self._lock:
+            if (known := self._known.get(collection)) is not None and known[0] == state:
+                return known[1]
+        try:
+            rules = load(path)
+        except OSError as error:
+            raise AccessRuleError(f"{path} can't be read: {error.strerror}") from error
+        with self._lock:
+            self._known[collection] = (state, rules)
+        return rules
+
+    def decide(self, capture: Capture) -> Access:
+        """Return what holds for a capture. Raises AccessRuleError."""
+        rules = self.rules(capture.collection)
+        return Access.ALLOW if rules.is_open else rules.decide(capture.url, capture.date)
+
+
+_OPEN: Final = AccessRules()
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise AccessRuleError(f"{text[:80]!r} is not JSON") from error
+    if not isinstance(found, dict):
+        raise AccessRuleError(f"{text[:80]!r} is not a JSON object")
+    return found
+
+
+def _access(value: object) -> Access:
+    try:
+        return Access(str(value))
+    except ValueError as error:
+        raise AccessRuleError(f"access {str(value)[:40]!r} is unknown; use one of {', '.join(Access)}") from error
+
+
+def _period(said: object) -> Period:
+    if not isinstance(said, dict):
+        raise AccessRuleError(f"{str(said)[:80]!r} is no period")
+    return Period(
+        before=_moment(said.get("before")),
+        after=_moment(said.get("after")),
+        newer=_age(said.get("newer")),
+        older=_age(said.get("older")),
+    )
+
+
+def _moment(value: object) -> Micros | None:
+    try:
+        return None if value in (None, "") else parse_date(str(value))
+    except (ValueError, OverflowError) as error:
+        raise AccessRuleError(f"{str(value)[:40]!r} is no date; write 4 to 14 digits, such as 20260131") from error
+
+
+def _age(value: object) -> int | None:
+    """Return the microseconds of an age such as {"years": 1, "days": 3}."""
+    if value is None:
+        return None
+    if (
+        not isinstance(value, dict)
+        or not value
+        or not all(
+            unit in _UNITS and isinstance(count, int | float) and 0 <= count < 100_000 for unit, count in value.items()
+        )
+    ):
+        raise AccessRuleError(f'{str(value)[:80]!r} is no age; write for instance {{"days": 90}}')
+    return int(sum(_UNITS[unit] * count for unit, count in value.items()))
