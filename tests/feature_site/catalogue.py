@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Final
 
+from feature_site.documents import DOCUMENTS
 from feature_site.hostile import HOSTILE
 from feature_site.interaction import INTERACTION
 from feature_site.media import MEDIA
 from feature_site.network import NETWORK
 from feature_site.pictures import PICTURES
 from feature_site.scripts import SCRIPTS
+from feature_site.widgets import WIDGETS
 
 GROUPS: Final = {
     "Pictures and styles": PICTURES,
     "Scripts": SCRIPTS,
     "Requests": NETWORK,
     "Interaction": INTERACTION,
+    "Widgets": WIDGETS,
     "Media": MEDIA,
+    "Documents": DOCUMENTS,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)
