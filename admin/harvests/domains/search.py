@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Any, Final
 
-from sqlalchemy import Select, exists, func, select
+from sqlalchemy import Select, and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from admin.harvests.domains.data import DomainItem, TldCount
@@ -24,6 +24,11 @@ _MOST_WILDCARDS: Final = 5
 """A pattern with more of `*` takes too long to search for."""
 _AFTER_ASCII: Final = "\x7f"
 _LONGEST_COMMENT: Final = 200
+_IDN: Final = "xn--"
+"""A label with other letters than those of ASCII begins so."""
+_AFTER_IDN: Final = "xn-."
+_MOST_NAMED: Final = 500
+"""So many domains are named one by one in a query."""
 
 
 def list_domains(
@@ -41,7 +46,8 @@ def list_domains(
 ) -> Page[DomainItem]:
     """List domains. Comments are shortened.
 
-    `search` is a name in which `*` stands for any characters and `?` for one, or a URL; `field` and `value` name an
+    `search` is a name in which `*` stands for any characters and `?` for one, or a URL. A name is found as people write
+    the name, and in ASCII. `field` and `value` name an
     extended field and the value that it has.
     """
     transaction.require(Right.READ)
@@ -121,9 +127,17 @@ def _named(transaction: Transaction, query: Select[Any], search: str) -> Select[
     like = re.sub(r"([\\%_])", r"\\\1", pattern).replace("*", "%").replace("?", "_")
     if not pattern.isascii():
         return query.where(Domain.unicode_name.like(like, escape="\\"))
-    if beginning := re.split(r"[*?]", pattern, maxsplit=1)[0]:
-        query = query.where(Domain.name >= beginning, Domain.name < beginning + _AFTER_ASCII)
-    return query.where(Domain.name.like(like, escape="\\"))
+    named = Domain.name.like(like, escape="\\")
+    ranges = (and_(column >= _IDN, column < _AFTER_IDN) for column in (Domain.name, Domain.tld))
+    international = and_(or_(*ranges), Domain.unicode_name.like(like, escape="\\"))
+    beginning = re.split(r"[*?]", pattern, maxsplit=1)[0]
+    if not beginning:
+        return query.where(or_(named, international))
+    named = and_(Domain.name >= beginning, Domain.name < beginning + _AFTER_ASCII, named)
+    found = transaction.session.scalars(select(Domain.id).where(international).limit(_MOST_NAMED + 1)).all()
+    if not found:  # the database can read the page in the order of names
+        return query.where(named)
+    return query.where(or_(named, international if len(found) > _MOST_NAMED else Domain.id.in_(found)))
 
 
 def _possible_names(transaction: Transaction, search: str) -> list[str]:

@@ -49,7 +49,7 @@ PAGES: dict[str, tuple[int, Callable[[Transaction], Any]]] = {
     "counts": (1, listing.count_by_status),
     "runs": (3, lambda opened: list_runs(opened, "harvest 30")),
     "domains": (2, list_domains),
-    "domains by name": (2, lambda opened: list_domains(opened, search="d79*")),
+    "domains by name": (3, lambda opened: list_domains(opened, search="d79*")),
     "domains by top level": (2, lambda opened: list_domains(opened, tld="dk")),
     "domain": (15, lambda opened: show_domain(opened, FREQUENT)),
     "audit": (1, list_audit),
