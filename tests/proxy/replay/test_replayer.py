@@ -196,6 +196,42 @@ def test_a_question_before_a_request_to_another_origin_is_answered(stage: Stage)
     assert stage.get("/search", method="OPTIONS").status == 404
 
 
+def test_nothing_that_is_missing_is_asked_of_the_live_web(stage: Stage) -> None:
+    """The origin is there and would answer; it hears of no connection."""
+    visits = len(stage.origin.visits)
+    for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"):
+        assert stage.get("/nowhere", method=method, body=b"x=1" if method in ("POST", "PUT") else b"").status == 404
+    for lines in (("Range: bytes=0-9",), ("Upgrade-Insecure-Requests: 1", "Accept: text/html"), HANDSHAKE):
+        assert stage.get("/nowhere", *lines).status == 404
+    assert stage.get("/page?_=17", "Cache-Control: no-cache", "Pragma: no-cache").status == 200
+    assert stage.get("/nowhere", "If-None-Match: x", "Accept-Datetime: Thu, 01 Jan 1970 00:00:00 GMT").status == 404
+    assert len(stage.origin.visits) == visits
+
+
+def test_an_archive_that_can_not_read_a_page_says_so(proxy: ProxyProcess, origin: RawOrigin) -> None:
+    """The file was moved away, and then cut short: an error with a reason, and never a page that is not there."""
+    session = proxy.session(collection="lost", listen=True)
+    with Client(socket.create_connection((session["host"], session["port"]), 30)) as client:
+        client.ask(request("plain", origin.url("/lost")))
+    proxy.control("DELETE", f"/sessions/{session['id']}")
+    origin.close()
+    proxy.index()
+    (path,) = proxy.folder("lost").iterdir()
+    content = path.read_bytes()
+    replay = proxy.session(collection="lost", mode="replay", listen=True)
+    for damaged in (None, content[:100], b"", b"\0" * len(content)):
+        path.unlink(missing_ok=True)
+        if damaged is not None:
+            path.write_bytes(damaged)
+        with Client(socket.create_connection((replay["host"], replay["port"]), 30)) as client:
+            reply = client.ask(request("plain", origin.url("/lost")))
+        assert (reply.status, reply.header("Ghostfleet-Error")) == (500, "0 damaged")
+        assert b"/lost can't be read" in reply.body
+    path.write_bytes(content)
+    with Client(socket.create_connection((replay["host"], replay["port"]), 30)) as client:
+        assert client.ask(request("plain", origin.url("/lost"))).status == 200
+
+
 def test_a_body_that_breaks_is_refused(stage: Stage) -> None:
     with stage.open() as client:
         client.send(request("plain", stage.origin.url("/form"), "Transfer-Encoding: chunked", method="POST") + b"x\r\n")
