@@ -129,7 +129,7 @@ def indexer(
     with captures, index:
         index.reconcile()
         names = HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names")
-        app = create_app(captures, names, AccessControl(settings.home / "collections"))
+        app = create_app(captures, names, AccessControl(settings.home / "collections"), settings.admin.memento_url)
         serve_metrics(app, uploader)
         listeners = Listeners(settings.home)
         listeners.add(listener)

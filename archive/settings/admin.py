@@ -42,6 +42,12 @@ class AdminSettings(Section):
         description="Further names of the CDX server and of the admin in the Host header, comma separated. Their"
         " address and localhost always work.",
     )
+    memento_url: str = Field(
+        "",
+        description="Address to which COLLECTION/TIMESTAMPid_/URL is added for the mementos in TimeMaps and for the"
+        " TimeGate of the CDX server, such as https://replay.example.org/w/. Without it, both answer 404.",
+        pattern=r"(https?://[!-~]+/)?",
+    )
     public_url: str = Field(
         "",
         description="Address at which people reach the admin site through a TLS proxy, such as"

@@ -20,8 +20,8 @@ from archive.capture import Capture, RecordKind
 from archive.dates import Micros
 from archive.warc.request_query import asked_key
 from dedupdb.captures.page_numbers import Pages
-from dedupdb.captures.paging import IndexScan, closest_first, paged
-from dedupdb.captures.query import KeyRange, Query, beginning_with
+from dedupdb.captures.paging import IndexScan, PageMark, closest_first, paged
+from dedupdb.captures.query import KeyRange, Query, ResumeMark, beginning_with
 from dedupdb.captures.schema import (
     CAPTURES,
     POSITIONS,
@@ -154,6 +154,13 @@ class Captures:
             if is_wanted or query.counts_skips:
                 yield capture, is_wanted
                 since = time.monotonic()
+
+    def mark_of(self, capture: Capture) -> ResumeMark | None:
+        """Return the mark of a capture, behind which another search can begin; None when the index has it no more."""
+        mine = and_(_C.collection == capture.collection, _C.filename == capture.filename, _C.offset == capture.offset)
+        with reading(self._engine) as connection:
+            row = connection.execute(select(_C.key, _C.date, _C.id).where(mine)).first()
+        return ResumeMark(row.key, row.date, row.id) if row else None
 
     def size(self, query: Query) -> int:
         """Return how many index rows a query has, before the dates of many URLs and the filters are applied."""
@@ -290,7 +297,17 @@ class Captures:
             return closest_first(self._engine, scans[0], query.closest)
         if query.page is not None:
             return self._pages.rows(scans, query.page)
+        if query.after is not None:
+            return self._rows_after(scans, query.after)
         return chain.from_iterable(scan.rows(self._engine) for scan in scans)
+
+    def _rows_after(self, scans: Sequence[IndexScan], mark: ResumeMark) -> Iterator[Row[Any]]:
+        for scan in scans:
+            low, high = scan.keys.low, scan.keys.high
+            if mark.key < low:
+                yield from scan.rows(self._engine)
+            elif mark.key == low or (high is not None and mark.key < high):
+                yield from scan.rows(self._engine, PageMark(mark.key, mark.date, mark.id))
 
     def _walks(self, query: Query) -> tuple[IndexScan, ...]:
         scans = tuple(IndexScan(query.collection, keys, query.since, query.until) for keys in query.ranges)

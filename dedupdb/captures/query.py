@@ -61,6 +61,18 @@ class NumberedPage:
 
 
 @dataclass(frozen=True, slots=True)
+class ResumeMark:
+    """The mark is a row of the index behind which an answer goes on."""
+
+    key: str
+    date: Micros
+    id: int
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.date} {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """The query asks for captures of a collection whose keys are in `ranges`, which are in order and do not overlap.
 
@@ -79,6 +91,8 @@ class Query:
     page: NumberedPage | None = None
     counts_skips: bool = False
     """Whether what the filters leave out is to be counted."""
+    after: ResumeMark | None = None
+    """The row behind which the search begins."""
 
     @property
     def goes_backward(self) -> bool:
@@ -104,7 +118,10 @@ def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str
     given = {name: value for name, value in single.items() if value}
     if flag(given, "reverse"):
         given["sort"] = given.get("sort", "reverse")
-    match, ranges = _what(given.get("url", ""), given.get("matchType"))
+    if "urlkey" in given:
+        match, ranges = _of_key(given["urlkey"], given)
+    else:
+        match, ranges = _what(given.get("url", ""), given.get("matchType"))
     sort = _one_of("sort", given.get("sort", "default"), SORTS)
     if sort == "closest" and match != "exact" and single.get("closest") == "":
         sort = "default"  # as pywb asks a remote index that it wants all of
@@ -121,6 +138,7 @@ def parse(collection: str, single: Mapping[str, str], filter_texts: Sequence[str
         filters=_filters(filter_texts),
         page=_page(given, sort),
         counts_skips=flag(given, "showSkipCount") or flag(given, "lastSkipTimestamp"),
+        after=_resume(given),
     )
     if query.since is not None and query.until is not None and query.since > query.until:
         raise QueryError("from", f"{given['from']!r} is later than to={given['to']!r}")
@@ -247,6 +265,34 @@ def _moment(parameter: str, digits: str, *, last: bool = False) -> Micros:
     except (ValueError, OverflowError) as error:
         reason = f"{digits[:40]!r} is no date; write 4, 6, 8, 10, 12 or 14 digits, such as 20260131"
         raise QueryError(parameter, reason) from error
+
+
+def _of_key(key: str, given: Mapping[str, str]) -> tuple[UrlMatch, tuple[KeyRange, ...]]:
+    """Return the range of a key of the index, which stands in place of a URL."""
+    if "url" in given:
+        raise QueryError("urlkey", "can't be used with url; leave one of them out")
+    if "\0" in key or len(key) > urls.MAX_LENGTH:
+        raise QueryError("urlkey", f"{key[:40]!r} is no key of the index")
+    match = _one_of("matchType", given.get("matchType", "exact"), ("exact", "prefix"))
+    return cast(UrlMatch, match), (KeyRange(key) if match == "exact" else beginning_with(key),)
+
+
+def _resume(given: Mapping[str, str]) -> ResumeMark | None:
+    """Return the mark in `resumeKey`, which an earlier answer gave."""
+    has_limit = not given.get("limit", "-").startswith("-")
+    for name in ("showResumeKey", "resumeKey"):
+        if (name == "resumeKey" and name in given) or (name == "showResumeKey" and flag(given, name)):
+            if given.get("sort", "default") != "default" or "page" in given or given.get("limit", "").startswith("-"):
+                raise QueryError(name, "goes with the default order alone; leave out sort, page and a negative limit")
+            if name == "showResumeKey" and not has_limit:
+                raise QueryError(name, "needs a limit, after which the answer can go on")
+    if "resumeKey" not in given:
+        return None
+    key, _, rest = given["resumeKey"].partition(" ")
+    found = re.fullmatch(r"(-?[0-9]{1,18}) ([0-9]{1,18})", rest, re.ASCII)
+    if not found or "\0" in key:
+        raise QueryError("resumeKey", f"{given['resumeKey'][:40]!r} is not the key of an earlier answer")
+    return ResumeMark(key, int(found[1]), int(found[2]))
 
 
 def _limit(text: str | None, sort: str) -> int | None:

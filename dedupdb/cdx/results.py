@@ -31,6 +31,8 @@ class Shown:
 
     capture: Capture
     extra: tuple[tuple[str, str], ...] = ()
+    last: Capture | None = None
+    """The last capture that it stands for, when captures behind it were left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class _Group:
     token: tuple[str, ...]
     skipped: int = 0
     last: str = "-"
+    end: Capture | None = None
 
 
 def parse(given: Mapping[str, str], collapses: Sequence[str], query: Query) -> Work:
@@ -100,7 +103,7 @@ def find(captures: Captures, query: Query, work: Work) -> Iterator[Shown]:
     if work.collapses or query.counts_skips:
         looked_at = captures.looked_at(query)
         groups = limited(_groups(looked_at, work.collapses, keeps_last=query.goes_backward), query)
-        found = (Shown(group.capture, _skips(group, work)) for group in groups)
+        found = (Shown(group.capture, _skips(group, work), group.end) for group in groups)
     else:
         found = (Shown(capture) for capture in captures.search(query))
     if work.counts_duplicates:
@@ -135,7 +138,7 @@ def _groups(
     for capture, is_wanted in looked_at:
         token = tuple(value(capture) for value in collapses) if is_wanted else ()
         if group is not None and (not is_wanted or (collapses and token == group.token)):
-            group.skipped, group.last = group.skipped + 1, capture.timestamp
+            group.skipped, group.last, group.end = group.skipped + 1, capture.timestamp, capture
             if is_wanted and keeps_last:
                 group.capture = capture
         elif is_wanted:
@@ -177,4 +180,4 @@ def _resolved(captures: Captures, collection: str, found: Iterator[Shown]) -> It
             if original is not None:
                 place = (str(original.length), str(original.offset), original.filename)
                 capture = replace(capture, kind="response", mime=original.mime, status=original.status)
-            yield Shown(capture, (*zip(RESOLVED, place, strict=True), *shown.extra))
+            yield replace(shown, capture=capture, extra=(*zip(RESOLVED, place, strict=True), *shown.extra))

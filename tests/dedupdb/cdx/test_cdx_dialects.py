@@ -8,12 +8,14 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import pytest
 from captured import capture
 from flask.testing import FlaskClient
 from waitress.server import create_server
 
+from archive.access_rules import Access, AccessControl, AccessRules, rule_for
 from archive.capture import Capture, Original
 from bench.peers.peer import install, wait_for_port
 from bench.process import free_port, stop
@@ -94,7 +96,7 @@ def test_a_parameter_of_theirs_is_answered(client: FlaskClient, question: str, f
         ("showDupeCount=maybe", "parameter showDupeCount: 'maybe' is neither true nor false"),
         ("showDupeCount=true&limit=-2", "parameter showDupeCount: counts in the order of time"),
         ("showPagedIndex=true", "parameter showPagedIndex: is not supported"),
-        ("resumeKey=x", "parameter resumeKey: is not supported"),
+        ("colour=x", "parameter colour: is not supported"),
         ("&".join(["collapse=digest"] * 11), "parameter collapse: is given 11 times, more than 10"),
     ],
 )
@@ -250,3 +252,152 @@ def test_pywb_finds_what_the_index_has_when_it_asks_us(client: FlaskClient, capt
 
 def _place(said: dict[str, str]) -> str:
     return said["offset"]
+
+
+@pytest.mark.parametrize("more", ["", "&collapse=digest", "&collapse=timestamp:4&showDupeCount=true"])
+@pytest.mark.parametrize("url", ["http://example.org/", "*.example.org"])
+def test_an_answer_goes_on_behind_its_resume_key(client: FlaskClient, url: str, more: str) -> None:
+    question = f"url={url}{more}&output=text&fl=offset"
+    whole = answer(client, question).split()
+    found: list[str] = []
+    key: str | None = ""
+    while key is not None:
+        text = answer(client, f"{question}&limit=1&showResumeKey=true&resumeKey={quote(key)}")
+        lines, _, rest = text.partition("\n\n")
+        found += lines.split()
+        key = rest.strip() or None
+        assert len(found) <= len(KEPT)
+    assert found == whole
+
+
+def test_the_resume_key_stands_in_json_where_wayback_has_it(client: FlaskClient) -> None:
+    whole = "url=http://example.org/&output=json"
+    question = f"{whole}&limit=2&showResumeKey=true"
+    rows = json.loads(answer(client, f"{question}&fl=original,timestamp"))
+    assert (rows[0], len(rows), rows[3]) == (["original", "timestamp"], 5, [])
+    last = json.loads(answer(client, question).splitlines()[-1])
+    assert rows[4] == [last["resumeKey"]]
+    rest = json.loads(answer(client, f"{whole}&fl=original,timestamp&resumeKey={quote(rows[4][0])}"))
+    assert [row[1] for row in rest] == ["timestamp", "20250103000000", "20260101000000"]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("url=http://example.org/&offset=1&limit=2", [10, 20]),
+        ("url=http://example.org/&offset=9", []),
+        ("url=http://example.org/&collapseToFirst=digest", [0, 10, 20]),
+        ("urlkey=org,example)/", [0, 10, 20, 30]),
+        ("urlkey=org,example)/&matchType=prefix&limit=-1", [40]),
+    ],
+)
+def test_a_part_of_the_captures_is_answered(client: FlaskClient, question: str, found: list[int]) -> None:
+    assert offsets(client, question) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("url=example.org&showResumeKey=true", "needs a limit"),
+        ("url=example.org&showResumeKey=true&limit=-3", "negative limit"),
+        ("url=example.org&resumeKey=org,example)/ 1", "not the key of an earlier answer"),
+        ("url=example.org&resumeKey=x&sort=reverse", "default order"),
+        ("url=example.org&offset=9999999", "use resumeKey"),
+        ("url=example.org&offset=1&limit=-2", "negative limit"),
+        ("url=example.org&urlkey=org", "leave one of them out"),
+        ("urlkey=org&matchType=host", "matchType"),
+    ],
+)
+def test_a_part_that_can_not_be_given_is_refused(client: FlaskClient, question: str, said: str) -> None:
+    text = answer(client, question, 400)
+    assert said in text
+    assert text.count("\n") == 1
+
+
+def test_outbackcdx_answers_eleven_columns_by_default(client: FlaskClient) -> None:
+    first = client.get("/news?url=http://example.org/&limit=1").text
+    assert first == (
+        f"org,example)/ 20250101000000 http://example.org/ text/html 200 {'A' * 32} - - 321 0 {FIRST.filename}\n"
+    )
+    assert client.get("/nothing?url=http://example.org/").status_code == 404
+
+
+def test_openwayback_reads_xml(captures: Captures) -> None:
+    captures.add([capture("http://example.org/?a=<&\x01", "20260101000000", offset=50, mime="a<b")])
+    client = create_app(captures).test_client()
+    found = client.get("/news", query_string={"q": "type:urlquery url:http%3A%2F%2Fexample.org%2F limit:2 offset:1"})
+    results = ElementTree.fromstring(found.text).findall("results/result")
+    assert [each.findtext("compressedoffset") for each in results] == ["10", "20"]
+    assert results[1].findtext("mimetype") == "warc/revisit"
+    found = client.get(
+        "/news", query_string={"q": "type:prefixquery url:http%3A%2F%2Fexample.org%2F%3Fa startdate:2026"}
+    )
+    (odd,) = ElementTree.fromstring(found.text).findall("results/result")
+    assert (odd.findtext("mimetype"), odd.findtext("url")) == ("a<b", "http://example.org/?a=<&\ufffd")
+    none = client.get("/news", query_string={"q": "type:urlquery url:http%3A%2F%2Fnowhere.example%2F"})
+    assert (none.status_code, ElementTree.fromstring(none.text).findtext("error/title")) == (
+        404, "Resource Not In Archive",
+    )  # fmt: skip
+    assert client.get("/news", query_string={"q": "type:nothing url:x"}).status_code == 400
+
+
+@pytest.fixture
+def mementos(captures: Captures, tmp_path: Path) -> FlaskClient:
+    captures.add(
+        [
+            capture("http://example.org/?a=http://b.example//c&d=%20", "20260101000000", offset=60),
+            capture("http://example.org/", "20260102000000", offset=70, kind="resource"),
+        ]
+    )
+    access = AccessControl(tmp_path)
+    (tmp_path / "news").mkdir()
+    AccessRules([rule_for("http://example.org/a", Access.EXCLUDE)]).save(tmp_path / "news" / "access.aclj")
+    return create_app(captures, access=access, memento_url="https://play.example/w/").test_client()
+
+
+def test_a_timemap_lists_the_mementos(mementos: FlaskClient) -> None:
+    found = mementos.get("/news/timemap/link/http://example.org/")
+    assert found.mimetype == "application/link-format"
+    lines = found.text.strip().split(",\n")
+    assert lines[:3] == [
+        '<http://example.org/>; rel="original"',
+        '<http://localhost/news/timemap/link/http://example.org/>; rel="self"; type="application/link-format"',
+        '<http://localhost/news/timegate/http://example.org/>; rel="timegate"',
+    ]
+    assert lines[3] == (
+        '<https://play.example/w/news/20250101000000id_/http://example.org/>; rel="memento"; '
+        'datetime="Wed, 01 Jan 2025 00:00:00 GMT"'
+    )
+    assert len(lines) == 7
+    rows = [json.loads(line) for line in mementos.get("/news/timemap/json/http://example.org/").text.splitlines()]
+    assert [row["status"] for row in rows] == ["200", "404", "301", "200"]
+
+
+def test_a_url_with_slashes_and_a_query_is_kept_as_it_is(mementos: FlaskClient) -> None:
+    found = mementos.get("/news/timemap/link/http://example.org/?a=http://b.example//c&d=%20")
+    assert "/20260101000000id_/http://example.org/?a=http://b.example//c&d=%20>" in found.text
+
+
+@pytest.mark.parametrize(
+    ("date", "timestamp"),
+    [
+        (None, "20260101000000"),
+        ("Wed, 01 Jan 2025 12:00:01 GMT", "20250102000000"),
+        ("Wed, 01 Jan 1997 00:00:00 GMT", "20250101000000"),
+    ],
+)
+def test_the_timegate_leads_to_the_nearest_memento(mementos: FlaskClient, date: str | None, timestamp: str) -> None:
+    found = mementos.get("/news/timegate/http://example.org/", headers={"Accept-Datetime": date} if date else {})
+    assert (found.status_code, found.headers["Vary"]) == (302, "accept-datetime")
+    assert found.headers["Location"] == f"https://play.example/w/news/{timestamp}id_/http://example.org/"
+    assert 'rel="original"' in found.headers["Link"]
+    assert 'rel="timemap"' in found.headers["Link"]
+
+
+def test_a_date_that_is_none_and_urls_out_of_reach_are_refused(mementos: FlaskClient, client: FlaskClient) -> None:
+    date = {"Accept-Datetime": "tomorrow"}
+    assert mementos.get("/news/timegate/http://example.org/", headers=date).status_code == 400
+    for path in ("/news/timegate/http://example.org/a", "/news/timemap/link/http://example.org/a"):
+        assert mementos.get(path).status_code == 404
+    assert mementos.get("/nothing/timemap/link/http://example.org/").status_code == 404
+    assert client.get("/news/timemap/link/http://example.org/").status_code == 404, "no address of mementos is set"

@@ -97,7 +97,7 @@ def test_a_question_is_answered(client: FlaskClient, question: str, found: list[
         ("url=example.org&fl=url,colour", "parameter fl: there is no field 'colour'"),
         ("url=example.org&filter=~url:(a%2B)%2B$", "parameter filter: a repeated group"),
         ("url=example.org&filter=~url:[", "parameter filter: '[' is not a regular expression"),
-        ("url=example.org&showResumeKey=true", "parameter showResumeKey: is not supported"),
+        ("url=example.org&colour=true", "parameter colour: is not supported"),
         ("url=example.org&matchtype=host", "parameter matchtype: is not supported; did you mean matchType?"),
         ("url=example.org&url=example.com", "parameter url: is given more than once"),
     ],
