@@ -62,7 +62,6 @@ def crawl(
     home: Path,
     features: Sequence[Feature],
     workers: int = 2,
-    environment: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Let ghosts visit the features, each as a seed of its own."""
     home.mkdir(parents=True, exist_ok=True)
@@ -84,7 +83,7 @@ def crawl(
     ]
     return subprocess.run(
         our_command("crawl", "--home", str(home), "--seeds-file", str(seeds), "--workers", str(workers), *job, *fetch),
-        env={**source_environment(), **(environment or {})},
+        env=source_environment(),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -20,8 +20,6 @@ from browsers.chromium.trust import trusted_keys
 pytestmark = pytest.mark.browser
 
 PATIENCE_SECONDS = 40.0
-PATIENT = {"GHOSTFLEET_BROWSERS__SETTLE_SECONDS": "2.5"}
-"""One box waits for a timer of two seconds."""
 
 
 async def blue(trusted: Sequence[str], proxy: str = "", resolve: dict[str, str] | None = None) -> set[str]:
@@ -49,7 +47,7 @@ def test_all_boxes_are_blue_live_and_in_the_replay(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with FeatureSite([ACID]) as site:
         live = asyncio.run(blue([site.trusted], resolve=site.resolve))
-        said = crawl(site, home, [ACID], workers=1, environment=PATIENT)
+        said = crawl(site, home, [ACID], workers=1)
         ports, resolve = [site.http_port, site.https_port], site.resolve
 
     assert live == set(CHECKS)
