@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from chain_site import ChainSite
 from harvesters import Admin
+from postgres_server import PostgresServer
 
-from archive.settings.load import Settings
+from archive.settings.load import Settings, load
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def settings(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Settings of a home whose admin has its database in SQLite, and with --slow in PostgreSQL too.
+
+    Commands that a test starts get the address of the database from the environment.
+    """
+    values: dict[str, object] = {"home": str(home)}
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        values["database.url"] = server.url(f"harvester{next(_NUMBERS)}")
+        monkeypatch.setenv("GHOSTFLEET_DATABASE__URL", str(values["database.url"]))
+    return load(values, environment={})
 
 
 @pytest.fixture
 def admin(settings: Settings) -> Iterator[Admin]:
-    """The admin's database in the home of `settings`."""
+    """The admin's database of `settings`."""
     found = Admin(settings)
     yield found
     found.database.close()

@@ -29,6 +29,7 @@ def at(site: ChainSite, *names: str) -> list[str]:
     return [part for name in names for part in ("--resolve", f"{name}=127.0.0.1:{port}")]
 
 
+@pytest.mark.parametrize("settings", ["sqlite", "postgresql"], indirect=True)
 def test_a_job_runs_from_its_claim_to_its_report(settings: Settings, admin: Admin, site: ChainSite) -> None:
     job = admin.job([Wanted("example.org")], ["http://www.example.org/"])
     with RunningHarvester(
