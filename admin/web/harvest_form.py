@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from admin.harvests.definitions.data import HarvestView
-from admin.harvests.domains.data import FieldView, TrapView
+from admin.harvests.domains.data import TrapView
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.errors import InvalidInput, Problem
 from admin.models.harvest_tables import HarvestKind
@@ -18,21 +18,19 @@ _OF_KIND: Final = {
     HarvestKind.SNAPSHOT: ("max_bytes", "max_objects", "previous"),
 }
 _NUMBERS: Final = ("max_bytes", "max_objects", "max_seconds")
-_EXTENDED: Final = "extended."
 _OFF: Final = "#"
 """A crawler trap with this sign before it is kept, and not in force."""
 MOST_LINES: Final = 10_000
 
 
-def empty_values(kind: HarvestKind, fields: Iterable[FieldView]) -> dict[str, Any]:
+def empty_values(kind: HarvestKind) -> dict[str, Any]:
     """Return the values with which the form of a new harvest begins."""
     names = (*_TEXTS, *_OPTIONAL, *_OF_KIND[kind], "configurations")
     limits = {"max_bytes": "-1", "max_objects": "-1"} if kind is HarvestKind.SNAPSHOT else {}
-    extended = {f"{_EXTENDED}{each.name}": each.default for each in fields}
-    return {**dict.fromkeys(names, ""), "max_seconds": "0", "kind": kind, **limits, **extended}
+    return {**dict.fromkeys(names, ""), "max_seconds": "0", "kind": kind, **limits}
 
 
-def shown_values(found: HarvestView, zone: str, fields: Iterable[FieldView]) -> dict[str, str]:
+def shown_values(found: HarvestView, zone: str) -> dict[str, str]:
     """Return what the form of a harvest shows."""
     kind = HarvestKind(found.kind)
     names = (*_TEXTS, *_OF_KIND[kind], "channel", "max_seconds")
@@ -40,7 +38,7 @@ def shown_values(found: HarvestView, zone: str, fields: Iterable[FieldView]) -> 
     values["first_run"] = "" if found.first_run is None else local_text(found.first_run, zone)
     values["facts"] = "\n".join(f"{name}: {value}" for name, value in found.facts.items())
     values["traps"] = traps_text(found.traps)
-    return {**values, **{f"{_EXTENDED}{each.name}": found.extended.get(each.name, "") for each in fields}}
+    return values
 
 
 def traps_text(traps: Sequence[TrapView]) -> str:
@@ -68,9 +66,6 @@ def given_values(sent: Mapping[str, Any], kind: HarvestKind, zone: str) -> dict[
         problems += found
     if "traps" in texts:
         values["traps"] = [_trap(line.strip()) for line in texts["traps"].splitlines() if line.strip()]
-    extended = {name.removeprefix(_EXTENDED): value for name, value in texts.items() if name.startswith(_EXTENDED)}
-    if extended:
-        values["extended"] = extended
     if problems:
         raise InvalidInput(*problems)
     return values

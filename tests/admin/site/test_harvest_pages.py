@@ -9,6 +9,7 @@ from collections.abc import Mapping
 import httpx
 import pytest
 from harvest_database import MovableClock
+from site_pages import HOSTILE, refused, saved
 from site_server import RunningSite, send_form
 
 from admin.harvests.definitions.definition import show_harvest
@@ -180,19 +181,22 @@ def test_chosen_configurations_are_removed(filled: httpx.Client) -> None:
 
 
 def test_extended_fields_of_harvests_are_part_of_the_form(stocked_site: RunningSite, filled: httpx.Client) -> None:
+    fields = {"Contact": FieldKind.TEXT, "Press": FieldKind.YES_NO, "Until": FieldKind.DATE}
     with stocked_site.database.transaction(COMMAND_LINE) as transaction:
-        create_field(transaction, FieldCreation(entity="harvest", name="Contact", kind=FieldKind.TEXT))
-        kinds = {"entity": "harvest", "name": "Press", "kind": FieldKind.YES_NO}
-        create_field(transaction, FieldCreation.model_validate(kinds))
-    values = {
-        **form_values(filled, f"{PAGE}/edit"),
-        "extended.Contact": "anna@library.example",
-        "extended.Press": "yes",
-    }
-    assert send_form(filled, f"{PAGE}/edit", **values).status_code == 303
+        inputs = {
+            name: f"extended-{create_field(transaction, FieldCreation(entity='harvest', name=name, kind=kind)).id}"
+            for name, kind in fields.items()
+        }
+    path = f"{PAGE}/edit"
+    values = {**form_values(filled, path), inputs["Contact"]: "anna@library.example", inputs["Press"]: "yes"}
+    refused(filled, path, f'id="{inputs["Until"]}-problem"', **{**values, inputs["Until"]: "tomorrow"})
+    saved(filled, path, **values)
     assert "anna@library.example" in filled.get(PAGE).text
-    again = form_values(filled, f"{PAGE}/edit")
-    assert (again["extended.Contact"], again["extended.Press"] != "") == ("anna@library.example", True)
+    again = form_values(filled, path)
+    assert (again[inputs["Contact"]], again[inputs["Press"]]) == ("anna@library.example", "yes")
+    saved(filled, path, **{**again, inputs["Press"]: "no"})
+    made = saved(filled, "/harvests/new", **{**NEWS, "name": "other", inputs["Contact"]: "bert"})
+    assert "bert" in filled.get(made).text
 
 
 def test_a_page_explains_why_a_domain_is_in_its_job(
@@ -218,3 +222,37 @@ def test_a_reader_sees_and_may_not_change(stocked_site: RunningSite, filled: htt
         assert 'name="domains"' not in reader.get(f"{PAGE}/configurations").text
         assert reader.get(f"{PAGE}/copy").status_code == 403
         assert reader.get(f"{PAGE}/explain").status_code == 200
+
+
+def test_crawler_traps_of_a_harvest_are_tested_with_samples_before_they_are_saved(filled: httpx.Client) -> None:
+    path = f"{PAGE}/crawler-traps"
+    values = form_values(filled, path)
+    assert (values["active"], values["inactive"]) == ("/calendar/", "\\?sort=")
+    samples = "http://example.org/calendar/2027\nhttp://example.org/about"
+    tested = send_form(filled, path, action="test", active="/calendar/\n(", samples=samples)
+    assert tested.status_code == 200
+    assert "Line 2" in tested.text
+    assert "no regular expression" in tested.text
+    assert (tested.text.count(">excluded<"), tested.text.count(">fetched<")) == (1, 1)
+    assert "Nothing was saved." in tested.text
+    slow = refused(filled, path, "line 2: ", **{**values, "action": "save", "active": "/a/\n(a|aa)+$"})
+    assert "(a|aa)+$" in slow.text
+    refused(filled, path, 'id="inactive-problem"', **{**values, "action": "save", "inactive": "("})
+    assert form_values(filled, path) == values, "nothing was saved"
+    hostile = f"/old/{HOSTILE}"
+    saved(filled, path, **{**values, "action": "save", "active": "/calendar/\r\n/cal\\.php", "inactive": hostile})
+    late = refused(filled, path, "Somebody else has changed this", **{**values, "action": "save", "active": "/mine/"})
+    assert "/mine/" in late.text
+    shown = filled.get(path).text
+    assert "<script>alert" not in shown
+    assert form_values(filled, f"{PAGE}/edit")["traps"] == f"/calendar/\r\n/cal\\.php\r\n# {hostile}"
+
+
+def test_a_reader_sees_the_crawler_traps_of_a_harvest_and_changes_none(
+    stocked_site: RunningSite, filled: httpx.Client
+) -> None:
+    with stocked_site.client(Role.READER) as reader:
+        assert "/calendar/" in reader.get(f"{PAGE}/crawler-traps").text
+        answer = send_form(reader, "/profile/password", f"{PAGE}/crawler-traps", action="save", active="/mine/")
+        assert answer.status_code == 403
+    assert "/mine/" not in filled.get(f"{PAGE}/crawler-traps").text

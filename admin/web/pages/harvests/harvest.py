@@ -20,8 +20,6 @@ from admin.harvests.definitions.data import (
     StateChange,
 )
 from admin.harvests.dispatch.channels import list_channels
-from admin.harvests.domains.data import FieldView
-from admin.harvests.domains.extended_fields import list_fields
 from admin.harvests.generation.explanation import explain_domain
 from admin.harvests.generation.preview import preview_run
 from admin.harvests.schedules.timetable import list_schedules
@@ -29,6 +27,7 @@ from admin.harvests.templates.catalogue import list_templates
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.models.harvest_tables import HarvestKind
 from admin.models.transaction import Right
+from admin.web.extended_inputs import ExtendedInputs
 from admin.web.forms import Form
 from admin.web.harvest_form import choices_of, differing, empty_values, given_values, shown_values
 from admin.web.page import done, needs, page, reading, site, transaction, visitor
@@ -59,8 +58,8 @@ def create() -> Response:
     """Make a harvest."""
     asked = request.form.get("kind") or request.args.get("kind", "")
     kind = HarvestKind(asked) if asked in list(HarvestKind) else HarvestKind.SELECTIVE
-    fields = _extended()
-    form = Form(empty_values(kind, fields))
+    inputs = _extended()
+    form = Form({**empty_values(kind), **inputs.values({})}, places=inputs.places)
     if form.is_sent:
 
         def save(given: HarvestCreation) -> HarvestView:
@@ -69,12 +68,13 @@ def create() -> Response:
 
         def values(sent: dict[str, Any]) -> dict[str, Any]:
             choices = choices_of(str(sent.get("configurations", "")), "configurations")
-            return {**given_values(sent, kind, visitor().zone.key), "kind": kind, "configurations": choices}
+            given = given_values(inputs.without(sent), kind, visitor().zone.key)
+            return {**given, "kind": kind, "configurations": choices, "extended": inputs.given(sent, {})}
 
         made = form.run(save, HarvestCreation, values)
         if made is not None:
             return done(f"Harvest {made.name} was made. It is not active yet.", "harvests.show", name=made.name)
-    return _edit(form, None, kind, fields)
+    return _edit(form, None, kind, inputs)
 
 
 @BLUEPRINT.route("/<path:name>/edit", methods=["GET", "POST"], endpoint="edit")
@@ -83,9 +83,9 @@ def edit(name: str) -> Response:
     """Change a harvest; fields that stay as they were are not touched."""
     with reading() as opened:
         found = definition.show_harvest(opened, name)
-    fields, zone = _extended(), visitor().zone.key
-    shown = shown_values(found, zone, fields)
-    form = Form({**shown, "edition": found.edition})
+    inputs, zone = _extended(), visitor().zone.key
+    shown = {**shown_values(found, zone), **inputs.values(found.extended)}
+    form = Form({**shown, "edition": found.edition}, places=inputs.places)
     if form.is_sent:
 
         def save(given: HarvestChange) -> HarvestView:
@@ -94,7 +94,9 @@ def edit(name: str) -> Response:
 
         def values(sent: dict[str, Any]) -> dict[str, Any]:
             edition = {"edition": sent["edition"]} if sent.get("edition") else {}
-            return {**given_values(differing(sent, shown), found.kind, zone), **edition}
+            extended = inputs.given(sent, found.extended)
+            changes = given_values(differing(inputs.without(sent), shown), found.kind, zone)
+            return {**changes, **edition, **({"extended": extended} if extended else {})}
 
         def present() -> dict[str, Any]:
             return {**shown, "edition": found.edition}
@@ -102,7 +104,7 @@ def edit(name: str) -> Response:
         changed = form.run(save, HarvestChange, values, present=present)
         if changed is not None:
             return done("The harvest was saved.", "harvests.show", name=changed.name)
-    return _edit(form, found, found.kind, fields)
+    return _edit(form, found, found.kind, inputs)
 
 
 @BLUEPRINT.route("/<path:name>/copy", methods=["GET", "POST"], endpoint="copy")
@@ -213,7 +215,7 @@ def show(name: str) -> Response:
     return page("harvests/show.html", harvest=found, runs=runs, chosen=some)
 
 
-def _edit(form: Form, found: HarvestView | None, kind: HarvestKind, fields: list[FieldView]) -> Response:
+def _edit(form: Form, found: HarvestView | None, kind: HarvestKind, inputs: ExtendedInputs) -> Response:
     with reading() as opened:
         schedules = [each.name for each in list_schedules(opened, limit=_MOST_CHOICES).items]
         channels = [each.name for each in list_channels(opened)]
@@ -227,7 +229,7 @@ def _edit(form: Form, found: HarvestView | None, kind: HarvestKind, fields: list
         schedules=schedules,
         channels=channels,
         snapshots=[each.name for each in snapshots if found is None or each.name != found.name],
-        fields=fields,
+        fields=inputs.fields,
     )
 
 
@@ -271,7 +273,7 @@ def _empty_choice() -> dict[str, Any]:
     return dict.fromkeys(("domains", *_EVENT), "")
 
 
-def _extended() -> list[FieldView]:
-    """Return the extended fields of harvests, in their order."""
+def _extended() -> ExtendedInputs:
+    """Return the inputs of the extended fields of harvests."""
     with reading() as opened:
-        return list_fields(opened, entity="harvest").items
+        return ExtendedInputs(opened, "harvest")
