@@ -102,7 +102,8 @@ class Archive:
         trouble: list[Exception] = []
         memento = self._first(captures, wanted, trouble) or self._written(wanted)
         if memento is None and wanted.takes_similar and not captures:
-            similar = self._similar.find(wanted.collection, wanted.url, wanted.method, wanted.body)
+            moments = (date,) if date is not None else ()
+            similar = self._similar.find(wanted.collection, wanted.url, wanted.method, wanted.body, moments)
             similar.sort(key=lambda capture: -capture.date if date is None else abs(capture.date - date))
             memento = self._first(similar, wanted, trouble, note="similar")
         if memento is None and trouble:

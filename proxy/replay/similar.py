@@ -3,9 +3,12 @@
 The rules stand in `similar.toml`. Each step has a form of a URL's key. An answer is a capture whose form is the same:
 
 1. without parameters that defeat caches, and with any name of a callback function;
-2. with `*` for each value of a parameter that is a moment, a random number or an identifier;
-3. with `*` for each part of the path that is such a value, too;
+2. with `*` for each value of a parameter that is a random number or an identifier, and `@` for each date;
+3. with the same for the parts of the path;
 4. without the query, for files such as images.
+
+A page that asks for an address with today's date got another one when it was recorded. So a date stands for another one
+when it is as many days from now as the other one is from its capture. One day more or less is the time zone's.
 
 For a body sent by POST or PUT, the names and values of the body are compared in the same way. When no body is the same,
 the most similar one with at least half of its values counts. One read of the index has at most a few hundred rows.
@@ -15,14 +18,16 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib import resources
 from typing import Final, Protocol
 from urllib.parse import unquote_plus
 
 from archive import url as urls
 from archive.capture import Capture
+from archive.dates import Micros, now_micros
 from archive.warc.request_query import asked_key
 
 _ROWS: Final = 500
@@ -35,7 +40,17 @@ _ENOUGH: Final = 0.5
 _LONG: Final = 5
 """Digits of a number that is no number of a page."""
 _MARK: Final = "*"
-_SPLIT: Final = re.compile(r"[/_.,;~-]")
+_DATE_MARK: Final = "@"
+_LONGEST_VALUE: Final = 256
+_MOST_WORDS: Final = 20
+_WORD: Final = re.compile(r"[^_.,;~-]{8,}")
+_EPOCH: Final = re.compile(r"(1[0-9]{9})(?:[0-9]{3}|[0-9]{6}|\.[0-9]{1,6})?")
+"""Seconds, milliseconds or microseconds since 1970."""
+_DATED: Final = re.compile(
+    r"(?<![0-9])(?P<year>(?:19|20)[0-9]{2})(?P<sep>[-/_.]?)(?P<month>[01][0-9])(?P=sep)(?P<day>[0-3][0-9])(?![0-9])"
+    r"(?:[tT ][0-9:.]{4,16}(?:[zZ]|[+-][0-9:]{4,6})?)?"
+)
+"""A date, with or without separators and a time."""
 _CALLBACK: Final = re.compile(r"[a-z_$][\w$.]{0,127}", re.IGNORECASE)
 
 type Pairs = tuple[tuple[str, str], ...]
@@ -51,6 +66,20 @@ class PrefixIndex(Protocol):
 
         With `is_whole`, the key is the prefix.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class StarredText:
+    """The object is a text with marks, and how many days each of its dates is from the time of the visit."""
+
+    text: str
+    days: tuple[int, ...]
+
+    def fits(self, other: StarredText) -> bool:
+        """Return whether the texts are the same, and the dates but for one day."""
+        if self.text != other.text or len(self.days) != len(other.days):
+            return False
+        return all(abs(ours - theirs) <= 1 for ours, theirs in zip(self.days, other.days, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,38 +129,60 @@ class Rules:
         kept = ((name, "()" if self.is_callback(name, value) else value) for name, value in pairs)
         return tuple(sorted(pair for pair in kept if not self.is_ignored(*pair)))
 
-    def starred(self, pairs: Pairs) -> Pairs:
-        """Return the parameters of step 2."""
-        return tuple(sorted((name, _MARK if self.is_volatile(value) else value) for name, value in self.plain(pairs)))
+    def starred(self, pairs: Pairs, moment: Micros) -> StarredText:
+        """Return the parameters of step 2, as they are seen at a moment."""
+        days: list[int] = []
+        text = "&".join(f"{name}={self._starred(value, moment, days)}" for name, value in self.plain(pairs))
+        return StarredText(text, tuple(days))
 
-    def starred_path(self, path: str) -> str:
-        """Return the path of step 3."""
-        return "/".join(map(self._starred_part, path.split("/")))
+    def starred_path(self, path: str, moment: Micros) -> StarredText:
+        """Return the path of step 3, as it is seen at a moment."""
+        days: list[int] = []
+        dated = _DATED.sub(lambda found: _dated(found, moment, days), path)
+        return StarredText("/".join(self._starred_part(part, moment, days) for part in dated.split("/")), tuple(days))
 
-    def stable_beginning(self, key: str) -> str:
-        """Return the beginning of a key's path in which nothing is volatile."""
-        beginning = ""
-        for part in key.partition("?")[0].split("/"):
-            if self._starred_part(part) != part:
-                return beginning
-            beginning += f"{part}/"
-        return beginning.removesuffix("/")
+    def stable_beginning(self, path: str) -> str:
+        """Return the beginning of a path in which nothing is volatile, up to a slash."""
+        found = _DATED.search(path)
+        beginning, stable = path[: found.start()] if found else path, ""
+        for part in beginning.split("/")[:-1]:
+            if self._starred_part(part, 0, []) != part:
+                break
+            stable += f"{part}/"
+        return stable
 
-    def _starred_part(self, part: str) -> str:
-        if self.is_volatile(part):
+    def _starred(self, value: str, moment: Micros, days: list[int]) -> str:
+        """Return a value with `*` or `@`; the days of its dates are added to the others."""
+        text = unquote_plus(value[:_LONGEST_VALUE])
+        if (seconds := _EPOCH.fullmatch(text)) is not None:
+            days.append((int(seconds[1]) - moment // 1_000_000) // 86_400)
+            return _DATE_MARK
+        if self.is_volatile(text):
             return _MARK
+        return _DATED.sub(lambda found: _dated(found, moment, days), text) + value[_LONGEST_VALUE:]
+
+    def _starred_part(self, part: str, moment: Micros, days: list[int]) -> str:
         stem, dot, ending = part.rpartition(".")
-        if dot and self.is_volatile(stem):
-            return f"{_MARK}.{ending}"
-        words = _SPLIT.split(part)
-        if len(words) > 1 and len(words) < 20:
-            for word in words:
-                if len(word) >= 8 and self.is_volatile(word):
-                    part = part.replace(word, _MARK)
-        return _DATE.sub(_MARK, part)
+        whole = self._starred(part, moment, days)
+        if whole != part or not dot:
+            return whole if whole != part else self._starred_words(part, moment, days)
+        return f"{self._starred_words(stem, moment, days)}.{ending}"
+
+    def _starred_words(self, text: str, moment: Micros, days: list[int]) -> str:
+        if self.is_volatile(text):
+            return _MARK
+        return _WORD.sub(lambda found: self._starred(found[0], moment, days), text, _MOST_WORDS)
 
 
-_DATE: Final = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\d")
+def _dated(found: re.Match[str], moment: Micros, days: list[int]) -> str:
+    """Return `@` for a date, and add how many days it is from the moment; the text for what is no date."""
+    year, month, day = (int(number) for number in found.group("year", "month", "day"))
+    try:
+        date = datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
+        return found[0]
+    days.append((date - datetime.fromtimestamp(moment // 1_000_000, UTC)).days + 1)
+    return _DATE_MARK
 
 
 class Similar:
@@ -141,15 +192,20 @@ class Similar:
         self._index = index
         self._rules = rules or Rules()
 
-    def find(self, collection: str, url: str, method: str, body: str | None) -> list[Capture]:
-        """Return the captures that answer the request in the first step that has any. Raises CapturesError."""
+    def find(
+        self, collection: str, url: str, method: str, body: str | None, moments: Sequence[Micros] = ()
+    ) -> list[Capture]:
+        """Return the captures that answer the request in the first step that has any. Raises CapturesError.
+
+        `moments` are times that the page may take for now, besides the time that it is.
+        """
         key = urls.key(url)
         if len(key) > _LONGEST:
             return []
         methods = ("GET", "HEAD") if method == "HEAD" else (method,)
         if method not in ("GET", "HEAD"):
-            return self._with_body(collection, url, method, body)
-        return self._same_form(collection, key, methods)
+            return self._with_body(collection, url, method, body, (now_micros(), *moments))
+        return self._same_form(collection, key, methods, (now_micros(), *moments))
 
     def callback(self, asked: str, recorded: str) -> Callback | None:
         """Return how the name of the JSONP function differs between two URLs; None when it does not."""
@@ -162,38 +218,53 @@ class Similar:
                 return Callback(unquote_plus(other), unquote_plus(value))
         return None
 
-    def _same_form(self, collection: str, key: str, methods: Sequence[str]) -> list[Capture]:
+    def _same_form(self, collection: str, key: str, methods: Sequence[str], moments: Sequence[Micros]) -> list[Capture]:
         rules, (path, _, query) = self._rules, key.partition("?")
         asked = _pairs(query)
         near = [*self._rows(collection, path, methods, is_whole=True), *self._rows(collection, f"{path}?", methods)]
         if len(near) >= _ROWS and (stable := self._stable_query(query)):
             near += self._rows(collection, f"{path}?{stable}&", methods)
-        for form in (rules.plain, rules.starred):
-            if found := _equal(near, form(asked), form):
+        plain = rules.plain(asked)
+        if found := [row for row in near if rules.plain(_query_pairs(row)) == plain]:
+            return found
+        forms = [rules.starred(asked, moment) for moment in moments]
+        if found := [row for row in near if _fits(rules.starred(_query_pairs(row), row.date), forms)]:
+            return found
+        beginning = rules.stable_beginning(path)
+        paths = [rules.starred_path(path, moment) for moment in moments]
+        if paths[0].text != path and beginning.count("/") > 0:
+            rows = self._rows(collection, beginning, methods)
+            alike = [row for row in rows if _fits(rules.starred_path(row.key.partition("?")[0], row.date), paths)]
+            if found := [row for row in alike if _fits(rules.starred(_query_pairs(row), row.date), forms)]:
                 return found
-        beginning, starred = rules.stable_beginning(key), rules.starred_path(path)
-        if starred != path and beginning.count("/") > 0:
-            rows = self._rows(collection, f"{beginning}/" if not beginning.endswith("/") else beginning, methods)
-            alike = [row for row in rows if rules.starred_path(row.key.partition("?")[0]) == starred]
-            if found := _equal(alike, rules.starred(asked), rules.starred):
-                return found
-        if rules.is_file(path):
-            return near
-        return []
+        return near if rules.is_file(path) else []
 
     def _stable_query(self, query: str) -> str:
         """Return the parameters before the first volatile one."""
         parts = query.split("&", _MOST_PARAMETERS)
         stable = 0
-        while stable < len(parts) and (pairs := _pairs(parts[stable])) == self._rules.starred(pairs):
+        while stable < len(parts) and self._is_stable(parts[stable]):
             stable += 1
         return "&".join(parts[: min(stable, len(parts) - 1)])
 
-    def _with_body(self, collection: str, url: str, method: str, body: str | None) -> list[Capture]:
+    def _is_stable(self, parameter: str) -> bool:
+        pairs = _pairs(parameter)
+        form = self._rules.starred(pairs, 0)
+        return form.text == parameter and self._rules.plain(pairs) == pairs
+
+    def _with_body(
+        self, collection: str, url: str, method: str, body: str | None, moments: Sequence[Micros]
+    ) -> list[Capture]:
         key = asked_key(url, method, None)
         rows = [row for row in self._rows(collection, key, (method,)) if row.url == url]
-        asked = self._rules.starred(_pairs(body or ""))
-        scored = [(_agreement(asked, self._rules.starred(_pairs(row.request_body or ""))), row) for row in rows]
+        asked = [self._rules.starred(_pairs(body or ""), moment) for moment in moments]
+        scored = [
+            (
+                max(_agreement(form, self._rules.starred(_pairs(row.request_body or ""), row.date)) for form in asked),
+                row,
+            )
+            for row in rows
+        ]
         bodies = {row.request_body for row in rows}
         best = max((score for score, _ in scored), default=0.0)
         if best < 0.0 or (best < _ENOUGH and len(bodies) > 1):
@@ -205,19 +276,23 @@ class Similar:
         return [row for row in found if row.kind in ("response", "revisit")]
 
 
-def _equal(rows: Sequence[Capture], wanted: Pairs, form: Callable[[Pairs], Pairs]) -> list[Capture]:
-    return [row for row in rows if form(_pairs(row.key.partition("?")[2])) == wanted]
+def _fits(recorded: StarredText, asked: Sequence[StarredText]) -> bool:
+    return any(recorded.fits(form) for form in asked)
 
 
-def _agreement(asked: Pairs, recorded: Pairs) -> float:
+def _query_pairs(row: Capture) -> Pairs:
+    return _pairs(row.key.partition("?")[2])
+
+
+def _agreement(asked: StarredText, recorded: StarredText) -> float:
     """Return which part of the names and values is the same in both: 2 for all of them.
 
     Return -1 when a small number differs, such as that of a page: a client that asks for the next page would never come
     to an end.
     """
-    if asked == recorded:
+    if asked.fits(recorded):
         return 2.0
-    ours, theirs = set(asked), set(recorded)
+    ours, theirs = (set(_pairs(form.text)) for form in (asked, recorded))
     numbers = {name for name, value in ours - theirs if value.isdigit()}
     if any(name in numbers and value.isdigit() for name, value in theirs - ours):
         return -1.0
