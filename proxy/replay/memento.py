@@ -30,6 +30,8 @@ _CANDIDATES: Final = 40
 _IN_VISIT: Final = 400
 """Captures of one URL that are looked at for an answer within a page visit."""
 _BLOCKED: Final = b"Ghostfleet-Replay: blocked\r\nContent-Length: 0\r\n"
+_ONE_SITTING: Final = 3_600_000_000
+"""Captures of a document in this time (Micros) are told apart by the cookies of their requests."""
 _MOST_COLLECTIONS: Final = 1_000
 """Collections in which the original of a revisit is looked for."""
 _BEHIND: Final = 3
@@ -182,6 +184,12 @@ class Archive:
         Those of the page visit come first, from the one whose turn it is, and of these the ones that fit the headers.
         """
         visit = wanted.visit
+        if visit is None and wanted.page is not None and captures:
+            # A page before a login and behind it, or in front of a question for consent and behind it.
+            begin = captures[0].date
+            near = [each for each in captures if abs(each.date - begin) < _ONE_SITTING and each.url == captures[0].url]
+            best, others, _ = self._variants.matching(near, wanted.fields, ("cookie",))
+            return [*best, *others, *(each for each in captures if each not in near)]
         if visit is None:
             best, others, _ = self._variants.matching(captures, wanted.fields)
             return [*best, *others]

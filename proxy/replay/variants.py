@@ -45,6 +45,8 @@ class _Known:
 
     vary: tuple[str, ...]
     request: Fields | None
+    has_request: bool
+    """Whether the request was looked for."""
 
 
 class Variants:
@@ -56,13 +58,16 @@ class Variants:
         self._lock = threading.Lock()
 
     def matching(
-        self, captures: Sequence[Capture], asked: FieldLines
+        self, captures: Sequence[Capture], asked: FieldLines, always: tuple[str, ...] = ()
     ) -> tuple[list[Capture], list[Capture], tuple[str, ...]]:
         """Return the captures that fit the request best, the others, and the values by which they were chosen.
 
-        Both lists keep their order.
+        Both lists keep their order. The headers `always` choose whether or not `Vary` names them.
         """
-        if len(captures) < 2 or not (names := self._names(captures[0])):
+        if len(captures) < 2:
+            return list(captures), [], ()
+        names = tuple(dict.fromkeys((*self._names(captures[0]), *always)))
+        if not names:
             return list(captures), [], ()
         wanted = {name: _value(asked, name) for name in names}
         scores = [self._score(capture, wanted) for capture in captures[:_LOOKED_AT]]
@@ -76,19 +81,21 @@ class Variants:
         return known.vary if known is not None else ()
 
     def _score(self, capture: Capture, wanted: dict[str, str | None]) -> int:
-        known = self._look(capture)
+        known = self._look(capture, with_request=True)
         if known is None or known.request is None:
             return 0
         return sum(likeness(name, value, known.request.get(name)) for name, value in wanted.items())
 
-    def _look(self, capture: Capture) -> _Known | None:
+    def _look(self, capture: Capture, *, with_request: bool = False) -> _Known | None:
         place = (capture.filename, capture.record_id)
         with self._lock:
-            if (found := self._known.get(place)) is not None:
-                return found
+            found = self._known.get(place)
+        if found is not None and (found.has_request or not with_request):
+            return found
         try:
-            vary = _vary(self._records.response_fields(capture))
-            known = _Known(vary, self._records.request_fields(capture) if vary else None)
+            vary = found.vary if found is not None else _vary(self._records.response_fields(capture))
+            has_request = with_request or bool(vary)
+            known = _Known(vary, self._records.request_fields(capture) if has_request else None, has_request)
         except (OSError, WarcError):
             return None
         with self._lock:
@@ -110,7 +117,8 @@ def likeness(name: str, asked: str | None, recorded: str | None) -> int:
     if name == "accept":
         return LIKE if asked.partition(",")[0] == recorded.partition(",")[0] else 0
     if name == "cookie":
-        return LIKE if _pairs(recorded) <= _pairs(asked) else 0
+        ours, theirs = _pairs(asked), _pairs(recorded)
+        return LIKE if theirs and (theirs <= ours or _names(theirs) == _names(ours)) else 0
     return 0
 
 
@@ -120,6 +128,10 @@ def _plain(value: str | None) -> str:
 
 def _pairs(cookies: str) -> set[str]:
     return set(filter(None, cookies.split(";")))
+
+
+def _names(pairs: set[str]) -> set[str]:
+    return {pair.partition("=")[0] for pair in pairs}
 
 
 def _vary(fields: Fields) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from dedupdb.captures.capture_index import Captures
 from proxy.protocol.http1 import FieldLines, parse_request
 from proxy.replay.memento import Archive
 from proxy.replay.variants import LIKE, SAME, likeness
+from proxy.replay.visits import PageLoad
 from proxy.replay.wanted import WantedCapture
 
 
@@ -101,6 +102,30 @@ def test_many_names_and_many_captures_are_bounded(shelf: Shelf) -> None:
     assert shelf.body("X-0: 0") == b"59", "too far away to be looked at"
 
 
+def test_a_document_before_a_login_is_not_the_one_behind_it(shelf: Shelf) -> None:
+    """Replay sends the recorded Set-Cookie, so a browser has the cookies of the recording again."""
+    before = shelf.keep(b"log in", "")
+    behind = shelf.keep(b"hello", "", "Cookie: id=1")
+
+    def document(*lines: str) -> tuple[bytes | None, int | None]:
+        page = PageLoad("http://example.org/page")
+        return shelf.body(*lines, page=page), page.date
+
+    assert document() == (b"log in", before.date)
+    assert document("Cookie: id=1") == (b"hello", behind.date)
+    assert document("Cookie: id=2") == (b"hello", behind.date), "the newest, when none fits"
+    assert shelf.body() == b"hello", "for whoever loads no page the date alone counts"
+
+
+def test_cookies_choose_among_the_documents_of_one_sitting_alone(shelf: Shelf) -> None:
+    old = shelf.keep(b"old", "", "Cookie: id=1")
+    new = shelf.keep(b"new", "")
+    shelf.captures.prune("news", new.filename, {old.offset})
+    shelf.captures.add([replace(new, date=old.date + 90_000_000_000)])
+
+    assert shelf.body("Cookie: id=1", page=PageLoad("http://example.org/page")) == b"new"
+
+
 @pytest.mark.parametrize(
     ("name", "asked", "recorded", "expected"),
     [
@@ -110,7 +135,9 @@ def test_many_names_and_many_captures_are_bounded(shelf: Shelf) -> None:
         ("accept", "application/json, */*", "application/json", LIKE),
         ("accept", "text/html", "application/json", 0),
         ("cookie", "a=1; b=2", "b=2", LIKE),
-        ("cookie", "a=1", "a=2", 0),
+        ("cookie", "a=1", "a=2", LIKE),
+        ("cookie", "a=1", "b=1", 0),
+        ("cookie", "a=1", None, 0),
         ("x-requested-with", "a", "b", 0),
         ("origin", None, None, SAME),
     ],
