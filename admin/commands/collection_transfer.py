@@ -15,13 +15,13 @@ import click
 
 from admin.collections.names import CollectionName, chosen_collection
 from admin.commands.upkeep import private_or_shared_redis
-from admin.options import INTERRUPTED, JOB_FAILED, InputError, common, load_settings
+from admin.options import INTERRUPTED, JOB_FAILED, InputError, JobFailed, common, load_settings
 from admin.units import counted, human_bytes
 from archive.program_name import command
 
 if TYPE_CHECKING:
     from admin.collections.transfer.exporting import Exported
-    from admin.collections.transfer.importing import ImportedFile, ImportItem
+    from admin.collections.transfer.importing import ImportedFile, Importer, ImportItem
     from archive.settings.load import Settings
     from dedupdb.captures.capture_index import Captures
 
@@ -74,12 +74,24 @@ def import_files(
             importer = Importer(settings, collection, captures, Choices(by_reference, dedup, strict))
             check_space(settings, importer.space_needed(wanted))
             done, stopped_by = _import_all(importer.take, wanted, collection, as_json)
-            pages = 0 if stopped_by else sum(map(importer.keep_pages, packages_in(wanted)))
             new = _index(settings, collection, captures)
             known = _add_originals(settings, collection, captures) if dedup and not stopped_by else None
+            pages = _keep_pages(importer, packages_in(wanted, done))
     except (ImportProblem, HomeError, CapturesError) as error:
         raise InputError(str(error)) from error
     return _print_import(collection, done, len(wanted), new, known, pages, stopped_by, as_json=as_json)
+
+
+def _keep_pages(importer: Importer, packages: list[Path]) -> int:
+    """Keep the lists of pages of the packages; return how many pages they have. Raises JobFailed."""
+    from archive.wacz.reader import PackageError
+
+    try:
+        return sum(map(importer.keep_pages, packages))
+    except (PackageError, OSError) as error:
+        raise JobFailed(
+            f"the files are imported, but not all lists of pages: {error}; run the command again"
+        ) from error
 
 
 def _import_all(

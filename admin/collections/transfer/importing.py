@@ -426,9 +426,12 @@ class Importer:
                 logger.warning("%s is removed: a killed import left it", path)
 
 
-def packages_in(items: Iterable[ImportItem]) -> list[Path]:
-    """Return the packages from which files are imported, each once."""
-    return list(dict.fromkeys(each.path for each in items if each.member and not each.refusal))
+def packages_in(items: Iterable[ImportItem], done: Iterable[ImportedFile]) -> list[Path]:
+    """Return the packages of which the collection now has a file, each once; `done` has the results in order."""
+    results = zip(items, done, strict=False)  # an interrupted import has fewer results
+    return list(
+        dict.fromkeys(item.path for item, result in results if item.member and result.outcome != ImportOutcome.REFUSED)
+    )
 
 
 def check_space(settings: Settings, needed: int) -> None:
