@@ -23,6 +23,7 @@ from typing import Final
 from demo_replay import replaying, tripwire
 from feature_site.catalogue import FEATURES, GROUPS
 from feature_site.feature import Feature
+from feature_site.gaps import GAPS
 from feature_site.person import PageResult, browser, live, through, visit_all
 from feature_site.site import FeatureSite
 from proxying import RunningProxy
@@ -37,6 +38,14 @@ TOP: Final = Path(__file__).resolve().parent.parent
 COLLECTION: Final = "features"
 BRIEF_SECONDS: Final = 8.0
 PROFILE: Final = TOP / "tests" / "feature_site" / "profile.yaml"
+
+
+INTRODUCTION: Final = (
+    "Each page of `tests/feature_site` uses one feature of the web, and tells by itself whether it works. A page is"
+    " captured when a ghost with the default settings has recorded every URL that proves the feature. It is replayed"
+    " when it works in a browser behind `ghostfleet replay` while its site is gone. The table is made by"
+    " `tests/feature_table.py`."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +194,9 @@ def _row(
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Return the table as Markdown, group by group, with the failures named below."""
+    """Return the table as Markdown, group by group. A page that is not green has its reason in the last column."""
     by_name = {row.name: row for row in rows}
-    lines = []
+    lines = ["# Features of web pages", "", INTRODUCTION, "", f"Last run: {summary(rows)}."]
     for group, features in GROUPS.items():
         members = [(feature, by_name[feature.name]) for feature in features if feature.name in by_name]
         if members:
@@ -195,14 +204,15 @@ def markdown(rows: Sequence[Row]) -> str:
                 "",
                 f"## {group}",
                 "",
-                "| page | feature | live | captured | replayed | missing |",
-                "|---|---|---|---|---|---|",
+                "| page | feature | captured | replayed | remark |",
+                "|---|---|---|---|---|",
             ]
         for feature, row in members:
-            lack = ", ".join(row.not_captured or ()) or row.not_replayed
-            marks = " | ".join(map(_mark, (row.is_live, row.is_captured, row.is_replayed)))
-            lines.append(f"| {row.name} | {feature.about} | {marks} | {lack[:120].replace('|', '¦')} |")
-    return "\n".join([f"# Features\n\n{summary(rows)}", *lines, ""])
+            is_green = row.is_captured and row.is_replayed
+            remark = "" if is_green else GAPS.get(row.name, "")
+            about = feature.about.replace("<", "&lt;")
+            lines.append(f"| {row.name} | {about} | {_mark(row.is_captured)} | {_mark(row.is_replayed)} | {remark} |")
+    return "\n".join([*lines, ""])
 
 
 def summary(rows: Sequence[Row]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from browsers.links import css, decoding, headers, html, sitemaps
+from browsers.links import css, decoding, headers, html, manifests, sitemaps
 from browsers.links.collector import LinkCollector
 from browsers.visit import FoundLink
 
@@ -30,16 +30,21 @@ def media_type(content_type: str) -> str:
 def may_have_links(url: str, response: Mapping[str, str]) -> bool:
     """Return whether the body of this response may have links. `response` has lower-case names."""
     kind = media_type(response.get("content-type", ""))
-    return kind in html.TYPES | sitemaps.TYPES | {"", "text/css", "text/plain"} or sitemaps.has_sitemap_name(url)
+    return kind in html.TYPES | sitemaps.TYPES | manifests.TYPES | {
+        "",
+        "text/css",
+        "text/plain",
+    } or sitemaps.has_sitemap_name(url)
 
 
 def links_of(
     url: str, status: int, response: Mapping[str, str], body: bytes, *, forms: bool = False, limit: int = 1 << 24
 ) -> Links:
-    """Return the links of a response: of its headers, and of a body that is HTML, CSS, XML, robots.txt or a sitemap.
+    """Return the links of a response: of its headers, and of its body.
 
-    `response` has lower-case header names. `body` has its content coding and no transfer coding. At most `limit` bytes
-    of the decoded body are searched. With `forms`, the links of GET forms are added.
+    The body may be HTML, CSS, XML, robots.txt, a sitemap or a manifest. `response` has lower-case header names. `body`
+    has its content coding and no transfer coding. At most `limit` bytes of the decoded body are searched. With `forms`,
+    the links of GET forms are added.
     """
     found = LinkCollector(url)
     headers.collect(found, status, response)
@@ -61,6 +66,10 @@ def _search(
     elif kind == "text/css":
         found.encoding = decoding.encoding_of(data, headers.charset(content_type), "css")
         css.collect(found, decoding.text_of(data, found.encoding), "css")
+    elif kind in manifests.APP_TYPES:
+        manifests.collect_app(found, decoding.text_of(data, "utf-8"))
+    elif kind in manifests.PLAYLIST_TYPES:
+        manifests.collect_playlist(found, decoding.text_of(data, "utf-8"))
     elif sitemaps.is_sitemap(url, kind, data):
         unzipped = decoding.gunzip(data, limit)
         sitemaps.collect(found, unzipped.data)
