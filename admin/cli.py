@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "proxies": Entry("admin.commands.proxies:proxies", "List the running recording processes."),
     "replay": Entry("admin.commands.replay:replay", "Replay a collection through an HTTP proxy."),
     "open": Entry("admin.commands.replay:open_collection", "Replay a collection in a browser window."),
+    "view": Entry("admin.commands.view:view", "Show archived pages in any browser, without a proxy setting."),
     "collection": Entry(
         "admin.commands.collections:collection", "List, show, delete, rename, import and export collections."
     ),

@@ -64,6 +64,17 @@ def exposure(settings: Settings) -> str:
     return ""
 
 
+def view_exposure(settings: Settings) -> str:
+    """Return why the viewer must not listen with these settings, in one line with remedies; empty when it may."""
+    view = settings.view
+    if view.password or view.allow_clients or is_loopback(view.host):
+        return ""
+    return (
+        f"setting view.host = {view.host!r} would open the archive to a network; set view.password, or"
+        " view.allow_clients to the networks of your readers (such as 10.20.0.0/16), or view.host to 127.0.0.1"
+    )
+
+
 def is_loopback(host: str) -> bool:
     """Return whether only this machine reaches a listener at that address or name."""
     try:

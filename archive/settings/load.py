@@ -37,6 +37,7 @@ from archive.settings.proxy import ProxySettings
 from archive.settings.redacted import shown
 from archive.settings.redis import RedisSettings
 from archive.settings.storage import StorageSettings
+from archive.settings.view import ViewSettings
 
 ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"
 FILE_NAME: Final = "ghostfleet.toml"
@@ -78,6 +79,7 @@ class Settings(Section):
     frontier: FrontierSettings = FrontierSettings()
     browsers: BrowserSettings = BrowserSettings()
     admin: AdminSettings = AdminSettings()
+    view: ViewSettings = ViewSettings()
     people: PeopleSettings = PeopleSettings()
     notifications: NotificationSettings = NotificationSettings()
     harvests: HarvestSettings = HarvestSettings()

@@ -8,7 +8,9 @@ from typing import Any, Final
 from urllib.parse import unquote_plus
 
 HIDDEN: Final = "…"
-_SECRETS: Final = frozenset({"proxy.password", "people.oidc_client_secret", "notifications.smtp_password"})
+_SECRETS: Final = frozenset(
+    {"proxy.password", "people.oidc_client_secret", "notifications.smtp_password", "view.password"}
+)
 _URLS: Final = frozenset({"redis.url", "database.url", "storage.url"})
 _WITH_PARAMETERS: Final = frozenset({"dedup.cdx_servers"})
 """What follows the question mark of these URLs may hold a key."""

@@ -74,9 +74,9 @@ def show_capture(transaction: Transaction, name: str, file: str, offset: int) ->
     for each in kept:
         try:
             if each.capture.url.startswith(TEXT) and text is None:
-                text, is_whole = _text(settings, each.capture)
+                text, is_whole = page_text(settings, each.capture)
             elif each.capture.url.startswith(INFO):
-                title = title or _title(settings, each.capture)
+                title = title or page_title(settings, each.capture)
         except RecordTrouble as error:
             why = why or str(error)
     return CaptureView(
@@ -167,13 +167,14 @@ def _headers(settings: Settings, capture: Capture) -> tuple[str | None, str, str
     return None, warc_header, http_header
 
 
-def _text(settings: Settings, capture: Capture) -> tuple[str, bool]:
+def page_text(settings: Settings, capture: Capture) -> tuple[str, bool]:
+    """Return the text of a page, at most 200,000 bytes of it, and whether that is all. Raises RecordTrouble."""
     block, is_whole = read_block(settings, capture, MOST_TEXT)
     return plain_text(block.decode("utf-8", "replace")), is_whole
 
 
-def _title(settings: Settings, capture: Capture) -> str:
-    """Return the page's title as the ghost noted it; empty when the note can't be understood."""
+def page_title(settings: Settings, capture: Capture) -> str:
+    """Return the page's title as the ghost noted it; empty when the note can't be understood. Raises RecordTrouble."""
     block, is_whole = read_block(settings, capture, _MOST_INFO)
     if not is_whole:
         return ""

@@ -1,0 +1,353 @@
+"""The catalogue lists the pages that ghosts visited, with title, thumbnail and text, and searches them by words.
+
+It is made of the records `urn:pageinfo:`, `urn:thumbnail:` and `urn:text:` that the capture index names, and can be
+deleted at any time: the next start reads the records again. With SQLite the catalogue is a file of its own in the home,
+searched by FTS5. With PostgreSQL its tables stand beside the capture index, searched by tsvector.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import batched
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, create_engine, event, func, or_, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from admin.collections.browsing.capture import INFO, TEXT, page_text, page_title
+from admin.collections.browsing.index import OpenIndex
+from admin.collections.browsing.records import RecordTrouble
+from admin.models.errors import DatabaseRefused
+from archive.capture import Capture
+from archive.dates import Micros, timestamp14
+from archive.settings.load import Settings
+from dedupdb.captures.schema import CAPTURES, new_engine, reading, to_capture
+
+log = logging.getLogger(__name__)
+
+THUMBNAIL: Final = "urn:thumbnail:"
+FILE: Final = "pages.db"
+MOST_FOUND: Final = 200
+"""Pages that one search finds."""
+START_MARK: Final = "\x02"
+END_MARK: Final = "\x03"
+"""The found words of a snippet stand between these."""
+_PREFIXES: Final = (INFO, TEXT, THUMBNAIL)
+_WINDOW: Final = 20_000
+_COMMIT_ROWS: Final = 100
+_MOST_WORDS: Final = 20
+_LONGEST_QUERY: Final = 300
+_BUSY_SECONDS: Final = 30
+_SNIPPET_WORDS: Final = 30
+_C: Final = CAPTURES.c
+_TABLES: Final = (
+    "CREATE TABLE IF NOT EXISTS viewer_pages (id {serial}, collection TEXT NOT NULL, url TEXT NOT NULL,"
+    " visit TEXT NOT NULL, date BIGINT NOT NULL, title TEXT NOT NULL DEFAULT '', picture_file TEXT,"
+    " picture_offset BIGINT, UNIQUE (collection, url, visit))",
+    "CREATE TABLE IF NOT EXISTS viewer_places (collection TEXT NOT NULL, file TEXT NOT NULL,"
+    ' "offset" BIGINT NOT NULL, page BIGINT NOT NULL, PRIMARY KEY (collection, file, "offset"))',
+)
+_SQLITE_WORDS: Final = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS viewer_words USING fts5(title, url, body,"
+    " tokenize='unicode61 remove_diacritics 2')",
+)
+_POSTGRESQL_WORDS: Final = (
+    "CREATE TABLE IF NOT EXISTS viewer_words (page BIGINT PRIMARY KEY, title TEXT NOT NULL DEFAULT '',"
+    " url TEXT NOT NULL DEFAULT '', body TEXT NOT NULL DEFAULT '', words TSVECTOR GENERATED ALWAYS AS ("
+    "setweight(to_tsvector('simple', left(title, 2000)), 'A') ||"
+    " setweight(to_tsvector('simple', translate(left(url, 2000), '/?&=.-_', '       ')), 'B') ||"
+    " to_tsvector('simple', body)) STORED)",
+    "CREATE INDEX IF NOT EXISTS viewer_words_found ON viewer_words USING GIN (words)",
+)
+_SQLITE_SEARCH: Final = (
+    "SELECT p.*, snippet(viewer_words, 2, :start, :end, '…', :words) AS snippet FROM viewer_words"
+    " JOIN viewer_pages p ON p.id = viewer_words.rowid WHERE viewer_words MATCH :query"
+    " AND (:only = '' OR p.collection = :only) ORDER BY bm25(viewer_words, 8.0, 4.0, 1.0), p.date DESC LIMIT :limit"
+)
+_POSTGRESQL_SEARCH: Final = (
+    "SELECT p.*, ts_headline('simple', w.body, q, :options) AS snippet FROM viewer_words w"
+    " JOIN viewer_pages p ON p.id = w.page, to_tsquery('simple', :query) q WHERE w.words @@ q"
+    " AND (:only = '' OR p.collection = :only) ORDER BY ts_rank(w.words, q) DESC, p.date DESC LIMIT :limit"
+)
+_READS: Final = "viewer_reads"
+_LOCK: Final = 0x67686F7375
+
+
+@dataclass(frozen=True, slots=True)
+class VisitedPage:
+    """A page as a ghost saw it at one visit."""
+
+    collection: str
+    url: str
+    date: Micros
+    title: str
+    picture_file: str | None
+    picture_offset: int | None
+    snippet: str = ""
+    """A part of the text; the words that were searched for stand between START_MARK and END_MARK."""
+
+    @property
+    def timestamp(self) -> str:
+        """The 14 digits of the visit's date."""
+        return timestamp14(self.date)
+
+
+class PageCatalogue:
+    """Threads may share it. Every call may raise DatabaseRefused."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open the catalogue, and make its tables."""
+        self._settings = settings
+        self._is_sqlite = settings.database_url.startswith("sqlite")
+        self._mark = 0
+        self._reads = threading.Lock()
+        self._engine = _sqlite_engine(settings) if self._is_sqlite else new_engine(settings.database_url)
+        serial = "INTEGER PRIMARY KEY" if self._is_sqlite else "BIGSERIAL PRIMARY KEY"
+        with self._writing() as connection:
+            if not self._is_sqlite:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+            for statement in (*_TABLES, *(_SQLITE_WORDS if self._is_sqlite else _POSTGRESQL_WORDS)):
+                connection.execute(text(statement.replace("{serial}", serial)))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def refresh(self, index: OpenIndex, seconds: float) -> bool:
+        """Read new records of pages for so many seconds. Return whether all have been read.
+
+        While another thread reads, the call returns False at once.
+        """
+        if not self._reads.acquire(blocking=False):
+            return False
+        try:
+            return self._refresh(index, time.monotonic() + seconds)
+        finally:
+            self._reads.release()
+
+    def pages(self, collection: str, *, after: str = "", limit: int = 50) -> list[VisitedPage]:
+        """Return the newest visit of each page by URL; `after` is the last URL of the list before."""
+        newest = (
+            "SELECT p.* FROM viewer_pages p JOIN (SELECT url, MAX(date) AS date FROM viewer_pages"
+            " WHERE collection = :collection AND url > :after GROUP BY url ORDER BY url LIMIT :limit) n"
+            " ON p.url = n.url AND p.date = n.date WHERE p.collection = :collection ORDER BY p.url, p.id"
+        )
+        with self._reading() as connection:
+            rows = connection.execute(text(newest), {"collection": collection, "after": after, "limit": limit})
+            found = {row.url: _page(row) for row in rows}
+        return list(found.values())
+
+    def count(self, collection: str) -> int:
+        """Return how many visits of pages the catalogue has of the collection."""
+        query = text("SELECT COUNT(*) FROM viewer_pages WHERE collection = :collection")
+        with self._reading() as connection:
+            return int(connection.scalar(query, {"collection": collection}) or 0)
+
+    def search(self, words: str, only: str | None = None) -> list[VisitedPage]:
+        """Return the pages with all the words in title, URL or text, the best first; each page once.
+
+        The last word may be the beginning of one. Words between quotation marks stand side by side.
+        """
+        query = _sqlite_query(words) if self._is_sqlite else _postgresql_query(words)
+        if not query:
+            return []
+        values: dict[str, Any] = {"query": query, "only": only or "", "limit": MOST_FOUND}
+        if self._is_sqlite:
+            values |= {"start": START_MARK, "end": END_MARK, "words": _SNIPPET_WORDS}
+        else:
+            values["options"] = (
+                f'StartSel="{START_MARK}", StopSel="{END_MARK}", MaxWords={_SNIPPET_WORDS}, MinWords=10, MaxFragments=1'
+            )
+        with self._reading() as connection:
+            rows = connection.execute(text(_SQLITE_SEARCH if self._is_sqlite else _POSTGRESQL_SEARCH), values)
+            found: dict[tuple[str, str], VisitedPage] = {}
+            for row in rows:
+                found.setdefault((row.collection, row.url), _page(row, row.snippet or ""))
+        return list(found.values())
+
+    def _refresh(self, index: OpenIndex, ends: float) -> bool:
+        self._forget_removed(index)
+        with reading(index.engine) as connection:
+            newest = connection.scalar(select(func.max(_C.id))) or 0
+        self._mark = self._mark if self._mark <= newest else 0
+        while self._mark < newest:
+            end = min(self._mark + _WINDOW, newest)
+            rows = self._window(index, end)
+            for batch in batched(rows, _COMMIT_ROWS):
+                with self._writing() as connection:
+                    for row in batch:
+                        self._take(connection, to_capture(row))
+                self._mark = batch[-1].id
+                if time.monotonic() > ends:
+                    return False
+            self._mark = end
+            if time.monotonic() > ends:
+                return end == newest
+        return True
+
+    def _window(self, index: OpenIndex, end: int) -> Sequence[Any]:
+        """Return the records of pages among the rows of the capture index behind the mark, up to row `end`."""
+        wanted = or_(*(_C.url.between(prefix, prefix + chr(0x10FFFF)) for prefix in _PREFIXES))
+        query = select(CAPTURES).where(_C.id > self._mark, _C.id <= end, _C.kind == "resource", wanted)
+        with reading(index.engine) as connection:
+            return connection.execute(query.order_by(_C.id)).all()
+
+    def _forget_removed(self, index: OpenIndex) -> None:
+        """Drop the pages of collections that the capture index does not have any more."""
+        with self._reading() as connection:
+            known = list(connection.scalars(text("SELECT DISTINCT collection FROM viewer_pages")))
+        gone = [name for name in known if not index.finder.has(name)]
+        if not gone:
+            return
+        self._mark = 0  # a collection that was renamed has its rows under another name now
+        word_id = "rowid" if self._is_sqlite else "page"
+        with self._writing() as connection:
+            for name in gone:
+                pages = "SELECT id FROM viewer_pages WHERE collection = :name"
+                for statement in (
+                    f"DELETE FROM viewer_words WHERE {word_id} IN ({pages})",
+                    "DELETE FROM viewer_places WHERE collection = :name",
+                    "DELETE FROM viewer_pages WHERE collection = :name",
+                ):
+                    connection.execute(text(statement), {"name": name})
+
+    def _take(self, connection: Connection, capture: Capture) -> None:
+        """Read one record, unless it was read before."""
+        place = {"collection": capture.collection, "file": capture.filename, "offset": capture.offset}
+        known = text(
+            'SELECT 1 FROM viewer_places WHERE collection = :collection AND file = :file AND "offset" = :offset'
+        )
+        if connection.execute(known, place).first() is not None:
+            return
+        prefix = next(each for each in _PREFIXES if capture.url.startswith(each))
+        url = capture.url.removeprefix(prefix)
+        page = self._page_of(connection, capture, url)
+        try:
+            if prefix == INFO:
+                self._note_title(connection, page, _storable(page_title(self._settings, capture)))
+            elif prefix == TEXT:
+                self._note_text(connection, page, _storable(page_text(self._settings, capture)[0]))
+            else:
+                picture = text(
+                    "UPDATE viewer_pages SET picture_file = :file, picture_offset = :offset WHERE id = :page"
+                )
+                connection.execute(picture, {**place, "page": page})
+        except RecordTrouble as trouble:
+            log.warning("the catalogue of pages lacks %s: %s", capture.url[:200], trouble)
+        put = 'INSERT INTO viewer_places (collection, file, "offset", page) VALUES (:collection, :file, :offset, :page)'
+        connection.execute(text(put + " ON CONFLICT DO NOTHING"), {**place, "page": page})
+
+    def _page_of(self, connection: Connection, capture: Capture, url: str) -> int:
+        """Return the number of the visit to which the record belongs; a new visit gets one."""
+        values = {
+            "collection": capture.collection,
+            "url": _storable(url),
+            "visit": capture.page_id or capture.timestamp,
+            "date": capture.date,
+        }
+        find = text("SELECT id FROM viewer_pages WHERE collection = :collection AND url = :url AND visit = :visit")
+        found = connection.scalar(find, values)
+        if found is not None:
+            return int(found)
+        put = "INSERT INTO viewer_pages (collection, url, visit, date) VALUES (:collection, :url, :visit, :date)"
+        connection.execute(text(put + " ON CONFLICT (collection, url, visit) DO NOTHING"), values)
+        page = int(connection.scalar(find, values) or 0)
+        number = "rowid" if self._is_sqlite else "page"
+        words = text(f"INSERT INTO viewer_words ({number}, title, url, body) VALUES (:page, '', :url, '')")
+        connection.execute(words, {"page": page, "url": values["url"]})
+        return page
+
+    def _note_title(self, connection: Connection, page: int, title: str) -> None:
+        number = "rowid" if self._is_sqlite else "page"
+        for statement in (
+            "UPDATE viewer_pages SET title = :title WHERE id = :page",
+            f"UPDATE viewer_words SET title = :title WHERE {number} = :page",
+        ):
+            connection.execute(text(statement), {"title": title, "page": page})
+
+    def _note_text(self, connection: Connection, page: int, body: str) -> None:
+        number = "rowid" if self._is_sqlite else "page"
+        connection.execute(
+            text(f"UPDATE viewer_words SET body = :body WHERE {number} = :page"), {"body": body, "page": page}
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[Connection]:
+        try:
+            with self._engine.connect().execution_options(**{_READS: True}) as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise DatabaseRefused(f"the catalogue of pages can't be read: {_first_line(error)}") from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        try:
+            with self._engine.begin() as connection:
+                yield connection
+        except SQLAlchemyError as error:
+            raise DatabaseRefused(f"the catalogue of pages can't be written: {_first_line(error)}") from error
+
+
+def _sqlite_engine(settings: Settings) -> Engine:
+    settings.home.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        f"sqlite:///{settings.home / FILE}", poolclass=NullPool, connect_args={"timeout": _BUSY_SECONDS}
+    )
+
+    def prepare(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # SQLAlchemy's own BEGIN would come too late for a lock
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA synchronous=NORMAL")
+
+    event.listen(engine, "connect", prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _begin(connection: Connection) -> None:
+    """Take the lock of writers at once: a transaction that reads first may be refused it later."""
+    reads = connection.get_execution_options().get(_READS, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def _page(row: Any, snippet: str = "") -> VisitedPage:
+    return VisitedPage(row.collection, row.url, row.date, row.title, row.picture_file, row.picture_offset, snippet)
+
+
+def _storable(given: str) -> str:
+    """Return the text without what PostgreSQL can't keep, and without the marks of snippets."""
+    return re.sub("[\0\ud800-\udfff\x02\x03]", " ", given)
+
+
+def _terms(words: str) -> list[list[str]]:
+    """Return the phrases of a query, each a list of words."""
+    found = []
+    for quoted, single in re.findall(r'"([^"]*)"|([^\s"]+)', words[:_LONGEST_QUERY]):
+        phrase = re.findall(r"\w+", quoted or single)[:_MOST_WORDS]
+        found += [phrase] if phrase else []
+    return found[:_MOST_WORDS]
+
+
+def _sqlite_query(words: str) -> str:
+    """Return the words as a query of FTS5; everything that could be an operator is a quoted word."""
+    terms = ['"' + " ".join(term) + '"' for term in _terms(words)]
+    is_open = bool(words[:_LONGEST_QUERY].strip()) and words[:_LONGEST_QUERY].rstrip()[-1:] != '"'
+    return " ".join(terms) + (" *" if terms and is_open else "")
+
+
+def _postgresql_query(words: str) -> str:
+    """Return the words as a query of to_tsquery; only word characters are in it."""
+    terms = [" <-> ".join(term) for term in _terms(words)]
+    is_open = bool(words[:_LONGEST_QUERY].strip()) and words[:_LONGEST_QUERY].rstrip()[-1:] != '"'
+    return " & ".join(f"({term})" for term in [*terms[:-1], terms[-1] + (":*" if is_open else "")]) if terms else ""
+
+
+def _first_line(error: SQLAlchemyError) -> str:
+    return str(getattr(error, "orig", None) or error).strip().splitlines()[0][:300]

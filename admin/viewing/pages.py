@@ -1,0 +1,140 @@
+"""The pages of the viewer that find something: collections, their pages, search, and the calendar of a URL.
+
+No archived text is a part of these pages but escaped text and pictures that were drawn anew.
+"""
+
+from __future__ import annotations
+
+import calendar as months
+import re
+from datetime import date
+from typing import Any, Final
+
+from flask import Blueprint, Response, abort, redirect, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from admin.collections.browsing import calendar, capture, listing, search
+from admin.collections.browsing.index import check_collection as check_known
+from admin.collections.browsing.index import index_if_any, missing_index, unread_files
+from admin.models.transaction import COMMAND_LINE
+from admin.units import counted
+from admin.viewing.page import LONGEST_URL, address_in, check_collection, page, refresh_catalogue, viewing
+
+BLUEPRINT: Final = Blueprint("view", __name__)
+PAGES_AT_ONCE: Final = 60
+
+
+@BLUEPRINT.get("/", endpoint="index")
+def index() -> AnyResponse:
+    """Show the collections, what a search finds in all of them, or which of them have a URL."""
+    words = request.args.get("q", "").strip()
+    is_whole, only = refresh_catalogue(), viewing().only()
+    address = address_in(words)
+    if words and address is None:
+        found = viewing().catalogue.search(words, only)
+        return page("search.html", name=None, words=words, found=found, is_whole=is_whole)
+    with viewing().database.reading(COMMAND_LINE) as opened:
+        listed = listing.list_collections(opened, limit=listing.MOST)
+        shown = [each for each in listed.items if only in (None, each.name)]
+        if address is not None:
+            shown = [each for each in shown if search.list_captures(opened, each.name, url=address, limit=1).items]
+    if address is not None and len(shown) == 1:
+        return redirect(url_for("view.url", name=shown[0].name, url=address))
+    return page("index.html", collections=shown, warnings=listed.warnings, words=words, address=address)
+
+
+@BLUEPRINT.get("/c/<name>/", endpoint="collection")
+def show_collection(name: str) -> AnyResponse:
+    """Show the pages of a collection, or what a search finds in it."""
+    check_collection(name)
+    words, after = request.args.get("q", "").strip(), request.args.get("after", "")[:LONGEST_URL]
+    if (address := address_in(words)) is not None:
+        return redirect(url_for("view.url", name=name, url=address))
+    warnings = _warnings(name)
+    is_whole, catalogue = refresh_catalogue(), viewing().catalogue
+    if words:
+        return page("search.html", name=name, words=words, found=catalogue.search(words, name), is_whole=is_whole)
+    pages = catalogue.pages(name, after=after, limit=PAGES_AT_ONCE + 1)
+    documents = []
+    with viewing().database.reading(COMMAND_LINE) as opened:
+        if not pages:  # no ghost visited a page: documents that plain crawlers kept are listed
+            given = {"mime": "text/html", "status": "2xx", "kind": "response"}
+            documents = search.list_captures(opened, name, limit=PAGES_AT_ONCE, **given).items
+    more = pages[PAGES_AT_ONCE - 1].url if len(pages) > PAGES_AT_ONCE else None
+    return page(
+        "collection.html",
+        name=name,
+        pages=pages[:PAGES_AT_ONCE],
+        more=more,
+        documents=documents,
+        warnings=warnings,
+        is_whole=is_whole,
+    )
+
+
+@BLUEPRINT.get("/c/<name>/url", endpoint="url")
+def show_url(name: str) -> AnyResponse:
+    """Show the calendar of a URL and its captures, or the captures of all URLs that begin with it."""
+    check_collection(name)
+    given, year, day, after = (request.args.get(field, "").strip() for field in ("url", "year", "day", "after"))
+    url = address_in(given) or given
+    with viewing().database.reading(COMMAND_LINE) as opened:
+        if url.endswith("*"):
+            listed = search.list_captures(opened, name, url=url, after=after or None)
+            return page("captures.html", name=name, url=url, captures=listed)
+        shown = calendar.show_calendar(opened, name, url, year=int(year) if re.fullmatch("[0-9]{4}", year) else None)
+        when = day or (str(shown.year) if shown.year is not None else None)
+        found = search.list_captures(
+            opened, name, url=url, match="exact", since=when, until=when, order="newest", after=after or None
+        )
+    items = [each for each in found.items if each.kind != "metadata"]  # notes of a ghost are no captures of a reader
+    rows = _rows(shown)
+    return page("url.html", name=name, calendar=shown, rows=rows, items=items, more=found.next, day=day, url=url)
+
+
+@BLUEPRINT.get("/c/<name>/picture", endpoint="picture")
+def show_picture(name: str) -> AnyResponse:
+    """Return a picture that a ghost kept, drawn anew."""
+    check_collection(name)
+    offset = request.args.get("offset", "")
+    if not re.fullmatch("[0-9]{1,18}", offset):
+        abort(404, "there is no such picture")
+    with viewing().database.reading(COMMAND_LINE) as opened:
+        found = capture.show_picture(opened, name, request.args.get("file", ""), int(offset))
+    answer = Response(found.data, content_type=found.media_type)
+    answer.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    answer.headers["Cache-Control"] = "private, max-age=3600"
+    return answer
+
+
+def _warnings(name: str) -> list[str]:
+    """Return what is missing in the index of a collection. Raises NotFound."""
+    settings = viewing().settings
+    with index_if_any(settings) as index:
+        check_known(settings, index, name)
+        if index is None:
+            return [missing_index()]
+        unread = unread_files(settings, index, name)
+    return (
+        [f"{counted(unread, 'WARC file')} of this collection have captures that can't be found yet"] if unread else []
+    )
+
+
+def _rows(shown: calendar.CalendarView) -> list[dict[str, Any]]:
+    """Return the months of the calendar that have captures, with their days."""
+    if shown.year is None:
+        return []
+    counts = {each.day: each.captures for each in shown.days}
+    rows = []
+    for month in range(1, 13):
+        weeks = months.Calendar().monthdatescalendar(shown.year, month)
+        captures = sum(count for day, count in counts.items() if day.month == month)
+        if captures:
+            days = [[_day(day, month, counts) for day in week] for week in weeks]
+            rows.append({"name": date(shown.year, month, 1).strftime("%B %Y"), "weeks": days, "captures": captures})
+    return rows
+
+
+def _day(day: date, month: int, counts: dict[date, int]) -> tuple[date, int] | None:
+    """Return the day and its captures; None for a day of another month, which stands in the same week."""
+    return (day, counts.get(day, 0)) if day.month == month else None

@@ -1,0 +1,147 @@
+"""ReplayWeb.page, the player, is a separate work (AGPL-3.0-or-later). It is never a part of this program.
+
+Whoever runs the viewer fetches the npm package by a command, or names a folder or a tarball that has it. The viewer
+serves its files as they are, beside its licence.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from archive.program_name import command
+from archive.settings.load import Settings
+
+PACKAGE: Final = "replaywebpage"
+VERSION: Final = "2.5.3"
+INTEGRITY: Final = "sha512-nCj2PSON3BxeSJKE8AsYPyULv0XPZKJWfy4l9PyQre9SqwLZ+WKZVs/sfLqPOQ4GrH+0YkjbwOhr8cSTH08gsQ=="
+"""What npm says of the package's tarball (Subresource Integrity)."""
+UI_FILE: Final = "ui.js"
+WORKER_FILE: Final = "sw.js"
+LICENSE_FILE: Final = "LICENSE"
+_FILES: Final = (UI_FILE, WORKER_FILE, LICENSE_FILE, "README.md", "package.json")
+_MOST_FILE: Final = 20_000_000
+_MOST_TARBALL: Final = 100_000_000
+_NPM_SECONDS: Final = 300
+_VERSION: Final = re.compile(rb'"version"\s*:\s*"([0-9A-Za-z.+-]{1,40})"')
+
+
+class PlayerRefused(Exception):
+    """The player can't be used. The message is one line with the reason and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """The player's files stand in this folder."""
+
+    folder: Path
+    version: str
+
+
+def installed_folder(settings: Settings) -> Path:
+    """Return where `ghostfleet view --fetch-player` keeps the player."""
+    return settings.home / "player" / f"{PACKAGE}-{VERSION}"
+
+
+def find_player(settings: Settings) -> Player:
+    """Return the player of the settings, or the one that was fetched. Raises PlayerRefused, which says what to do."""
+    named = settings.view.player
+    if not named:
+        folder = installed_folder(settings)
+        if not folder.is_dir():
+            raise PlayerRefused(
+                f"the player is not here yet; `{command('view --fetch-player')}` fetches it by npm, or set view.player"
+            )
+        return _player_in(folder)
+    path = Path(named).expanduser()
+    if not path.is_file():
+        return _player_in(path / "package" if (path / "package").is_dir() else path)
+    folder = installed_folder(settings)
+    if not folder.is_dir():
+        unpack_player(path, folder)
+    return _player_in(folder)
+
+
+def fetch_player(settings: Settings) -> Player:
+    """Fetch the package by npm, check it, and keep its files in the home. Raises PlayerRefused.
+
+    npm asks the registry of its own configuration. Nothing of the package is run.
+    """
+    folder = installed_folder(settings)
+    npm = shutil.which("npm")
+    if npm is None:
+        raise PlayerRefused("npm is not installed; install it, or set view.player to the package's tarball or folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetch-") as room:
+        try:
+            done = subprocess.run(
+                [npm, "pack", "--ignore-scripts", "--silent", f"{PACKAGE}@{VERSION}"],
+                cwd=room,
+                capture_output=True,
+                text=True,
+                timeout=_NPM_SECONDS,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise PlayerRefused(
+                f"npm did not answer within {_NPM_SECONDS} s; check its registry, and repeat"
+            ) from error
+        tarballs = list(Path(room).glob("*.tgz"))
+        if done.returncode or len(tarballs) != 1:
+            lines = [line for line in done.stderr.splitlines() if line.strip()] or ["it wrote no tarball"]
+            raise PlayerRefused(f"npm could not fetch {PACKAGE}@{VERSION}: {lines[-1].strip()[:300]}")
+        unpack_player(tarballs[0], folder)
+    return _player_in(folder)
+
+
+def unpack_player(tarball: Path, folder: Path) -> None:
+    """Check the tarball, and put the player's files into the folder in one step. Raises PlayerRefused."""
+    try:
+        if tarball.stat().st_size > _MOST_TARBALL:
+            raise PlayerRefused(f"{tarball.name} is too large to be {PACKAGE} {VERSION}")
+        data = tarball.read_bytes()
+    except OSError as error:
+        raise PlayerRefused(f"{tarball} can't be read: {error.strerror}") from error
+    if integrity(data) != INTEGRITY:
+        raise PlayerRefused(f"{tarball.name} is not {PACKAGE} {VERSION}: its checksum differs; fetch it again")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpack-") as room:
+        fresh = Path(room) / "player"
+        fresh.mkdir()
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as package:
+            for name in _FILES:
+                found = package.extractfile(f"package/{name}")
+                if found is not None:
+                    (fresh / name).write_bytes(found.read(_MOST_FILE))
+        if folder.is_dir():
+            shutil.rmtree(folder)
+        os.replace(fresh, folder)
+
+
+def integrity(data: bytes) -> str:
+    """Return the checksum of the bytes in npm's form."""
+    return "sha512-" + base64.b64encode(hashlib.sha512(data).digest()).decode()
+
+
+def _player_in(folder: Path) -> Player:
+    missing = [name for name in (UI_FILE, WORKER_FILE, LICENSE_FILE) if not (folder / name).is_file()]
+    if missing:
+        raise PlayerRefused(
+            f"view.player = {str(folder)!r} lacks {', '.join(missing)}; name the folder of the npm package {PACKAGE}"
+        )
+    try:
+        with (folder / "package.json").open("rb") as file:
+            found = _VERSION.search(file.read(65_536))
+    except OSError:
+        found = None
+    return Player(folder, found[1].decode() if found else "unknown")

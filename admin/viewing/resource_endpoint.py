@@ -1,0 +1,276 @@
+"""Each archived resource has an address: `/w/<collection>/<timestamp>id_/<url>`, and its body comes unrewritten.
+
+The answer is the capture nearest to the timestamp, by the rules of replay: revisits are resolved, `Range` and HEAD are
+answered from the whole, and a redirect leads to the address of its target. Without the collection, all collections are
+asked, and the nearest capture answers. An address without captures is answered with 404: in JSON, or as a page for a
+browser that asks for one. Nothing is fetched from the live web.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import json
+import logging
+import re
+import uuid
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from admin.viewing.archived_answer import ArchivedAnswer, archived_answer, plain_answer
+from archive.dates import Micros, parse_date
+from archive.name_rules import NAME_PATTERN
+from archive.storage.storage import StorageError
+from archive.warc.member_reader import WarcError
+from dedupdb.captures.schema import CapturesError
+from proxy.protocol.byte_range import parse_range
+from proxy.protocol.http1 import BadMessage, parse_response
+from proxy.replay.memento import Memento, PayloadElsewhere, WantedCapture
+
+log = logging.getLogger(__name__)
+
+type Scope = MutableMapping[str, Any]
+type Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+type Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+PREFIX: Final = "/w/"
+MOST_COLLECTIONS: Final = 200
+"""So many collections are asked when the address names none."""
+_THREADS: Final = 8
+_MOST_BODY: Final = 16 * 1024 * 1024
+_LONGEST: Final = 60_000
+_ADDRESS: Final = re.compile(
+    r"(?:(?P<collection>[^/]{1,64})/)?(?P<timestamp>[0-9]{0,17})(?:id_)?/(?P<url>https?:/{1,2}[^/].*)", re.ASCII | re.I
+)
+_RAW_PAGE_POLICY: Final = (
+    b"sandbox; default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; font-src data:;"
+    b" frame-ancestors 'self'"
+)
+"""The policy of a resource that a browser opens by itself: no script runs, and nothing is asked of another server."""
+
+
+class ResourceArchive(Protocol):
+    """The endpoint needs this part of `proxy.replay.memento.Archive`."""
+
+    def find(self, wanted: WantedCapture) -> Memento | None:
+        """Return the nearest capture that can answer; None when there is none."""
+
+
+class NearestDates(Protocol):
+    """The function returns which of some collections have a capture of a URL, the nearest to a date first."""
+
+    def __call__(self, names: Sequence[str], url: str, method: str, date: Micros | None) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceAddress:
+    """The parts of an address. An empty timestamp stands for the newest capture."""
+
+    collection: str | None
+    timestamp: str
+    url: str
+
+    @property
+    def date(self) -> Micros | None:
+        """Return the moment. Raises ValueError for digits that are no date."""
+        return parse_date(self.timestamp) if self.timestamp else None
+
+
+def read_address(text: str) -> ResourceAddress | None:
+    """Return the parts of what follows `/w/`; None when the text is no such address."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None or len(text) > _LONGEST:
+        return None
+    if found["collection"] is not None and not re.fullmatch(NAME_PATTERN, found["collection"]):
+        return None
+    scheme, _, rest = found["url"].partition(":")
+    return ResourceAddress(found["collection"], found["timestamp"], f"{scheme.lower()}://{rest.lstrip('/')}")
+
+
+class ResourceEndpoint:
+    """Answers requests below /w/. Records are read in threads, a piece at a time."""
+
+    def __init__(self, archive: ResourceArchive, nearest: NearestDates, names: Callable[[], list[str]]) -> None:
+        """`names` returns the collections that are asked when an address names none."""
+        self._archive = archive
+        self._nearest = nearest
+        self._names = names
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
+
+    def close(self) -> None:
+        """Let the threads end."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, only: str | None) -> None:
+        """Answer one request; `only` is the one collection that the browser may see, None for all."""
+        root = str(scope.get("root_path", ""))
+        raw = bytes(scope.get("raw_path") or scope["path"].encode()).decode("ascii", "replace")
+        path = raw.removeprefix(root).removeprefix(PREFIX)
+        query = scope.get("query_string", b"").decode("ascii", "replace")
+        headers = {name.lower(): value for name, value in scope["headers"]}
+        wants_html = b"text/html" in headers.get(b"accept", b"")
+        address = read_address(f"{path}?{query}" if query else path)
+        if address is None:
+            await _refuse(send, scope["method"], 400, "the address is not /w/COLLECTION/TIMESTAMPid_/URL", wants_html)
+            return
+        if only is not None and address.collection not in (None, only):
+            await _refuse(send, scope["method"], 403, "this link is for another collection", wants_html)
+            return
+        try:
+            date = address.date
+        except ValueError:
+            await _refuse(send, scope["method"], 400, f"{address.timestamp} is no date", wants_html)
+            return
+        if not await _drain(receive):
+            await _refuse(send, scope["method"], 413, "the body of the request is too large", wants_html)
+            return
+        finding = _Finding(address, scope["method"].upper(), date, headers, only)
+        await self._answer(finding, f"{root}{PREFIX}", receive, send)
+
+    async def _answer(self, finding: _Finding, prefix: str, receive: Receive, send: Send) -> None:
+        loop, wants_html = asyncio.get_running_loop(), finding.wants_html
+        url, method = finding.address.url, finding.method
+        try:
+            memento = await loop.run_in_executor(self._threads, self._find, finding)
+        except PayloadElsewhere as error:
+            await _refuse(send, method, 404, str(error), wants_html)
+            return
+        except (StorageError, CapturesError) as error:
+            log.warning("viewing %s: %s", url, error)
+            await _refuse(send, method, 503, "the archive can't be read at the moment", wants_html)
+            return
+        if memento is None:
+            await _refuse(send, method, 404, "the archive has no capture of this URL", wants_html, url)
+            return
+        try:
+            head = parse_response(memento.head)
+            own = prefix if finding.address.collection is None else f"{prefix}{finding.address.collection}/"
+            answer = archived_answer(head, url, own, finding.address.timestamp)
+            await self._stream(answer, memento, finding.is_page, receive, send)
+        except (OSError, WarcError, StorageError, BadMessage) as error:
+            log.warning("viewing %s broke off: %s", url, error)
+            raise ConnectionAbortedError(str(error)) from error
+        finally:
+            await loop.run_in_executor(self._threads, memento.close)
+
+    async def _stream(
+        self, answer: ArchivedAnswer, memento: Memento, is_page: bool, receive: Receive, send: Send
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        headers = [*answer.headers, *([(b"content-security-policy", _RAW_PAGE_POLICY)] if is_page else [])]
+        left = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+            rest = memento.length
+            while not left.done():
+                piece = await loop.run_in_executor(self._threads, next, memento.pieces, None)
+                if piece is None:
+                    break
+                rest -= len(piece)
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            if rest and not left.done():
+                raise OSError(f"the record has {rest} bytes less than the index says")
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            left.cancel()
+            with suppress(asyncio.CancelledError):
+                await left
+
+    def _find(self, finding: _Finding) -> Memento | None:
+        """Return the capture of the first collection that can answer, the nearest in time first."""
+        address = finding.address
+        chosen = address.collection or finding.only
+        names = [chosen] if chosen else self._names()[:MOST_COLLECTIONS]
+        if len(names) > 1:
+            names = self._nearest(names, address.url, finding.method, finding.date)
+        elsewhere: PayloadElsewhere | None = None
+        for name in names:
+            try:
+                memento = self._archive.find(finding.wanted(name))
+            except PayloadElsewhere as error:
+                elsewhere = elsewhere or error
+                continue
+            if memento is not None:
+                return memento
+        if elsewhere is not None:
+            raise elsewhere
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """One request for an archived resource."""
+
+    address: ResourceAddress
+    method: str
+    date: Micros | None
+    headers: dict[bytes, bytes]
+    only: str | None
+
+    @property
+    def wants_html(self) -> bool:
+        """Return whether a refusal is read by a person."""
+        return b"text/html" in self.headers.get(b"accept", b"")
+
+    @property
+    def is_page(self) -> bool:
+        """Return whether the answer may become a page or a part of one without the player.
+
+        The player's worker fetches with the destination `empty`; a browser that tells no destination is one that may
+        show the answer.
+        """
+        return self.headers.get(b"sec-fetch-dest", b"") != b"empty"
+
+    def wanted(self, collection: str) -> WantedCapture:
+        """Return what replay looks for in one collection."""
+        return WantedCapture(
+            collection=collection,
+            url=self.address.url,
+            method=self.method,
+            date=self.date,
+            range=parse_range(self.headers.get(b"range")),
+            is_conditional=False,
+            exchange=uuid.uuid4().hex,
+        )
+
+
+async def _drain(receive: Receive) -> bool:
+    """Read the body of the request, which chooses no capture. Return False when it is too large."""
+    size = 0
+    while True:
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > _MOST_BODY:
+            return False
+        if message["type"] != "http.request" or not message.get("more_body"):
+            return True
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _refuse(send: Send, method: str, status: int, why: str, wants_html: bool, url: str = "") -> None:
+    if wants_html:
+        text = (
+            f"<!doctype html><html lang=en><meta charset=utf-8><title>{why}</title>"
+            "<style>body{font:16px/1.5 system-ui,sans-serif;margin:15vh auto;max-width:40em}</style>"
+            f"<h1>{html.escape(why[:1].upper() + why[1:])}</h1><p>{html.escape(url)}</p>"
+        )
+        answer = plain_answer(status, text, "text/html")
+    else:
+        text = json.dumps({"message": why, "url": url} if url else {"message": why})
+        answer = plain_answer(status, text, "application/json", [(b"ghostfleet-replay", b"miss")])
+    await send({"type": "http.response.start", "status": answer.status, "headers": list(answer.headers)})
+    await send({"type": "http.response.body", "body": text.encode() if method != "HEAD" else b""})
+
+
+def nearest_first(dates: dict[str, Micros], wanted: Micros | None) -> list[str]:
+    """Return the collections by the distance of their capture from a date; without one, the newest comes first."""
+    if wanted is None:
+        return sorted(dates, key=lambda name: -dates[name])
+    return sorted(dates, key=lambda name: abs(dates[name] - wanted))

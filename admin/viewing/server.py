@@ -1,0 +1,153 @@
+"""The server of the viewer: every request passes the gatekeeper, then resources and pages answer it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+import uvicorn
+from a2wsgi import WSGIMiddleware
+from flask import has_request_context, request
+
+from admin.collections.browsing.index import index_if_any
+from admin.models.database import Database
+from admin.models.errors import DatabaseRefused
+from admin.viewing.access import Gatekeeper, Refused
+from admin.viewing.application import create_app
+from admin.viewing.page import Viewing
+from admin.viewing.page_catalogue import PageCatalogue
+from admin.viewing.resource_endpoint import PREFIX, Receive, ResourceEndpoint, Scope, Send, nearest_first
+from admin.viewing.tickets import TicketKey
+from archive.dates import Micros, now_micros
+from archive.settings.load import Settings
+from dedupdb.captures.capture_index import Captures
+from proxy.replay.memento import Archive
+
+log = logging.getLogger(__name__)
+
+_WORKERS: Final = 8
+_GRACE_SECONDS: Final = 3
+_ROUND_SECONDS: Final = 5.0
+_ONLY: Final = "ghostfleet.only"
+
+
+class ViewServer:
+    """Serves the viewer on sockets that are bound already, until it is told to stop."""
+
+    def __init__(self, settings: Settings, key: TicketKey | None = None, only: str | None = None) -> None:
+        """With a key, only paths with a ticket are answered. `only` is the one collection that is shown, None for all.
+
+        Raises CapturesError and DatabaseRefused.
+        """
+        self._settings = settings
+        self._captures = Captures(settings.database_url)
+        self._catalogue = PageCatalogue(settings)
+        self._gate = Gatekeeper(settings, key, only)
+        self._resources = ResourceEndpoint(Archive(settings, self._captures), self._nearest, self._captures.collections)
+        viewing = Viewing(settings, Database("sqlite://", now_micros, settings), self._catalogue, _only)
+        self._pages: Any = WSGIMiddleware(create_app(viewing), workers=_WORKERS)  # type: ignore[arg-type]
+        self._stops = threading.Event()
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                self._application,
+                interface="asgi3",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=_GRACE_SECONDS,
+                timeout_keep_alive=30,
+                limit_concurrency=500,
+            )
+        )
+
+    def run(self, sockets: list[socket.socket]) -> None:
+        """Serve until `stop` is called."""
+        for each in sockets:
+            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reader = threading.Thread(target=self._read_pages, name="catalogue", daemon=True)
+        reader.start()
+        try:
+            asyncio.run(self._server.serve(sockets=sockets))
+        finally:
+            self._stops.set()
+            reader.join()
+            self._resources.close()
+            self._captures.close()
+            self._catalogue.close()
+
+    def stop(self) -> None:
+        """Let the server end. Safe to call from anywhere."""
+        self._stops.set()
+        self._server.should_exit = True
+
+    def _read_pages(self) -> None:
+        """Read what the capture index has of pages at the start; later records are read when a page is asked for."""
+        try:
+            with index_if_any(self._settings) as index:
+                while index is not None and not self._stops.is_set():
+                    if self._catalogue.refresh(index, _ROUND_SECONDS):
+                        return
+                    self._stops.wait(0.1)  # a request reads, too: let it come first
+        except DatabaseRefused as error:
+            log.warning("the catalogue of pages is not whole: %s", error)
+
+    def _nearest(self, names: Sequence[str], url: str, method: str, date: Micros | None) -> list[str]:
+        """Return which of the collections have a capture of the URL, the nearest to the date first."""
+        dates = {}
+        for name in names:
+            for capture in self._captures.nearest(name, url, date, methods=(method,), limit=1):
+                dates[name] = capture.date
+        return nearest_first(dates, date)
+
+    async def _application(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        peer, own = scope.get("client") or ("", 0), scope.get("server") or ("", 0)
+        path = str(scope["path"])
+        found = self._gate.look(scope["method"], path, str(peer[0]), str(own[0]), scope["headers"])
+        if isinstance(found, Refused):
+            await _refuse(send, found)
+            return
+        scope["root_path"] = found.root
+        rest = path.removeprefix(found.root)
+        if rest.startswith(PREFIX):
+            await self._resources(scope, receive, send, found.only)
+        elif not rest.startswith("/"):
+            await _redirect(send, f"{found.root}/")
+        else:
+            scope[_ONLY] = found.only
+            await self._pages(scope, receive, send)
+
+
+def _only() -> str | None:
+    """Return the one collection that the present request may see; None for all."""
+    if not has_request_context():
+        return None
+    found = request.environ["asgi.scope"].get(_ONLY)
+    return None if found is None else str(found)
+
+
+async def _refuse(send: Send, refused: Refused) -> None:
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"cache-control", b"no-store"),
+        (b"x-content-type-options", b"nosniff"),
+    ]
+    if refused.asks_for_password:
+        headers.append((b"www-authenticate", b'Basic realm="archive", charset="UTF-8"'))
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": f"{refused.why}\n".encode()})
+
+
+async def _redirect(send: Send, target: str) -> None:
+    headers = [(b"location", target.encode("ascii")), (b"content-length", b"0")]
+    await send({"type": "http.response.start", "status": 308, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
