@@ -11,6 +11,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.sansio.response import Response as AnyResponse
 
 from admin.models.errors import DatabaseRefused, InvalidInput, NotFound, UseCaseError
+from admin.units import counted
 from admin.viewing import pages, player_pages
 from admin.viewing.page import EXTENSION, Viewing, page
 from admin.viewing.page_catalogue import END_MARK, START_MARK
@@ -45,6 +46,7 @@ def create_app(viewing: Viewing) -> Flask:
     app.after_request(_add_headers)
     app.context_processor(lambda: {"version": version()})
     app.jinja_env.filters.update(moment=_moment, marked=_marked, count=lambda number: f"{number:,}")
+    app.jinja_env.filters["captures"] = lambda number: counted(number, "capture")
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     return app
 

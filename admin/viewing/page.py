@@ -19,7 +19,9 @@ from archive.settings.load import Settings
 EXTENSION: Final = "ghostfleet-view"
 LONGEST_URL: Final = 9_000
 _REFRESH_SECONDS: Final = 0.5
-_ADDRESS: Final = re.compile(r"(?:https?://[^\s/]+|(?:[\w-]+\.)+[\w-]{2,63}(?::[0-9]{1,5})?(?=[/?#*]|$))\S*", re.I)
+_ADDRESS: Final = re.compile(
+    r"(?:https?://[^\s/]+|(?:[\w-]+\.)+[^\W\d_][\w-]{1,62}(?::[0-9]{1,5})?(?=[/?#*]|$))\S*", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,136 @@
+"""admin/viewing/access.py: whom the viewer answers, asked over a socket."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+from browsed import NAME
+from viewing import CollectionShelf, RunningViewer, running_viewer
+
+from admin.viewing.access import Gatekeeper, Refused
+from admin.viewing.tickets import TicketKey
+from archive.listener_access import view_exposure
+from archive.settings.load import Settings, load
+
+KEY = TicketKey(b"k" * 32)
+PAGE = "w/news/2026id_/http://example.org/page"
+
+
+@pytest.fixture
+def filled(settings: Settings) -> Settings:
+    for name in (NAME, "other"):
+        shelf = CollectionShelf(settings, name)
+        shelf.put("/page", name.encode())
+        shelf.close()
+    return settings
+
+
+@pytest.fixture
+def guarded(filled: Settings) -> Iterator[RunningViewer]:
+    """A viewer that wants tickets."""
+    with running_viewer(filled, KEY) as running:
+        yield running
+
+
+def with_settings(settings: Settings, **changes: object) -> Settings:
+    return settings.model_copy(update={"view": settings.view.model_copy(update=changes)})
+
+
+def test_only_a_ticket_opens_the_viewer_of_an_installation(guarded: RunningViewer) -> None:
+    ticket = KEY.issue(NAME, time.time(), 3600)
+    with guarded.client() as client:
+        for path in ("/", f"/{PAGE}", "/c/news/", "/replay/sw.js", "/static/view.css", f"/s/{ticket[:-1]}x/c/news/"):
+            assert client.get(path).status_code == 403, path
+        assert client.get(f"/s/{ticket}/{PAGE}").content == b"news"
+        assert client.get(f"/s/{ticket}/c/news/").status_code == 200
+        assert client.get(f"/s/{ticket}").headers["Location"] == f"/s/{ticket}/"
+        start = client.get(f"/s/{ticket}/").text
+        assert f'href="/s/{ticket}/c/news/"' in start
+        assert f'href="/s/{ticket}/static/view.css"' in start
+        assert client.get(f"/s/{ticket}/static/view.css").status_code == 200
+        expired = KEY.issue(NAME, time.time() - 90_000, 3600)
+        assert "expired" in client.get(f"/s/{expired}/{PAGE}").text
+
+
+def test_a_ticket_for_a_collection_shows_no_other(guarded: RunningViewer) -> None:
+    ticket = KEY.issue("other", time.time(), 3600)
+    with guarded.client() as client:
+        assert client.get(f"/s/{ticket}/{PAGE}").status_code == 403
+        assert client.get(f"/s/{ticket}/w/2026id_/http://example.org/page").content == b"other"
+        for path in ("c/news/", "c/news/url?url=http://example.org/page", "c/news/picture?file=x&offset=1"):
+            assert client.get(f"/s/{ticket}/{path}").status_code == 403, path
+        assert client.get(f"/s/{ticket}/c/news/play?url=http://example.org/page").status_code == 403
+        start = client.get(f"/s/{ticket}/").text
+        assert "/c/other/" in start
+        assert "news" not in start
+        everything = KEY.issue(None, time.time(), 3600)
+        assert client.get(f"/s/{everything}/{PAGE}").content == b"news"
+
+
+def test_a_redirect_stays_below_its_ticket(filled: Settings) -> None:
+    shelf = CollectionShelf(filled)
+    shelf.put("/old", b"", "Location: /page", status="302 Found")
+    shelf.close()
+    ticket = KEY.issue(NAME, time.time(), 3600)
+    with running_viewer(filled, KEY) as running, running.client() as client:
+        found = client.get(f"/s/{ticket}/w/news/2026id_/http://example.org/old")
+        assert found.headers["Location"] == f"/s/{ticket}/{PAGE}"
+
+
+def test_one_collection_can_be_chosen_at_the_start(filled: Settings) -> None:
+    with running_viewer(filled, only="other") as running, running.client() as client:
+        assert client.get(f"/{PAGE}").status_code == 403
+        assert client.get("/c/other/").status_code == 200
+
+
+def test_another_site_gets_nothing_but_a_link(filled: Settings) -> None:
+    with running_viewer(filled) as running, running.client() as client:
+        for site in ("cross-site", "same-site"):
+            fetched = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "script"}
+            framed = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
+            linked = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+            assert client.get(f"/{PAGE}", headers=fetched).status_code == 403
+            assert client.get("/", headers=framed).status_code == 403
+            assert client.get("/", headers=linked).status_code == 200
+            assert client.post("/", headers=linked).status_code == 403
+
+
+def test_a_foreign_name_in_the_host_header_is_refused(filled: Settings) -> None:
+    with running_viewer(filled) as running, running.client() as client:
+        assert client.get("/", headers={"Host": "evil.test"}).status_code == 421
+        assert client.get("/", headers={"Host": f"localhost:{running.port}"}).status_code == 200
+
+
+def test_a_password_is_asked_for_when_there_is_one(filled: Settings) -> None:
+    with running_viewer(with_settings(filled, password="open: ä")) as running, running.client() as client:
+        refused = client.get("/")
+        assert (refused.status_code, refused.headers["WWW-Authenticate"][:5]) == (401, "Basic")
+        assert client.get("/", auth=("anyone", "wrong")).status_code == 401
+        for header in ("Basic", "Basic !", "Bearer x", "Basic " + "A" * 5):
+            assert client.get("/", headers={"Authorization": header}).status_code == 401
+        assert client.get(f"/{PAGE}", auth=("anyone", "open: ä")).content == b"news"
+
+
+def test_only_allowed_networks_reach_a_viewer(settings: Settings) -> None:
+    gate = Gatekeeper(with_settings(settings, allow_clients=("10.20.0.0/16",)), None)
+    refused = gate.look("GET", "/", "10.30.0.1", "10.20.0.1", [])
+    assert isinstance(refused, Refused)
+    assert refused.status == 403
+    for peer in ("10.20.3.4", "127.0.0.1"):
+        assert not isinstance(gate.look("GET", "/", peer, "10.20.0.1", []), Refused)
+
+
+@pytest.mark.parametrize(
+    ("view", "is_refused"),
+    [
+        ({"host": "0.0.0.0"}, True),
+        ({"host": "0.0.0.0", "password": "x"}, False),
+        ({"host": "0.0.0.0", "allow_clients": "10.0.0.0/8"}, False),
+        ({"host": "127.0.0.1"}, False),
+    ],
+)
+def test_a_network_needs_a_password_or_a_list_of_clients(view: dict[str, str], is_refused: bool) -> None:
+    chosen = load({f"view.{name}": value for name, value in view.items()}, environment={})
+    assert bool(view_exposure(chosen)) is is_refused

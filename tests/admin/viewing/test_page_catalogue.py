@@ -1,0 +1,172 @@
+"""admin/viewing/page_catalogue.py: titles, thumbnails and texts of pages, on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from browsed import DAY, NAME, SECOND, Shelf, png
+from exchanges import DATE
+
+from admin.collections.browsing.index import index_if_any
+from admin.viewing.page_catalogue import END_MARK, START_MARK, PageCatalogue
+from archive.settings.load import Settings
+from dedupdb.captures.capture_index import Captures
+
+FERN = "http://example.org/fern"
+OAK = "http://example.org/oak"
+
+
+@pytest.fixture
+def chosen(settings: Settings, database_url: str) -> Settings:
+    """Settings whose capture index is on SQLite, or on PostgreSQL."""
+    if database_url.startswith("sqlite"):
+        return settings
+    return settings.model_copy(update={"database": settings.database.model_copy(update={"url": database_url})})
+
+
+@pytest.fixture
+def catalogue(chosen: Settings) -> Iterator[PageCatalogue]:
+    catalogue = PageCatalogue(chosen)
+    yield catalogue
+    catalogue.close()
+
+
+def visit(shelf: Shelf, url: str, title: str, text: str, *, date: int = DATE, page_id: str = "") -> None:
+    """Keep what a ghost keeps of a page."""
+    place = {"url": url, "date": date, "page_id": page_id or f"{url}-{date}"}
+    shelf.kept("urn:thumbnail:", png(), "image/png", **place)  # type: ignore[arg-type]
+    shelf.kept("urn:text:", text.encode(), "text/plain; charset=utf-8", **place)  # type: ignore[arg-type]
+    shelf.kept("urn:pageinfo:", json.dumps({"title": title}).encode(), "application/json", **place)  # type: ignore[arg-type]
+
+
+def refresh(catalogue: PageCatalogue, settings: Settings, seconds: float = 60) -> bool:
+    with index_if_any(settings) as index:
+        assert index is not None
+        return catalogue.refresh(index, seconds)
+
+
+def fill(settings: Settings, name: str = NAME) -> None:
+    shelf = Shelf(settings, name)
+    shelf.page("/fern")
+    visit(shelf, FERN, "The hill fern", "Ferns unroll in April. Un café près de l’étang, Größe 3.")
+    visit(shelf, FERN, "The hill fern, later", "Nothing about plants.", date=DATE + DAY)
+    visit(shelf, OAK, "An oak", "An old oak stands by the pond; ferns grow below.")
+    shelf.close()
+
+
+def urls(catalogue: PageCatalogue, words: str, only: str | None = None) -> list[str]:
+    return [each.url for each in catalogue.search(words, only)]
+
+
+def test_pages_have_titles_and_pictures_of_their_newest_visit(catalogue: PageCatalogue, chosen: Settings) -> None:
+    fill(chosen)
+    assert refresh(catalogue, chosen)
+    pages = catalogue.pages(NAME)
+    assert [(each.url, each.title) for each in pages] == [(FERN, "The hill fern, later"), (OAK, "An oak")]
+    assert pages[0].date == DATE + DAY
+    assert all(each.picture_file and each.picture_offset for each in pages)
+    assert [each.url for each in catalogue.pages(NAME, after=FERN)] == [OAK]
+    assert [each.url for each in catalogue.pages(NAME, limit=1)] == [FERN]
+    assert catalogue.pages("none") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("ferns pond", {OAK}),
+        ("fern", {FERN, OAK}),
+        ("unro", {FERN}),
+        ("FERN later", {FERN}),
+        ('"old oak"', {OAK}),
+        ('"oak old"', set()),
+        ("größe", {FERN}),
+        ("example oak", {OAK}),
+        ("nowhere", set()),
+        ("", set()),
+        ("-", set()),
+        ("a OR", set()),
+        ("fern*)", {FERN, OAK}),
+        ('NEAR("x', set()),
+        ("title: oak", set()),
+        ("\0 ' ; -- & | ! :* <->", set()),
+        ("oak " * 500, {OAK}),
+    ],
+)
+def test_words_find_pages(catalogue: PageCatalogue, chosen: Settings, words: str, found: set[str]) -> None:
+    fill(chosen)
+    refresh(catalogue, chosen)
+    assert set(urls(catalogue, words)) == found
+
+
+def test_a_result_shows_where_the_words_stand(catalogue: PageCatalogue, chosen: Settings) -> None:
+    fill(chosen)
+    refresh(catalogue, chosen)
+    (found,) = catalogue.search("pond")
+    assert f"{START_MARK}pond{END_MARK}" in found.snippet
+    assert urls(catalogue, "oak") == [OAK]
+
+
+def test_later_records_are_read_and_earlier_ones_are_not_read_again(catalogue: PageCatalogue, chosen: Settings) -> None:
+    fill(chosen)
+    refresh(catalogue, chosen)
+    shelf = Shelf(chosen)
+    visit(shelf, "http://example.org/new", "New", "brandnew words")
+    shelf.close()
+    assert urls(catalogue, "brandnew") == []
+    refresh(catalogue, chosen)
+    assert urls(catalogue, "brandnew") == ["http://example.org/new"]
+    again = PageCatalogue(chosen)
+    try:
+        for each in chosen.archive_dir(NAME).glob("*.warc.gz"):
+            each.unlink()
+        assert refresh(again, chosen)
+        assert urls(again, "fern") == urls(catalogue, "fern")
+        assert len(again.pages(NAME)) == 3
+    finally:
+        again.close()
+
+
+def test_reading_stops_when_its_time_is_up_and_goes_on_later(catalogue: PageCatalogue, chosen: Settings) -> None:
+    shelf = Shelf(chosen)
+    for number in range(150):
+        shelf.kept("urn:text:", b"many words", "text/plain", url=f"http://example.org/{number}", page_id=f"{number}")
+    shelf.close()
+    assert not refresh(catalogue, chosen, 0)
+    assert len(catalogue.pages(NAME, limit=500)) == 100
+    assert refresh(catalogue, chosen, 60)
+    assert len(catalogue.pages(NAME, limit=500)) == 150
+
+
+def test_a_collection_that_is_gone_leaves_no_page(catalogue: PageCatalogue, chosen: Settings) -> None:
+    fill(chosen)
+    fill(chosen, "other")
+    refresh(catalogue, chosen)
+    assert len(urls(catalogue, "oak")) == 2
+    assert urls(catalogue, "oak", "other") == [OAK]
+    with Captures(chosen.database_url) as index:
+        index.drop(NAME, "no sources")
+    refresh(catalogue, chosen)
+    assert catalogue.pages(NAME) == []
+    assert [each.collection for each in catalogue.search("oak")] == ["other"]
+
+
+def test_hostile_and_damaged_records_are_no_failure(catalogue: PageCatalogue, chosen: Settings) -> None:
+    shelf = Shelf(chosen)
+    shelf.kept("urn:text:", b"nul \0 and \xff bytes \x02mark\x03", "text/plain", page_id="a")
+    shelf.kept("urn:pageinfo:", b'{"title": ["no text"]}', "application/json", page_id="a")
+    shelf.kept("urn:pageinfo:", b"[" * 100_000, "application/json", page_id="b", date=DATE + 2 * SECOND)
+    shelf.kept("urn:text:", b"w" * 3_000_000, "text/plain", page_id="c", date=DATE + 3 * SECOND)
+    shelf.kept("urn:text:", b" ".join(b"%x" % n for n in range(300_000)), "text/plain", page_id="d", date=DATE)
+    shelf.kept("urn:text:", b"", "text/plain", page_id="e", url="")
+    shelf.close()
+    assert refresh(catalogue, chosen)
+    assert len(catalogue.search("bytes")) == 1
+    (path,) = chosen.archive_dir(NAME).glob("*.warc.gz")
+    path.write_bytes(path.read_bytes()[:500])
+    other = Shelf(chosen)
+    visit(other, OAK, "An oak", "still")
+    other.close()
+    assert refresh(catalogue, chosen)
+    assert urls(catalogue, "still") == [OAK]

@@ -1,0 +1,170 @@
+"""admin/viewing/pages.py and player_pages.py: what a reader sees of a collection, with hostile records."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import httpx
+import pytest
+from axe_pages import serious_in_both_schemes
+from browsed import HOSTILE, PAGE, fill, png
+from exchanges import DATE
+from viewing import CollectionShelf, RunningViewer, running_viewer
+
+from admin.viewing.page import address_in
+from archive.capture import Capture
+from archive.settings.load import Settings
+
+SCRIPT = "<script>alert"
+
+
+@pytest.fixture
+def kept(settings: Settings) -> dict[str, Capture]:
+    return fill(settings)
+
+
+@pytest.fixture
+def viewer(settings: Settings, kept: dict[str, Capture]) -> Iterator[RunningViewer]:
+    shelf = CollectionShelf(settings)
+    shelf.kept("urn:thumbnail:", png())
+    shelf.close()
+    plain = CollectionShelf(settings, "plain")
+    plain.put("/document", b"<title>x</title>", date=DATE)
+    plain.close()
+    with running_viewer(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def client(viewer: RunningViewer) -> Iterator[httpx.Client]:
+    with viewer.client() as client:
+        yield client
+
+
+def links(text: str, part: str) -> list[str]:
+    """The addresses on a page that have this part."""
+    return [html.unescape(each) for each in re.findall(r'(?:href|src|action)="([^"]+)"', text) if part in each]
+
+
+def test_a_reader_goes_from_the_start_page_to_a_capture(client: httpx.Client) -> None:
+    start = client.get("/").text
+    assert "2026-11-21 to 2027-01-01" in start
+    pages = client.get(links(start, "/c/news/")[0]).text
+    assert html.escape(HOSTILE) in pages.replace("&#34;", "&quot;").replace("&#39;", "&#x27;")
+    picture = client.get(links(pages, "/picture?")[0])
+    assert picture.headers["Content-Type"] == "image/jpeg"
+    assert picture.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    newest = client.get(links(pages, "/url?")[0]).text
+    assert 'aria-label="2027-01-01: 1 capture"' in newest
+    older = client.get(links(newest, "year=2026")[0]).text
+    day = client.get(links(older, "day=2026-11-21")[0]).text
+    play = client.get(links(day, "/play?")[0])
+    assert play.status_code == 200
+    assert "--fetch-player" in play.text
+    (raw,) = links(play.text, "/w/news/")
+    assert client.get(raw).status_code == 200
+
+
+def test_words_and_addresses_are_searched_in_one_field(client: httpx.Client) -> None:
+    found = client.get("/", params={"q": "hello"}).text
+    assert "<mark>Hello</mark>" in found
+    assert links(found, f"/c/news/play?url={PAGE}")
+    assert "No page has all of these words" in client.get("/c/plain/", params={"q": "hello"}).text
+    assert client.get("/", params={"q": PAGE}).headers["Location"].startswith("/c/news/url?")
+    assert client.get("/c/plain/", params={"q": "example.org"}).headers["Location"].startswith("/c/plain/url?")
+    everywhere = client.get("/", params={"q": "example.org/*"}).text
+    assert links(everywhere, "/c/news/url?")
+    assert links(everywhere, "/c/plain/url?")
+    assert "http://example.org/document" in client.get("/c/plain/url", params={"url": "http://example.org/*"}).text
+    assert "No collection has" in client.get("/", params={"q": "nowhere.test"}).text
+
+
+def test_without_ghosts_documents_are_listed(client: httpx.Client) -> None:
+    assert links(client.get("/c/plain/").text, "/play?url=http://example.org/document")
+
+
+def test_an_empty_home_says_so(settings: Settings) -> None:
+    with running_viewer(settings) as running, running.client() as client:
+        assert "There are no collections" in client.get("/").text
+        assert client.get("/c/none/").status_code == 404
+        assert "No page has" in client.get("/", params={"q": "word"}).text
+
+
+def test_hostile_records_and_requests_are_shown_as_texts(client: httpx.Client, kept: dict[str, Capture]) -> None:
+    place = urlencode({"file": kept["html"].filename, "offset": kept["html"].offset})
+    paths = [
+        *("/", f"/?{urlencode({'q': HOSTILE})}", "/c/news/", f"/c/news/?{urlencode({'q': HOSTILE, 'after': HOSTILE})}"),
+        *(f"/c/{quote(HOSTILE, safe='')}/", "/c/none/", "/c/none/url?url=x.test", "/player/", "/player/../view.key"),
+        f"/c/news/url?{urlencode({'url': f'http://example.org/{HOSTILE}'})}",
+        f"/c/news/url?{urlencode({'url': HOSTILE, 'year': HOSTILE, 'day': HOSTILE, 'after': HOSTILE})}",
+        f"/c/news/url?{urlencode({'url': 'http://example.org/*', 'after': HOSTILE})}",
+        f"/c/news/play?{urlencode({'url': HOSTILE, 'ts': HOSTILE})}",
+        f"/c/news/play?{urlencode({'url': f'http://example.org/{HOSTILE}', 'ts': HOSTILE})}",
+        f"/c/news/play?{urlencode({'url': 'javascript:alert(1)'})}",
+        *(f"/c/news/picture?{place}", "/c/news/picture?file=..%2fx&offset=1", "/c/news/picture?file=x&offset=-1"),
+        *("/replay/", "/replay/sw.js", "/replay/ui.js", "/player/ui.js", "/player/LICENSE"),
+    ]
+    for path in paths:
+        answer = client.get(path)
+        assert answer.status_code in (200, 302, 404, 409, 422), (path, answer.status_code)
+        assert SCRIPT not in answer.text, path
+        assert "unsafe" not in answer.headers["Content-Security-Policy"], path
+
+
+def test_the_player_is_served_as_it_is_and_keeps_its_requests_here(settings: Settings, tmp_path: Path) -> None:
+    fill(settings)
+    for name in ("ui.js", "sw.js", "LICENSE"):
+        (tmp_path / name).write_text(f"the {name}")
+    chosen = settings.model_copy(update={"view": settings.view.model_copy(update={"player": str(tmp_path)})})
+    with running_viewer(chosen) as running, running.client() as client:
+        for path in ("/player/ui.js", "/replay/ui.js", "/player/sw.js", "/player/LICENSE"):
+            assert client.get(path).text == f"the {path.rpartition('/')[2]}"
+        worker = client.get("/replay/sw.js")
+        assert 'importScripts("../player/sw.js")' in worker.text
+        assert "connect-src 'self'" in worker.headers["Content-Security-Policy"]
+        page = client.get(f"/c/news/play?{urlencode({'url': PAGE, 'ts': '2026'})}")
+        assert f'source="proxy:{running.address}/w/news/"' in page.text
+        assert "connect-src 'self'" in page.headers["Content-Security-Policy"]
+        assert "AFFERO".lower() in client.get("/player/").text.lower()
+        assert client.get("/replay/other.js").status_code == 404
+
+
+def test_an_index_that_is_away_is_said(client: httpx.Client, settings: Settings) -> None:
+    for each in settings.home.glob("ghostfleet.db*"):
+        each.write_bytes(b"no database at all " * 500)
+    answer = client.get("/c/news/")
+    assert answer.status_code == 503
+    assert str(settings.home) not in client.get("/w/news/2026id_/http://example.org/page").text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("example.org", "http://example.org"),
+        ("https://example.org/a b", None),
+        ("example.org/a?b=c", "http://example.org/a?b=c"),
+        ("www.example.org:8080", "http://www.example.org:8080"),
+        ("garden fern", None),
+        ("fern", None),
+        ("e.g.", None),
+        ("http://[", None),
+        ("a" * 10_000 + ".org", None),
+        ("3.14", None),
+    ],
+)
+def test_an_address_is_told_from_words(text: str, expected: str | None) -> None:
+    assert address_in(text) == expected
+
+
+@pytest.mark.browser
+@pytest.mark.timeout(300)
+def test_axe_finds_nothing_serious(viewer: RunningViewer, client: httpx.Client) -> None:
+    paths = [
+        *("/", "/c/news/", "/c/plain/", "/?q=hello", "/?q=nothing", "/player/", "/c/none/"),
+        *(f"/c/news/url?url={PAGE}", "/c/news/url?url=http://example.org/*", f"/c/news/play?url={PAGE}&ts=2026"),
+    ]
+    assert serious_in_both_schemes(viewer, client, paths) == []
