@@ -28,6 +28,7 @@ class Tripwire:
     """Listens where the site did, and answers nobody: whoever connects is counted."""
 
     def __init__(self, ports: Sequence[int]) -> None:
+        self.ports = tuple(ports)
         self._listeners = [_listen(port) for port in ports]
 
     def touched(self) -> int:

@@ -55,7 +55,7 @@ class ViewServer:
             uvicorn.Config(
                 self._application,
                 interface="asgi3",
-                ws="none",
+                ws="wsproto",
                 lifespan="off",
                 log_config=None,
                 access_log=False,
@@ -108,6 +108,9 @@ class ViewServer:
         return nearest_first(dates, date)
 
     async def _application(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close"})  # an archived script asked for one; there is none here
         if scope["type"] != "http":
             return
         peer, own = scope.get("client") or ("", 0), scope.get("server") or ("", 0)
