@@ -35,6 +35,10 @@ class Tripwire:
         """Connections that were made since the start."""
         return sum(_pending(listener) for listener in self._listeners)
 
+    def words(self) -> bytes:
+        """What was sent on the connections that were made since the last call."""
+        return b"".join(word for listener in self._listeners for word in _heard(listener))
+
     def close(self) -> None:
         """Gives the ports back."""
         for listener in self._listeners:
@@ -113,6 +117,15 @@ def _listen(port: int) -> socket.socket:
     listener = socket.create_server(("127.0.0.1", port))
     listener.setblocking(False)
     return listener
+
+
+def _heard(listener: socket.socket) -> Iterator[bytes]:
+    with suppress(BlockingIOError):
+        while True:
+            stream = listener.accept()[0]
+            stream.setblocking(False)
+            with stream, suppress(BlockingIOError):
+                yield stream.recv(65_536)
 
 
 def _pending(listener: socket.socket) -> int:
