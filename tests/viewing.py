@@ -8,11 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 from browsed import Shelf
-from exchanges import DATE, exchange, keep, response
+from exchanges import DATE, exchange, keep, request, response
 from needs import program
 
 from admin.viewing.player import PACKAGE, VERSION
@@ -38,11 +39,14 @@ class CollectionShelf(Shelf):
         method: str = "GET",
         original: Original | None = None,
         url: str = "",
+        sent: bytes = b"",
     ) -> Capture:
         """Keep one response of http://example.org, or of the URL."""
         answer = response(body, *headers, status=status, mime=mime)
         context = Context(self.name, job="daily-20261121081500", page_id="page-1")
-        more = {"url": url} if url else {}
+        more: dict[str, Any] = {"url": url} if url else {}
+        if sent:
+            more["request"] = request(path, method, sent, "Content-Type: application/x-www-form-urlencoded")
         kept = exchange(path, answer, started=date, context=context, method=method, **more)
         return keep(self.writer, kept, original)
 

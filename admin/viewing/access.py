@@ -25,7 +25,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedRequest:
     """The request is refused with this status and this line."""
 
     status: int
@@ -37,7 +37,7 @@ class Gatekeeper:
     """Looks at every request before anything else does."""
 
     def __init__(self, settings: Settings, key: TicketKey | None, only: str | None = None) -> None:
-        """With a key, only paths with a ticket are answered. Without, `only` is the one collection that is shown."""
+        """Answer, with a key, only paths with a ticket. Without a key, `only` is the one collection that is shown."""
         view = settings.view
         self._clients = Clients(view.allow_clients)
         self._names = HostNames(view.host, view.host_names, "view.host_names")
@@ -47,24 +47,24 @@ class Gatekeeper:
 
     def look(
         self, method: str, path: str, peer: str, own: str, headers: list[tuple[bytes, bytes]]
-    ) -> Admitted | Refused:
+    ) -> Admitted | RefusedRequest:
         """Return whether the request is answered."""
         if not self._clients.admits(peer, own):
-            return Refused(403, "this client's address is not allowed here")
+            return RefusedRequest(403, "this client's address is not allowed here")
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         if refusal := self._names.refusal(hosts):
-            return Refused(421, refusal)
+            return RefusedRequest(421, refusal)
         found = dict(headers)
         if _comes_from_elsewhere(method, found):
-            return Refused(403, "another site sent this request; open the page of this site")
+            return RefusedRequest(403, "another site sent this request; open the page of this site")
         if self._password and not self._knows_password(found.get(b"authorization", b"")):
-            return Refused(401, "this archive needs a password", asks_for_password=True)
+            return RefusedRequest(401, "this archive needs a password", asks_for_password=True)
         if self._key is None:
             return Admitted(only=self._only)
         parts = PATH.fullmatch(path)
         ticket = self._key.read(parts[2], time.time()) if parts else None
         if parts is None or ticket is None:
-            return Refused(
+            return RefusedRequest(
                 403, "this link has expired, or was never one; open the collection from the admin site again"
             )
         return Admitted(parts[1], ticket.collection)

@@ -40,7 +40,7 @@ _URL_CHARACTERS: Final = "!#$%&'()*+,/:;=?@[]~"
 
 @dataclass(frozen=True, slots=True)
 class ArchivedAnswer:
-    """The status and the headers with which the viewer sends an archived body."""
+    """The object has the status and the headers with which the viewer sends an archived body."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]

@@ -95,7 +95,7 @@ class VisitedPage:
 
     @property
     def timestamp(self) -> str:
-        """The 14 digits of the visit's date."""
+        """Return the 14 digits of the visit's date."""
         return timestamp14(self.date)
 
 

@@ -1,4 +1,4 @@
-"""The pages of the viewer that find something: collections, their pages, search, and the calendar of a URL.
+"""These pages of the viewer find something: collections, their pages, search, and the calendar of a URL.
 
 No archived text is a part of these pages but escaped text and pictures that were drawn anew.
 """

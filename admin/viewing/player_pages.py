@@ -1,4 +1,4 @@
-"""The pages that play: the frame of the player, the player's own files, and what they are.
+"""The viewer plays archived pages here, with the player's own files, and says what the player is.
 
 The player's page and its worker are of the same origin as the archived pages, which the player runs in a frame. Their
 content security policies keep every request at this origin.

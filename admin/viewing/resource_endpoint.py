@@ -25,10 +25,13 @@ from archive.dates import Micros, parse_date
 from archive.name_rules import NAME_PATTERN
 from archive.storage.storage import StorageError
 from archive.warc.member_reader import WarcError
+from archive.warc.request_query import MAX_BODY, asked_query
 from dedupdb.captures.schema import CapturesError
-from proxy.protocol.byte_range import parse_range
+from proxy.protocol.byte_range import parse_ranges
 from proxy.protocol.http1 import BadMessage, parse_response
-from proxy.replay.memento import Memento, PayloadElsewhere, WantedCapture
+from proxy.replay.answers import Memento
+from proxy.replay.memento import PayloadElsewhere, RecordDamaged
+from proxy.replay.wanted import WantedCapture
 
 log = logging.getLogger(__name__)
 
@@ -67,7 +70,7 @@ class NearestDates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ResourceAddress:
-    """The parts of an address. An empty timestamp stands for the newest capture."""
+    """The object is an address in its parts. An empty timestamp stands for the newest capture."""
 
     collection: str | None
     timestamp: str
@@ -93,8 +96,19 @@ def read_address(text: str) -> ResourceAddress | None:
 class ResourceEndpoint:
     """Answers requests below /w/. Records are read in threads, a piece at a time."""
 
-    def __init__(self, archive: ResourceArchive, nearest: NearestDates, names: Callable[[], list[str]]) -> None:
-        """`names` returns the collections that are asked when an address names none."""
+    def __init__(
+        self,
+        archive: ResourceArchive,
+        nearest: NearestDates,
+        names: Callable[[], list[str]],
+        *,
+        takes_similar: bool = False,
+    ) -> None:
+        """`names` returns the collections that are asked when an address names none.
+
+        With `takes_similar`, the capture of a URL that differs only in volatile parts is an answer.
+        """
+        self._takes_similar = takes_similar
         self._archive = archive
         self._nearest = nearest
         self._names = names
@@ -124,10 +138,14 @@ class ResourceEndpoint:
         except ValueError:
             await _refuse(send, scope["method"], 400, f"{address.timestamp} is no date", wants_html)
             return
-        if not await _drain(receive):
+        body = await _body_of(receive)
+        if body is None:
             await _refuse(send, scope["method"], 413, "the body of the request is too large", wants_html)
             return
-        finding = _Finding(address, scope["method"].upper(), date, headers, only)
+        method, kind = scope["method"].upper(), headers.get(b"content-type", b"").decode("latin-1")
+        finding = _Finding(
+            address, method, date, headers, only, asked_query(method, kind, (body,)), self._takes_similar
+        )
         await self._answer(finding, f"{root}{PREFIX}", receive, send)
 
     async def _answer(self, finding: _Finding, prefix: str, receive: Receive, send: Send) -> None:
@@ -137,6 +155,10 @@ class ResourceEndpoint:
             memento = await loop.run_in_executor(self._threads, self._find, finding)
         except PayloadElsewhere as error:
             await _refuse(send, method, 404, str(error), wants_html)
+            return
+        except RecordDamaged as error:
+            log.warning("viewing %s: %s", url, error)
+            await _refuse(send, method, 502, "the archive has this URL, and its record can't be read", wants_html, url)
             return
         except (StorageError, CapturesError) as error:
             log.warning("viewing %s: %s", url, error)
@@ -186,29 +208,32 @@ class ResourceEndpoint:
         names = [chosen] if chosen else self._names()[:MOST_COLLECTIONS]
         if len(names) > 1:
             names = self._nearest(names, address.url, finding.method, finding.date)
-        elsewhere: PayloadElsewhere | None = None
+        trouble: PayloadElsewhere | RecordDamaged | None = None
         for name in names:
             try:
                 memento = self._archive.find(finding.wanted(name))
-            except PayloadElsewhere as error:
-                elsewhere = elsewhere or error
+            except (PayloadElsewhere, RecordDamaged) as error:
+                trouble = trouble or error
                 continue
             if memento is not None:
                 return memento
-        if elsewhere is not None:
-            raise elsewhere
+        if trouble is not None:
+            raise trouble
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """One request for an archived resource."""
+    """The object is one request for an archived resource."""
 
     address: ResourceAddress
     method: str
     date: Micros | None
     headers: dict[bytes, bytes]
     only: str | None
+    query: str | None
+    """The request's body as the index has it, by which requests to one URL are told apart."""
+    takes_similar: bool
 
     @property
     def wants_html(self) -> bool:
@@ -231,22 +256,28 @@ class _Finding:
             url=self.address.url,
             method=self.method,
             date=self.date,
-            range=parse_range(self.headers.get(b"range")),
+            ranges=parse_ranges(self.headers.get(b"range")),
             is_conditional=False,
             exchange=uuid.uuid4().hex,
+            body=self.query,
+            fields=tuple((name, value, b"%b: %b\r\n" % (name, value)) for name, value in self.headers.items()),
+            takes_similar=self.takes_similar,
+            date_is_fixed=True,
         )
 
 
-async def _drain(receive: Receive) -> bool:
-    """Read the body of the request, which chooses no capture. Return False when it is too large."""
-    size = 0
+async def _body_of(receive: Receive) -> bytes | None:
+    """Return the beginning of the request's body, which may choose a capture; None when the body is too large."""
+    found, size = bytearray(), 0
     while True:
         message = await receive()
-        size += len(message.get("body", b""))
+        piece = message.get("body", b"")
+        size += len(piece)
+        found += piece[: max(0, MAX_BODY - len(found))]
         if size > _MOST_BODY:
-            return False
+            return None
         if message["type"] != "http.request" or not message.get("more_body"):
-            return True
+            return bytes(found)
 
 
 async def _disconnected(receive: Receive) -> None:

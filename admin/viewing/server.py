@@ -1,4 +1,4 @@
-"""The server of the viewer: every request passes the gatekeeper, then resources and pages answer it."""
+"""The viewer is served here. Every request passes the gatekeeper, then resources or pages answer it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flask import has_request_context, request
 from admin.collections.browsing.index import index_if_any
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
-from admin.viewing.access import Gatekeeper, Refused
+from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.application import create_app
 from admin.viewing.page import Viewing
 from admin.viewing.page_catalogue import PageCatalogue
@@ -39,7 +39,7 @@ class ViewServer:
     """Serves the viewer on sockets that are bound already, until it is told to stop."""
 
     def __init__(self, settings: Settings, key: TicketKey | None = None, only: str | None = None) -> None:
-        """With a key, only paths with a ticket are answered. `only` is the one collection that is shown, None for all.
+        """Answer, with a key, only paths with a ticket. `only` is the one collection that is shown, None for all.
 
         Raises CapturesError and DatabaseRefused.
         """
@@ -47,7 +47,12 @@ class ViewServer:
         self._captures = Captures(settings.database_url)
         self._catalogue = PageCatalogue(settings)
         self._gate = Gatekeeper(settings, key, only)
-        self._resources = ResourceEndpoint(Archive(settings, self._captures), self._nearest, self._captures.collections)
+        self._resources = ResourceEndpoint(
+            Archive(settings, self._captures),
+            self._nearest,
+            self._captures.collections,
+            takes_similar=settings.proxy.replay_similar,
+        )
         viewing = Viewing(settings, Database("sqlite://", now_micros, settings), self._catalogue, _only)
         self._pages: Any = WSGIMiddleware(create_app(viewing), workers=_WORKERS)  # type: ignore[arg-type]
         self._stops = threading.Event()
@@ -116,7 +121,7 @@ class ViewServer:
         peer, own = scope.get("client") or ("", 0), scope.get("server") or ("", 0)
         path = str(scope["path"])
         found = self._gate.look(scope["method"], path, str(peer[0]), str(own[0]), scope["headers"])
-        if isinstance(found, Refused):
+        if isinstance(found, RefusedRequest):
             await _refuse(send, found)
             return
         scope["root_path"] = found.root
@@ -138,7 +143,7 @@ def _only() -> str | None:
     return None if found is None else str(found)
 
 
-async def _refuse(send: Send, refused: Refused) -> None:
+async def _refuse(send: Send, refused: RefusedRequest) -> None:
     headers = [
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"cache-control", b"no-store"),

@@ -158,7 +158,8 @@ def dynamic_site(settings: Settings, port: int) -> None:
         () => import('http://OUT/m.js'),
         () => new Worker(URL.createObjectURL(new Blob(["fetch('http://OUT/worker'); new WebSocket('ws://OUT/w')"]))),
         () => { const f = document.createElement('iframe'); f.src = 'http://OUT/f'; document.body.append(f); },
-        () => { const f = document.createElement('form'); f.action = 'http://OUT/form'; f.target = 'x';
+        () => { const i = document.createElement('iframe'); i.name = 'x'; document.body.append(i);
+                const f = document.createElement('form'); f.action = 'http://OUT/form'; f.target = 'x';
                 document.body.append(f); f.submit(); },
         () => { const l = document.createElement('link'); l.rel = 'preload'; l.as = 'image'; l.href = 'http://OUT/l';
                 document.head.append(l); },
@@ -172,7 +173,7 @@ def dynamic_site(settings: Settings, port: int) -> None:
     shelf.put("/word.js", b"export const word = 'imported';", mime="text/javascript")
     shelf.put("/data.json", b'{"value": 42}', mime="application/json")
     shelf.put("/data.json?by=xhr", b"xhr", mime="application/json")
-    shelf.put("/form", b"answer to a form", mime="text/plain", method="POST")
+    shelf.put("/form", b"answer to a form", mime="text/plain", method="POST", sent=b"a=1")
     shelf.put(
         "/second.html",
         b"<!doctype html><title>Second</title><h1>Second page</h1>"

@@ -9,7 +9,7 @@ import pytest
 from browsed import NAME
 from viewing import CollectionShelf, RunningViewer, running_viewer
 
-from admin.viewing.access import Gatekeeper, Refused
+from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.tickets import TicketKey
 from archive.listener_access import view_exposure
 from archive.settings.load import Settings, load
@@ -116,10 +116,10 @@ def test_a_password_is_asked_for_when_there_is_one(filled: Settings) -> None:
 def test_only_allowed_networks_reach_a_viewer(settings: Settings) -> None:
     gate = Gatekeeper(with_settings(settings, allow_clients=("10.20.0.0/16",)), None)
     refused = gate.look("GET", "/", "10.30.0.1", "10.20.0.1", [])
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, RefusedRequest)
     assert refused.status == 403
     for peer in ("10.20.3.4", "127.0.0.1"):
-        assert not isinstance(gate.look("GET", "/", peer, "10.20.0.1", []), Refused)
+        assert not isinstance(gate.look("GET", "/", peer, "10.20.0.1", []), RefusedRequest)
 
 
 @pytest.mark.parametrize(
