@@ -62,7 +62,7 @@ def main() -> int:
 def running_demo(home: Path) -> Iterator[dict[str, Any]]:
     """Run the demo on free ports until the end of the block; yield what its JSON line says."""
     command = [sys.executable, "-m", "admin.cli", "up", "--demo", "--json", "--home", str(home)]
-    command += [part for option in ("--port", "--proxy-port", "--replay-port") for part in (option, "0")]
+    command += [part for option in ("--port", "--proxy-port", "--replay-port", "--view-port") for part in (option, "0")]
     with subprocess.Popen(command, cwd=TOP, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -51,6 +51,7 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--port", type=_PORT, metavar="PORT", help="Port of the admin site; 0 picks a free port.  [8080]")
 @click.option("--proxy-port", type=_PORT, metavar="PORT", help="Port of the recording proxies.  [8000]")
 @click.option("--replay-port", type=_PORT, metavar="PORT", help="Port of the replay proxy.  [8081]")
+@click.option("--view-port", type=_PORT, metavar="PORT", help="Port of the viewer.  [8082]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line when everything is ready.")
 @fetching
 def up(home: Path | None, settings_file: Path | None, **given: Any) -> int:
@@ -182,6 +183,7 @@ def _settings(home: Path | None, settings_file: Path | None, given: dict[str, An
         "admin.port": given["port"],
         "proxy.port": given["proxy_port"],
         "admin.replay_port": given["replay_port"],
+        "view.port": given["view_port"],
         "proxy.allow_private": given["allow_private"],
         "proxy.upstream_ca": given["upstream_ca"],
         "proxy.resolve": resolve_table(given["resolve"]),

@@ -59,7 +59,7 @@ class Installation:
 
     pid: int
     addresses: Mapping[str, str]
-    """HOST:PORT of `admin`, `proxy`, `replay`, `replay_control` and `cdx`."""
+    """HOST:PORT of `admin`, `proxy`, `replay`, `replay_control`, `view` and `cdx`."""
     parts: tuple[Part, ...]
 
 

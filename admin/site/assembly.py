@@ -22,10 +22,10 @@ from archive.settings.load import Settings
 PAGES: Final[tuple[Blueprint, ...]] = ALL_PAGES
 
 
-def make_server(database: Database, settings: Settings, replay_origin: str = "") -> SiteServer:
+def make_server(database: Database, settings: Settings) -> SiteServer:
     """Return the server of the site, which is not started yet."""
     identity = Identity(database)
-    site = Site(database, settings, identity.visitor, replay_origin)
+    site = Site(database, settings, identity.visitor)
     api = Api(make_blueprint(database, OPERATIONS, identity.actor_of), error_answer, problem_of)
     names = HostNames(settings.admin.host, settings.admin.site_names, "admin.host_names")
     app = create_app(site, names, PAGES, api)

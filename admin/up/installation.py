@@ -20,9 +20,9 @@ from admin.fleet.fleet import Fleet
 from admin.fleet.installation_file import Part, PartState
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached, Slot
-from admin.up.roles import harvester_role, replay_role, scheduler_role, shown_address, site_role
+from admin.up.roles import harvester_role, replay_role, scheduler_role, shown_address, site_role, view_role
 from archive.dates import Micros, now_micros
-from archive.listener_access import exposure
+from archive.listener_access import exposure, view_exposure
 from archive.settings.load import Settings
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 PORT_OPTION: Final = "--port"
 PROXY_PORT_OPTION: Final = "--proxy-port"
 REPLAY_PORT_OPTION: Final = "--replay-port"
+VIEW_PORT_OPTION: Final = "--view-port"
 _AGAIN_SECONDS: Final = 60.0
 _MICROS: Final = 1_000_000
 
@@ -71,17 +72,19 @@ class InstallationProcesses:
         Raises PortError, HomeError, StartError or StartInterrupted; then no process runs.
         """
         fleet, chosen = self.fleet, self._settings.admin
-        if problem := exposure(self._settings):
+        if problem := exposure(self._settings) or view_exposure(self._settings):
             raise StartError(problem)
         home_folder.prepare(self._settings.home)
         try:
             (site,) = fleet.listen(chosen.host, chosen.port, 1, PORT_OPTION)
             (replay,) = fleet.listen(self._settings.proxy.host, chosen.replay_port, 1, REPLAY_PORT_OPTION)
+            (view,) = fleet.listen(self._settings.view.host, self._settings.view.port, 1, VIEW_PORT_OPTION)
             (control,) = fleet.listen("127.0.0.1", 0, 1, "0")
             found = fleet.start()
             self._own = [
                 fleet.add(replay_role(fleet.settings, fleet, replay, control)),
                 fleet.add(site_role(self._settings, site, replay)),
+                fleet.add(view_role(self._settings, view)),
                 fleet.add(scheduler_role()),
                 *(fleet.add(harvester_role(self._settings, *each)) for each in self._harvesting.each()),
             ]
@@ -90,6 +93,7 @@ class InstallationProcesses:
                 "proxy": found.proxy,
                 "replay": shown_address(replay),
                 "replay_control": shown_address(control),
+                "view": shown_address(view),
                 "cdx": found.cdx,
             }
             fleet.await_ready(self._own)

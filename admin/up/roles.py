@@ -54,6 +54,21 @@ def replay_role(settings: Settings, fleet: Fleet, listener: socket.socket, contr
     )
 
 
+def view_role(settings: Settings, listener: socket.socket) -> ProcessRole:
+    """Return the role of the viewer, which people reach by the links of the admin site."""
+    port = {"port": listener.getsockname()[1]}
+    chosen = settings.model_copy(update={"view": settings.view.model_copy(update=port)})
+    return ProcessRole(
+        "view",
+        ShutdownStage.PROXIES,
+        ("view", "--tickets", "--listen-fd", str(listener.fileno())),
+        does="load its pages",
+        fds=(listener.fileno(),),
+        stop_seconds=_SITE_SECONDS,
+        environment=chosen.for_child(),
+    )
+
+
 def scheduler_role() -> ProcessRole:
     """Return the role of the scheduler."""
     return ProcessRole("scheduler", ShutdownStage.WORKERS, ("scheduler",), stop_seconds=_SCHEDULER_SECONDS)

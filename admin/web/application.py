@@ -76,7 +76,7 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
         TEMPLATES_AUTO_RELOAD=False,
     )
     app.extensions[EXTENSION] = site
-    protect(app, names, site.replay_origin)
+    protect(app, names)
     require_login(app)
     csrf = CSRFProtect(app)  # after the visitor is known, to whose session forms belong
     for blueprint in blueprints:

@@ -75,8 +75,6 @@ class Site:
     database: Database
     settings: Settings
     find_visitor: FindVisitor
-    replay_origin: str = ""
-    """The origin of replay, such as http://localhost:8081: never the admin's own. Empty when nothing is replayed."""
 
 
 def site() -> Site:

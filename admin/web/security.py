@@ -29,9 +29,8 @@ def secret_key(home: Path) -> bytes:
     return path.read_bytes()
 
 
-def protect(app: Flask, names: HostNames, replay_origin: str) -> None:
+def protect(app: Flask, names: HostNames) -> None:
     """Check the Host header of every request, and send security headers with every answer."""
-    frames = f"frame-src {replay_origin}" if replay_origin else "frame-src 'none'"
 
     def check_host() -> None:
         g.nonce = secrets.token_urlsafe(16)
@@ -45,7 +44,7 @@ def protect(app: Flask, names: HostNames, replay_origin: str) -> None:
         response.headers.setdefault(
             "Content-Security-Policy",
             f"{_BASE}; script-src 'self' 'nonce-{nonce}'; style-src 'self' 'nonce-{nonce}'; img-src 'self' data:;"
-            f" font-src 'self'; connect-src 'self'; {frames}",
+            f" font-src 'self'; connect-src 'self'; frame-src 'none'",
         )
         response.headers.setdefault("X-Content-Type-Options", "nosniff")
         response.headers.setdefault("Referrer-Policy", "same-origin")

@@ -1,4 +1,4 @@
-"""Say how people open a capture in replay: by commands, or by a link when a server replays at another origin."""
+"""Say by which commands people open a capture in replay."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ class ReplayHint:
     """Opens a browser window on this machine."""
     proxy_command: str
     """Starts a replay proxy, and prints its address and how a browser uses it."""
-    link: str
-    """The capture's address at the replay's origin; empty when there is none."""
 
 
-def replay_hint(collection: str, url: str, timestamp: str, origin: str) -> ReplayHint | None:
+def replay_hint(collection: str, url: str, timestamp: str) -> ReplayHint | None:
     """Return what opens a capture; None for a record that is not of the web.
 
     The commands are quoted for a shell, because the URL is of anybody's making.
@@ -33,5 +31,4 @@ def replay_hint(collection: str, url: str, timestamp: str, origin: str) -> Repla
     return ReplayHint(
         open_command=command(f"open {collection} {shlex.quote(address)} --datetime {timestamp}"),
         proxy_command=command(f"replay {collection} --datetime {timestamp}"),
-        link=f"{origin.rstrip('/')}/{collection}/{timestamp}/{address}" if origin else "",
     )

@@ -19,6 +19,7 @@ from admin.collections.browsing.replay_sessions import MOST, NewReplaySession, R
 from admin.fleet.installation_file import read_installation
 from admin.models.errors import InvalidInput
 from admin.models.transaction import Right
+from admin.viewing.links import collection_link, page_link
 from admin.web.forms import Form
 from admin.web.page import needs, page, reading, site
 
@@ -43,7 +44,8 @@ def show(name: str) -> Response:
     """Show one collection with its statistics."""
     with reading() as opened:
         found = listing.show_collection(opened, name)
-    return page("collections/show.html", collection=found)
+    link = collection_link(site().settings, request.host, name)
+    return page("collections/show.html", collection=found, link=link)
 
 
 @BLUEPRINT.get("/<name>/files", endpoint="files")
@@ -117,12 +119,19 @@ def show_capture(name: str) -> Response:
     """Show one capture with its record, and what a ghost kept of the page."""
     with reading() as opened:
         found = capture.show_capture(opened, name, *_place())
-    hint = replay_hint(name, found.url, found.timestamp, site().replay_origin)
+    hint = replay_hint(name, found.url, found.timestamp)
+    link = page_link(site().settings, request.host, name, found.url, found.timestamp) if hint else ""
     pictures = [each for each in found.kept if each.capture.url.startswith(capture.PICTURES)]
     running = read_installation(site().settings.home)
     has_proxy = running is not None and "replay_control" in running.addresses
     return page(
-        "collections/capture.html", name=name, capture=found, replay=hint, pictures=pictures, has_proxy=has_proxy
+        "collections/capture.html",
+        name=name,
+        capture=found,
+        replay=hint,
+        link=link,
+        pictures=pictures,
+        has_proxy=has_proxy,
     )
 
 

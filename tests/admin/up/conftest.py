@@ -9,7 +9,7 @@ import pytest
 from commanding import Command
 from harvesters import FAST
 
-FREE_PORTS = ("--port", "0", "--proxy-port", "0", "--replay-port", "0")
+FREE_PORTS = ("--port", "0", "--proxy-port", "0", "--replay-port", "0", "--view-port", "0")
 QUICK = {**FAST, "GHOSTFLEET_GENERATION__PERIOD_SECONDS": "0.5", "GHOSTFLEET_GENERATION__LEASE_SECONDS": "2"}
 
 

@@ -16,7 +16,17 @@ from waiting import until
 
 from admin.fleet.installation_file import PartState, read_installation
 
-PARTS = {"redis", "indexer", "proxy-0", "replay", "admin", "scheduler", "harvester-FOCUSED", "harvester-SNAPSHOT"}
+PARTS = {
+    "redis",
+    "indexer",
+    "proxy-0",
+    "replay",
+    "view",
+    "admin",
+    "scheduler",
+    "harvester-FOCUSED",
+    "harvester-SNAPSHOT",
+}
 
 type Start = Callable[..., Command]
 
@@ -30,6 +40,7 @@ def test_everything_starts_and_what_dies_is_restarted_and_ctrl_c_ends_all_in_ord
             log_in(client, ready["first_administrator"])
             _restarts(command, client, "scheduler", ready["pids"]["scheduler"])
             _restarts(command, client, "harvester-FOCUSED", ready["pids"]["harvester-FOCUSED"])
+            assert httpx.get(f"http://{ready['view']}/").status_code == 403  # only links of the site have a ticket
             assert f"The replay proxy is at <code>{ready['replay']}</code>" in client.get("/fleet").text
         with start_up() as second:
             assert second.ended() == 2
@@ -62,11 +73,11 @@ def test_nothing_is_left_when_the_parent_is_killed_and_the_next_start_makes_anot
         assert command.ended() == 0
 
 
-@pytest.mark.parametrize("option", ["--port", "--replay-port"])
+@pytest.mark.parametrize("option", ["--port", "--replay-port", "--view-port"])
 def test_a_port_in_use_is_one_line(start_up: Start, option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
-        free = {"--port": "0", "--proxy-port": "0", "--replay-port": "0"}
+        free = {"--port": "0", "--proxy-port": "0", "--replay-port": "0", "--view-port": "0"}
         chosen = tuple(part for pair in {**free, option: port}.items() for part in pair)
         with start_up(ports=chosen) as command:
             assert command.ended() == 2
