@@ -32,6 +32,9 @@ WIDTH, HEIGHT = 1180, 760
 MOST_BYTES: Final = 150_000
 JOBS: Final = 2
 JOBS_SECONDS: Final = 300
+_SHOWN_IMAGES: Final = (
+    "[...document.images].every(each => each.complete || each.getBoundingClientRect().top > innerHeight)"
+)
 SHOTS: Final = {
     "overview": "/",
     "job": "/jobs/1",
@@ -55,6 +58,7 @@ def main() -> int:
         await_jobs(page, ready["admin"])
         for name, path in SHOTS.items():
             write_picture(page, f"{ready['admin']}{path}", PICTURES / f"site-{name}.png")
+        write_picture(page, viewer_link(page, ready["admin"]), PICTURES / "site-view.png")
     return 0
 
 
@@ -103,10 +107,18 @@ def await_jobs(page: Page, site: str) -> None:
         page.wait_for_timeout(1000)
 
 
+def viewer_link(page: Page, site: str) -> str:
+    """Return the link of the first collection to the viewer."""
+    page.goto(f"{site}/collections")
+    page.locator("main tbody a").first.click()
+    return page.get_by_role("link", name="Open in the viewer").get_attribute("href") or ""
+
+
 def write_picture(page: Page, url: str, path: Path) -> None:
     """Write the page as it is at the top of the window; fewer colours keep the file small."""
     page.goto(url)
     page.evaluate("document.fonts.ready")
+    page.wait_for_function(_SHOWN_IMAGES)
     whole = page.evaluate("document.documentElement.scrollHeight")
     shown = page.screenshot(clip={"x": 0, "y": 0, "width": WIDTH, "height": min(whole, HEIGHT)})
     with Image.open(io.BytesIO(shown)) as picture:

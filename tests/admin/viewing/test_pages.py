@@ -98,7 +98,7 @@ def test_hostile_records_and_requests_are_shown_as_texts(client: httpx.Client, k
     place = urlencode({"file": kept["html"].filename, "offset": kept["html"].offset})
     paths = [
         *("/", f"/?{urlencode({'q': HOSTILE})}", "/c/news/", f"/c/news/?{urlencode({'q': HOSTILE, 'after': HOSTILE})}"),
-        *(f"/c/{quote(HOSTILE, safe='')}/", "/c/none/", "/c/none/url?url=x.test", "/player/", "/player/../view.key"),
+        *(f"/c/{quote(HOSTILE, safe='')}/", "/c/none/", "/c/none/url?url=x.test", "/player/", "/player/../tickets.key"),
         f"/c/news/url?{urlencode({'url': f'http://example.org/{HOSTILE}'})}",
         f"/c/news/url?{urlencode({'url': HOSTILE, 'year': HOSTILE, 'day': HOSTILE, 'after': HOSTILE})}",
         f"/c/news/url?{urlencode({'url': 'http://example.org/*', 'after': HOSTILE})}",

@@ -58,4 +58,4 @@ def test_a_changed_ticket_is_refused() -> None:
 def test_the_key_of_a_home_stays_and_is_its_owners_alone(tmp_path: Path) -> None:
     ticket = ticket_key(tmp_path).issue(None, NOW, HOUR)
     assert ticket_key(tmp_path).read(ticket, NOW) == Ticket(int(ticket.split(".")[0]), None)
-    assert (tmp_path / "view.key").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "tickets.key").stat().st_mode & 0o777 == 0o600
