@@ -343,7 +343,7 @@ def _ghost(
 ) -> Visitor:
     """Return a started ghost, which is closed at the end. A ghost that can't start must not claim URLs.
 
-    Playwright is imported only here, since most jobs do not need it.
+    The ghost's modules are imported only here, since most jobs do not need them.
     """
     from browsers.chromium.ghost import ChromiumVisitor
 

@@ -83,6 +83,17 @@ class BrowserSettings(Section):
     user_agent: str = Field(
         "", description="User-Agent of browsers. By default it is the browser's own, without 'Headless'."
     )
+    webdriver: bool = Field(False, description="Whether pages see that a program controls the browser.")
+    dialogs: Literal["accept", "dismiss"] = Field(
+        "accept", description="Answer to alerts, confirmations and prompts of pages: accept or dismiss."
+    )
+    scale: float = Field(1, gt=0, le=5, description="Device pixels for each CSS pixel.")
+    touch: bool = Field(False, description="Whether pages see a touch screen.")
+    mobile: bool = Field(False, description="Whether pages are laid out as in the browser of a telephone.")
+    timezone: str = Field(
+        "", description="Time zone of pages, such as Europe/Copenhagen. By default it is that of the machine."
+    )
+    dark: bool = Field(False, description="Whether pages see that the reader prefers dark colours.")
     contexts_per_browser: int = Field(50, ge=1, description="Visits after which a browser is replaced by a new one.")
     max_page_bytes: int = Field(
         16_777_216, ge=1024, description="Size in bytes of the largest document that is searched for links."

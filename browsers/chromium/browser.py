@@ -1,4 +1,4 @@
-"""A running Chromium has a Playwright driver and a profile folder. Both are removed at its end.
+"""A running Chromium has a process and a profile folder. Both are removed at its end.
 
 The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds all files of the browser. The next start
 removes the folders of processes that have ended.
@@ -11,21 +11,19 @@ import logging
 import os
 import re
 import shutil
-import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final, Self
-
-import playwright.async_api
-from playwright.async_api import CDPSession, Playwright, async_playwright
-from playwright.async_api import Error as PlaywrightError
+from typing import Any, Final, Self
 
 from archive.settings import BrowserSettings
 from browsers.chromium import flags
+from browsers.chromium.devtools.connection import Connection, Session
+from browsers.chromium.devtools.process import ChromiumProcess
+from browsers.chromium.devtools.window import ChromiumWindow
 from browsers.chromium.memory import MemoryWatch
-from browsers.chromium.playwright_window import PlaywrightWindow
 from browsers.engine import EngineError, WindowOptions
 from browsers.visit import FleetUnavailable
 
@@ -35,8 +33,6 @@ _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
-_ERROR_LINE: Final = re.compile(r"\[err\] *(.*\S)")
-"""An error line of the browser itself in Playwright's report about a failed start."""
 
 
 class BrowserDown(FleetUnavailable):
@@ -44,8 +40,8 @@ class BrowserDown(FleetUnavailable):
 
     def __init__(self, executable: Path, told: str) -> None:
         super().__init__("browser-start")
-        errors = _ERROR_LINE.findall(told)
-        reason, remedy = (errors[-1][:200] if errors else told.splitlines()[0]), ""
+        lines = [line for line in told.splitlines() if line.strip()] or ["the browser ended at once"]
+        reason, remedy = lines[-1].strip()[:200], ""
         if "No usable sandbox" in told:
             reason = "no sandbox can be had here"
             remedy = (
@@ -62,155 +58,163 @@ class ChromiumEngine:
     name = "Chromium"
 
     def __init__(
-        self,
-        driver: Playwright,
-        root: playwright.async_api.BrowserContext,
-        browser: playwright.async_api.Browser,
-        cdp: CDPSession,
-        folder: Path,
-        settings: BrowserSettings,
+        self, process: ChromiumProcess, connection: Connection, version: str, folder: Path, settings: BrowserSettings
     ) -> None:
-        self._driver = driver
-        self._root = root
-        self._folder = folder
-        self._settings = settings
-        self._cdp = cdp
-        self.pid = 0
+        self.pid = process.pid
+        self.version = version
         self.is_broken = False
-        """Set when a part of the browser hung or ended. It gets no further visit."""
+        """Set when a part of the browser hung or ended. It gets no further window."""
         self.lost = asyncio.Event()
         """Set when the browser ended or does not answer. Its visits are over."""
-        self._windows = 0
+        agent = settings.user_agent or flags.page_user_agent(version, sys.platform)
+        self.user_agent: Mapping[str, Any] = {"userAgent": agent}
+        if not settings.user_agent:
+            self.user_agent = {
+                "userAgent": agent,
+                "userAgentMetadata": flags.page_user_agent_hints(version, sys.platform),
+            }
+        self._process = process
+        self._connection = connection
+        self._folder = folder
+        self._windows: dict[str, ChromiumWindow] = {}
+        self._owners: dict[str, ChromiumWindow] = {}
+        """Windows by the sessions that the browser itself announced."""
         self._is_busy = asyncio.Event()
-        self._browser = browser
-        self._browser.on("disconnected", lambda _: self._lose())
-        self._watch = asyncio.ensure_future(self._ping())
-        self._memory: MemoryWatch | None = None
-        self._memory_watch: asyncio.Task[None] | None = None
-        self.version = browser.version
-        self._user_agent = settings.user_agent or flags.page_user_agent(self.version, sys.platform)
+        self._memory = MemoryWatch(process.pid, settings.page_memory_bytes)
+        self.root.handler = self._on_event
+        self._watches = [
+            asyncio.ensure_future(self._ping()),
+            asyncio.ensure_future(self._wait_for_end()),
+            asyncio.ensure_future(self._memory.run(self._is_busy)),
+        ]
 
     @classmethod
-    async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings, *, sandbox: bool) -> Self:
+    async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings) -> Self:
         """Return a running browser. Raises BrowserDown when it does not start."""
         _sweep()
         folder = _new_folder()
-        driver = await async_playwright().start()
+        process = ChromiumProcess.start(executable, command, folder)
+        connection = Connection()
         try:
-            root = await driver.chromium.launch_persistent_context(
-                folder / "profile",
-                executable_path=executable,
-                headless=True,
-                args=list(command),
-                chromium_sandbox=sandbox,
-                proxy={"server": flags.NOWHERE, "bypass": "<-loopback>"},
-                env={
-                    **os.environ,
-                    "XDG_CONFIG_HOME": str(folder),
-                    "XDG_CACHE_HOME": str(folder),
-                    "TMPDIR": str(folder),
-                },
-                handle_sigint=False,
-                handle_sigterm=False,
-                handle_sighup=False,
-                timeout=_START_SECONDS * 1000,
-            )
-            if root.browser is None:
-                raise PlaywrightError("the browser ended at once")
-            started = cls(driver, root, root.browser, await root.browser.new_browser_cdp_session(), folder, settings)
-            await started._prepare()
-        except PlaywrightError as error:
-            await driver.stop()
+            async with asyncio.timeout(_START_SECONDS):
+                await connection.open(process.from_browser, process.to_browser)
+                version = (await connection.root.send("Browser.getVersion"))["product"].rpartition("/")[2]
+                started = cls(process, connection, version, folder, settings)
+                await started.root.send(
+                    "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True
+                )
+        except (EngineError, TimeoutError) as error:
+            connection.close()
+            await process.end()
+            down = BrowserDown(executable, process.said())
             shutil.rmtree(folder, ignore_errors=True)
-            down = BrowserDown(executable, error.message)
             log.error("%s", down.complaint)
             raise down from error
         log.info("Chromium %s started, process %d", started.version, started.pid)
         return started
 
-    async def open(self, options: WindowOptions) -> PlaywrightWindow:
-        """Return a new window. Raises EngineError, and the engine is broken then."""
-        device = options.device
-        try:
-            context = await self._browser.new_context(
-                proxy={"server": f"http://{options.proxy}", "bypass": "<-loopback>"},
-                viewport={"width": device.width, "height": device.height},
-                device_scale_factor=device.scale,
-                has_touch=device.has_touch,
-                is_mobile=device.is_mobile,
-                color_scheme="dark" if device.dark else "light",
-                locale=device.lang or None,
-                timezone_id=device.timezone or None,
-                user_agent=device.user_agent or self._user_agent,
-                extra_http_headers=dict(options.headers) if options.headers else None,
-                accept_downloads=False,
-                service_workers="allow",
-            )
-            window = PlaywrightWindow(context, await context.new_page(), options, self)
-            await window.prepare()
-        except PlaywrightError as error:
-            self.is_broken = True
-            raise EngineError(error.message) from error
-        self._count(1)
-        return window
+    @property
+    def root(self) -> Session:
+        """Return the session of the browser itself."""
+        return self._connection.root
 
-    def closed(self) -> None:
-        """Count a window that was closed."""
-        self._count(-1)
+    async def open(self, options: WindowOptions) -> ChromiumWindow:
+        """Return a new window with an empty page. Raises EngineError, and the engine is broken then."""
+        context_id = ""
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                context = await self.root.send(
+                    "Target.createBrowserContext",
+                    disposeOnDetach=True,
+                    proxyServer=f"http://{options.proxy}",
+                    proxyBypassList="<-loopback>",
+                )
+                context_id = context["browserContextId"]
+                window = self._windows[context_id] = ChromiumWindow(self, context_id, options)
+                self._is_busy.set()
+                self.root.send("Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id)
+                self.root.send("Browser.grantPermissions", permissions=[], browserContextId=context_id)
+                await self.root.send("Target.createTarget", url="about:blank", browserContextId=context_id)
+                await window.ready.wait()
+        except (EngineError, TimeoutError) as error:
+            self.is_broken = True
+            self.closed(context_id)
+            raise EngineError("no window could be opened") from error
+        return window
 
     def ended_for_memory(self) -> bool:
         """Return whether a process ended for its use of memory. Each end is reported once."""
-        return self._memory is not None and self._memory.claim_end()
+        return self._memory.claim_end()
 
-    def _count(self, change: int) -> None:
-        self._windows += change
-        if self._windows:
-            self._is_busy.set()
-        else:
+    def adopt(self, session_id: str, kind: str) -> Session:
+        """Return a session that a session of a window announced."""
+        return self._connection.session(session_id, kind)
+
+    def forget(self, session_id: str) -> Session | None:
+        """End a session that has gone, and return it."""
+        self._owners.pop(session_id, None)
+        return self._connection.end_session(session_id, "the target has ended")
+
+    def closed(self, context_id: str) -> None:
+        """Forget a window that was closed."""
+        self._windows.pop(context_id, None)
+        if not self._windows:
             self._is_busy.clear()
 
     async def stop(self) -> None:
-        """Stop the browser and the driver, kill them when they do not answer, and remove the folder."""
+        """Stop the browser, kill it when it does not answer, and remove its folder."""
         self.is_broken = True
-        self._watch.cancel()
-        if self._memory_watch is not None:
-            self._memory_watch.cancel()
+        for watch in self._watches:
+            watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
+        self.root.send("Browser.close")
         try:
             async with asyncio.timeout(_STOP_SECONDS):
-                await self._root.close()
-        except (PlaywrightError, TimeoutError):
+                await self._connection.closed.wait()
+        except TimeoutError:
             log.warning("Chromium had to be killed, process %d", self.pid)
-        _kill(self.pid)
-        try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await self._driver.stop()
-        except (PlaywrightError, TimeoutError):
-            log.warning("the driver of Chromium %d did not end", self.pid)
+        self._lose()
+        self._connection.close()
+        await self._process.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def _prepare(self) -> None:
-        """Find the process of the browser, and close its empty first window."""
-        answer = await self._cdp.send("SystemInfo.getProcessInfo")
-        self.pid = next((int(process["id"]) for process in answer["processInfo"] if process["type"] == "browser"), 0)
-        for page in self._root.pages:
-            await page.close()
-        if self.pid:
-            self._memory = MemoryWatch(self.pid, self._settings.page_memory_bytes)
-            self._memory_watch = asyncio.ensure_future(self._memory.run(self._is_busy))
+    def _on_event(self, method: str, params: Mapping[str, Any]) -> None:
+        match method:
+            case "Target.attachedToTarget":
+                target = params["targetInfo"]
+                session = self._connection.session(params["sessionId"], target["type"])
+                window = self._windows.get(target.get("browserContextId", ""))
+                if window is None:
+                    session.send("Runtime.runIfWaitingForDebugger")
+                else:
+                    self._owners[session.id] = window
+                    window.attach(session, target)
+            case "Target.detachedFromTarget":
+                owner = self._owners.get(params["sessionId"])
+                ended = self.forget(params["sessionId"])
+                if owner is not None and ended is not None:
+                    owner.detach(ended)
 
     async def _ping(self) -> None:
-        """Ask the browser for its version regularly, since no event tells of a driver or browser that hangs."""
+        """Ask the browser for its version regularly, since no event tells of a browser that hangs."""
         while not self.lost.is_set():
+            await asyncio.sleep(_PING_SECONDS)
+            self._process.forget_said()
             try:
                 async with asyncio.timeout(_STOP_SECONDS):
-                    await self._cdp.send("Browser.getVersion")
-            except (PlaywrightError, TimeoutError):
+                    await self.root.send("Browser.getVersion")
+            except (EngineError, TimeoutError):
                 self._lose()
-            await asyncio.sleep(_PING_SECONDS)
+
+    async def _wait_for_end(self) -> None:
+        await self._connection.closed.wait()
+        self._lose()
 
     def _lose(self) -> None:
         self.is_broken = True
         self.lost.set()
+        for window in self._windows.values():
+            window.lose()
 
 
 def _new_folder() -> Path:
@@ -218,15 +222,8 @@ def _new_folder() -> Path:
     preferences = folder / "profile" / "Default" / "Preferences"
     preferences.parent.mkdir(parents=True)
     preferences.write_text(flags.PREFERENCES, "utf-8")
+    (folder / "profile" / "Local State").write_text(flags.LOCAL_STATE, "utf-8")
     return folder
-
-
-def _kill(pid: int) -> None:
-    if pid > 0:
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return  # it ended as asked
 
 
 def _sweep() -> None:
@@ -238,10 +235,9 @@ def _sweep() -> None:
 
 
 def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
+    with suppress(PermissionError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
     return True

@@ -1,8 +1,4 @@
-"""This module has the flags and preferences of Chromium, each with its reason. Pure.
-
-Playwright has defaults of its own (for example no background networking and no component updates), and these flags are
-added to them. Chromium uses only the last `--disable-features`, so that our list repeats Playwright's.
-"""
+"""This module has the flags and preferences of Chromium, each with its reason. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 NOWHERE: Final = "http://127.0.0.1:9"
-"""The proxy of traffic that belongs to no page: the discard port, where no server listens. Contexts have their own."""
+"""The proxy of traffic that belongs to no page: the discard port, where no server listens. Windows have their own."""
 
 PREFERENCES: Final = json.dumps(
     {
@@ -27,8 +23,15 @@ PREFERENCES: Final = json.dumps(
 )
 """Contents of `Default/Preferences` in a new profile, for features without a flag."""
 
+LOCAL_STATE: Final = json.dumps(
+    {
+        # A 401 is an answer to show and to record. Chromium would wait until a person enters a password.
+        "auth": {"schemes": "none"},
+    }
+)
+"""Contents of `Local State` in a new profile folder, for settings of the whole browser."""
+
 _FEATURES_OFF: Final = (
-    # As Playwright has them:
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
     "HttpsUpgrades",  # http:// stays http://, or the URL that was ordered is never fetched
@@ -41,7 +44,6 @@ _FEATURES_OFF: Final = (
     "NetworkTimeServiceQuerying",
     "AimEnabled",
     "PreconnectToSearch",
-    # Ours:
     "AutofillServerCommunication",
     "CertificateTransparencyComponentUpdater",
     "InterestFeedContentSuggestions",
@@ -54,14 +56,59 @@ _FEATURES_OFF: Final = (
 )
 
 
-def launch_flags(trusted: Sequence[str], proxy_hosts: Iterable[str], lang: str, *, sandbox: bool) -> list[str]:
-    """Return the command line of Chromium, besides Playwright's flags.
+_QUIET: Final = (
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-service-autorun",
+    "--disable-field-trial-config",
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-extensions",
+    "--disable-search-engine-choice-screen",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+)
+"""These flags keep the browser from asking anybody anything that no page asked for."""
+
+_STEADY: Final = (
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-back-forward-cache",
+    "--disable-dev-shm-usage",
+    "--disable-hang-monitor",
+    "--disable-popup-blocking",
+    "--disable-prompt-on-repost",
+    "--allow-pre-commit-input",
+    "--force-color-profile=srgb",
+    "--enable-features=CDPScreenshotNewSurface",
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
+)
+"""These flags make each page behave as the only one of a browser with a window, a mouse and a patient user."""
+
+
+def launch_flags(
+    trusted: Sequence[str], proxy_hosts: Iterable[str], lang: str, *, sandbox: bool, webdriver: bool = False
+) -> list[str]:
+    """Return the command line of Chromium, besides its profile folder.
+
+    With `webdriver`, `navigator.webdriver` is true for pages.
 
     `trusted` are the hashes of the keys whose certificates are trusted without a public CA. Chromium obeys this flag
     only with a profile folder of its own. `proxy_hosts` are the hosts on which sessions listen.
     """
     reachable = ", ".join(f"EXCLUDE {host}" for host in sorted(set(proxy_hosts) | {"127.0.0.1"}))
     flags = [
+        "--headless",
+        "--no-startup-window",
+        "--remote-debugging-pipe",
+        *_QUIET,
+        *_STEADY,
+        f"--proxy-server={NOWHERE}",
         trust_flag(trusted),
         f"--host-resolver-rules=MAP * ~NOTFOUND, {reachable}",  # names are the proxy's to resolve; no DNS from here
         "--proxy-bypass-list=<-loopback>",  # else localhost, 127/8, 169.254/16 and the like go round the proxy
@@ -78,7 +125,11 @@ def launch_flags(trusted: Sequence[str], proxy_hosts: Iterable[str], lang: str, 
         f"--accept-lang={lang}",
         f"--disable-features={','.join(_FEATURES_OFF)}",
     ]
-    return flags if sandbox else [*flags, "--no-sandbox"]
+    if not webdriver:
+        flags.append("--disable-blink-features=AutomationControlled")
+    if not sandbox:
+        flags.append("--no-sandbox")
+    return flags
 
 
 def trust_flag(trusted: Sequence[str]) -> str:
@@ -94,3 +145,23 @@ def page_user_agent(version: str, platform: str) -> str:
     system = "Macintosh; Intel Mac OS X 10_15_7" if platform == "darwin" else "X11; Linux x86_64"
     major = version.partition(".")[0]
     return f"Mozilla/5.0 ({system}) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Safari/537.36"
+
+
+def page_user_agent_hints(version: str, platform: str) -> dict[str, object]:
+    """Return the User-Agent Client Hints of this browser with a window, as `Emulation.setUserAgentOverride` has them.
+
+    The headless browser names itself HeadlessChrome in them.
+    """
+    major = version.partition(".")[0]
+    brands = (("Chromium", major, version), ("Not_A Brand", "99", "99.0.0.0"))
+    return {
+        "brands": [{"brand": name, "version": short} for name, short, _ in brands],
+        "fullVersionList": [{"brand": name, "version": full} for name, _, full in brands],
+        "platform": "macOS" if platform == "darwin" else "Linux",
+        "platformVersion": "",
+        "architecture": "x86",
+        "model": "",
+        "mobile": False,
+        "bitness": "64",
+        "wow64": False,
+    }

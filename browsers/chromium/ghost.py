@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from archive.dates import now_micros
+from archive.settings import BrowserSettings
 from archive.settings.load import Settings
 from browsers.behaviors.page_tools import observer
 from browsers.chromium import page_outcome
@@ -35,7 +36,7 @@ from browsers.chromium.page_records import (
     found_links,
     page_info_record,
 )
-from browsers.engine import Device, Engine, EngineError, WindowOptions
+from browsers.engine import Device, DialogAnswer, Engine, EngineError, WindowOptions
 from browsers.page_quality.assessment import flaws_of
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.traffic import Traffic
@@ -63,14 +64,14 @@ class ChromiumVisitor:
         hosts = [control.address.rpartition(":")[0] for control in controls]
         sandbox = _may_sandbox(settings)
         executable = find_chromium(settings.browsers.executable)
-        command = launch_flags(trusted, hosts, settings.browsers.lang, sandbox=sandbox)
+        command = launch_flags(
+            trusted, hosts, settings.browsers.lang, sandbox=sandbox, webdriver=settings.browsers.webdriver
+        )
         self._engines = _Engines(
-            lambda: ChromiumEngine.start(executable, command, settings.browsers, sandbox=sandbox),
+            lambda: ChromiumEngine.start(executable, command, settings.browsers),
             settings.browsers.contexts_per_browser,
         )
-        self._device = Device(
-            settings.browsers.width, settings.browsers.height, user_agent=settings.browsers.user_agent
-        )
+        self._device = device_of(settings.browsers)
         self._loop = _LoopThread("ghosts")
 
     def open(self) -> None:
@@ -144,6 +145,7 @@ class ChromiumVisitor:
                 session.address,
                 self._device,
                 self._own.values,
+                dialogs=DialogAnswer(settings.dialogs),
                 popup_seconds=settings.popup_seconds,
                 init_scripts=(observer(),),
             )
@@ -171,6 +173,20 @@ class ChromiumVisitor:
             unrecorded=self._own.unrecorded,
         )
         return page_visit, traffic.trouble
+
+
+def device_of(settings: BrowserSettings) -> Device:
+    """Return the device that the settings describe."""
+    return Device(
+        settings.width,
+        settings.height,
+        scale=settings.scale,
+        has_touch=settings.touch,
+        is_mobile=settings.mobile,
+        user_agent=settings.user_agent,
+        timezone=settings.timezone,
+        dark=settings.dark,
+    )
 
 
 @dataclass(slots=True, eq=False)

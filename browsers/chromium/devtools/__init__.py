@@ -1,0 +1,1 @@
+"""Chromium is controlled with the Chrome DevTools Protocol over a pair of pipes."""

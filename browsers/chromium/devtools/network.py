@@ -1,0 +1,110 @@
+"""The network events of all sessions of one window become its account of requests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from browsers.chromium.devtools.connection import Session
+from browsers.traffic import MAX_BODY, BrowserRequest, Traffic
+
+_UNAWAITED: Final = frozenset(("ping", "cspviolationreport", "prefetch", "eventsource", "websocket"))
+"""Kinds whose end the browser does not report in all cases, or that stay open on purpose."""
+_ABORTED: Final = "net::ERR_ABORTED"
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A request is in flight."""
+
+    key: str
+    request: BrowserRequest
+    session: Session
+    frame: str
+    loader: str
+
+
+class RequestEvents:
+    """The object follows each request from its sending to its end. Ids of requests are unique in a browser."""
+
+    def __init__(self, traffic: Traffic) -> None:
+        self.main_frame = ""
+        """Id of the frame whose navigations are the main ones."""
+        self._traffic = traffic
+        self._asked: dict[str, _Asked] = {}
+        self._redirects = 0
+
+    def handle(self, session: Session, method: str, params: Mapping[str, Any], *, is_awaited: bool) -> None:
+        """Take an event of the domain Network."""
+        match method:
+            case "Network.requestWillBeSent":
+                self._sent(session, params, is_awaited=is_awaited)
+            case "Network.responseReceived":
+                if asked := self._asked.get(params["requestId"]):
+                    self._answered(asked, params["response"])
+            case "Network.loadingFinished":
+                if asked := self._asked.pop(params["requestId"], None):
+                    self._traffic.finished(asked.key, asked.request)
+            case "Network.loadingFailed":
+                if asked := self._asked.pop(params["requestId"], None):
+                    self._traffic.failed(asked.key, asked.request, params.get("errorText") or "failed")
+
+    def session_ended(self, session: Session) -> None:
+        """End the requests of a session, since no event of them will come."""
+        self._abandon([asked for asked in self._asked.values() if asked.session is session])
+
+    def frame_ended(self, frame_id: str, loader: str = "") -> None:
+        """End the requests of a frame's documents, besides those of the document `loader`."""
+        self._abandon(
+            [
+                asked
+                for asked in self._asked.values()
+                if asked.frame == frame_id and asked.loader != loader and asked.request.kind != "document"
+            ]
+        )
+
+    def _sent(self, session: Session, params: Mapping[str, Any], *, is_awaited: bool) -> None:
+        request_id, told = params["requestId"], params["request"]
+        before = self._asked.pop(request_id, None)
+        if before is not None:
+            if "redirectResponse" not in params:
+                self._asked[request_id] = before  # two sessions reported the same request
+                return
+            self._answered(before, params["redirectResponse"])
+            self._traffic.finished(before.key, before.request)
+        if not told["url"].startswith("http"):
+            return
+        kind = params.get("type", "Other").lower()
+        loader, frame = params.get("loaderId", ""), params.get("frameId", "")
+        self._redirects += 1
+        asked = _Asked(
+            f"{request_id} {self._redirects}",
+            BrowserRequest(
+                url=told["url"],
+                method=told["method"],
+                kind=kind,
+                is_main=kind == "document" and frame == self.main_frame and request_id == loader,
+                is_awaited=is_awaited and kind not in _UNAWAITED,
+                headers=_lower(told["headers"]),
+                body=told["postData"][:MAX_BODY] if "postData" in told else None,
+            ),
+            session,
+            frame,
+            loader,
+        )
+        self._asked[request_id] = asked
+        self._traffic.began(asked.key, asked.request)
+
+    def _answered(self, asked: _Asked, response: Mapping[str, Any]) -> None:
+        self._traffic.answered(asked.request, int(response["status"]), _lower(response["headers"]))
+
+    def _abandon(self, given_up: list[_Asked]) -> None:
+        for asked in given_up:
+            self._asked.pop(asked.key.partition(" ")[0], None)
+            self._traffic.failed(asked.key, asked.request, _ABORTED)
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers with names in lower case. The protocol separates repeated values by line ends."""
+    return {name.lower(): value.replace("\n", ", ") for name, value in headers.items()}

@@ -1,0 +1,110 @@
+"""The process of a Chromium, with the two pipes of the DevTools protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Self
+
+_TO_BROWSER: Final = 3
+_FROM_BROWSER: Final = 4
+"""Chromium reads commands from this descriptor, and writes to the next one."""
+_ABOVE: Final = 10
+"""Our ends of the pipes have descriptors from this one on, so that none is in the way of Chromium's numbers."""
+_PIPE_BYTES: Final = 1024 * 1024
+_END_SECONDS: Final = 5.0
+_END_TICK: Final = 0.02
+_SAID_BYTES: Final = 20_000
+
+
+class ChromiumProcess:
+    """A started process, in a process group of its own. Its error output goes to a file in its folder."""
+
+    def __init__(self, pid: int, from_browser: int, to_browser: int, said: Path) -> None:
+        self.pid = pid
+        self.from_browser = from_browser
+        """Descriptor of our end, which the connection reads and closes."""
+        self.to_browser = to_browser
+        self._said = said
+        self._is_reaped = False
+
+    @classmethod
+    def start(cls, executable: Path, command: Sequence[str], folder: Path) -> Self:
+        """Start Chromium with these flags and all its files in `folder`. Raises OSError."""
+        said = folder / "stderr.log"
+        their_in, to_browser = _high(os.pipe())
+        from_browser, their_out = _high(os.pipe())
+        if hasattr(fcntl, "F_SETPIPE_SZ"):
+            with suppress(OSError):  # the limit of this user is smaller
+                fcntl.fcntl(from_browser, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+        environment = {
+            **os.environ,
+            "XDG_CONFIG_HOME": str(folder),
+            "XDG_CACHE_HOME": str(folder),
+            "TMPDIR": str(folder),
+        }
+        try:
+            pid = os.posix_spawn(
+                executable,
+                [str(executable), *command, f"--user-data-dir={folder / 'profile'}"],
+                environment,
+                file_actions=[
+                    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 2, str(said), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+                    (os.POSIX_SPAWN_DUP2, their_in, _TO_BROWSER),
+                    (os.POSIX_SPAWN_DUP2, their_out, _FROM_BROWSER),
+                ],
+                setpgroup=0,
+            )
+        except OSError:
+            os.close(to_browser)
+            os.close(from_browser)
+            raise
+        finally:
+            os.close(their_in)
+            os.close(their_out)
+        return cls(pid, from_browser, to_browser, said)
+
+    def said(self) -> str:
+        """Return the end of the error output."""
+        with suppress(OSError):
+            return self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace")
+        return ""
+
+    def forget_said(self) -> None:
+        """Empty the file of the error output, which a page could fill."""
+        with suppress(OSError):
+            os.truncate(self._said, 0)
+
+    async def end(self) -> None:
+        """Kill what is left of the process group, and wait for the process."""
+        if self._is_reaped:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        give_up = time.monotonic() + _END_SECONDS
+        while not self._reap() and time.monotonic() < give_up:
+            await asyncio.sleep(_END_TICK)
+
+    def _reap(self) -> bool:
+        try:
+            pid, _ = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            pid = self.pid
+        self._is_reaped = pid != 0
+        return self._is_reaped
+
+
+def _high(pipe: tuple[int, int]) -> tuple[int, int]:
+    """Return the same pipe with descriptors that Chromium's numbers do not replace."""
+    moved = (fcntl.fcntl(pipe[0], fcntl.F_DUPFD_CLOEXEC, _ABOVE), fcntl.fcntl(pipe[1], fcntl.F_DUPFD_CLOEXEC, _ABOVE))
+    for end in pipe:
+        os.close(end)
+    return moved

@@ -1,0 +1,453 @@
+"""A window of Chromium is a browser context with one page, which is controlled over the DevTools protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import re
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from browsers.chromium.devtools.bindings import Bindings
+from browsers.chromium.devtools.connection import Session
+from browsers.chromium.devtools.frames import WORLD_NAME, ChromiumFrame, FrameTree
+from browsers.chromium.devtools.keyboard import key_events
+from browsers.chromium.devtools.network import RequestEvents
+from browsers.engine import (
+    MAX_DIALOGS,
+    MAX_POPUPS,
+    Area,
+    DialogAnswer,
+    DialogSeen,
+    EngineError,
+    EngineLost,
+    NavigationFailed,
+    Point,
+    WindowOptions,
+    World,
+)
+from browsers.traffic import MAX_BODY, Traffic
+
+_NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
+_MAX_MESSAGE: Final = 1000
+_CLOSE_SECONDS: Final = 10.0
+_PAGES: Final = frozenset(("page", "iframe"))
+_NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
+"""The proxy keeps the bodies of answers, so that the browser need not."""
+_PDF_PART: Final = 1024 * 1024
+
+
+class WindowHost(Protocol):
+    """A window belongs to this browser."""
+
+    lost: asyncio.Event
+    is_broken: bool
+
+    @property
+    def root(self) -> Session:
+        """Return the session of the browser itself."""
+        ...
+
+    @property
+    def user_agent(self) -> Mapping[str, Any]:
+        """Return the parameters of `Emulation.setUserAgentOverride` for a window that names no User-Agent."""
+        ...
+
+    def ended_for_memory(self) -> bool:
+        """Return whether a process ended for its use of memory."""
+        ...
+
+    def adopt(self, session_id: str, kind: str) -> Session:
+        """Return a session that a session of the window announced."""
+        ...
+
+    def forget(self, session_id: str) -> Session | None:
+        """End a session that has gone, and return it."""
+        ...
+
+    def closed(self, context_id: str) -> None:
+        """Forget a window that was closed."""
+        ...
+
+
+class ChromiumWindow:
+    """A window has the sessions of its page, of frames in other processes, of its workers, and of opened windows."""
+
+    def __init__(self, host: WindowHost, context_id: str, options: WindowOptions) -> None:
+        self.traffic = Traffic()
+        self.lost = asyncio.Event()
+        self.ready = asyncio.Event()
+        """Set when the page is prepared."""
+        self.dialogs: list[DialogSeen] = []
+        self.popups: list[str] = []
+        self._host = host
+        self._context_id = context_id
+        self._options = options
+        self._bindings = Bindings(options.bindings)
+        self._requests = RequestEvents(self.traffic)
+        self._frames = FrameTree()
+        self._page: Session | None = None
+        self._target = ""
+        self._targets: dict[str, str] = {}
+        """Target of each session."""
+        self._contexts: dict[tuple[str, int], str] = {}
+        """Frame of each execution context, by session. It is only known for windows with bindings."""
+        self._loaded_loader = ""
+        """The newest document that had its load event."""
+        self._loaded = asyncio.Event()
+        self._committed = asyncio.Event()
+        self._mouse = Point(0, 0)
+        self._chores: set[asyncio.Task[Any]] = set()
+
+    # The browser's side
+
+    def attach(self, session: Session, target: Mapping[str, Any]) -> None:
+        """Take a new target of the window, which waits for `Runtime.runIfWaitingForDebugger`."""
+        self._targets[session.id] = target["targetId"]
+        session.handler = lambda method, params: self._on_event(session, method, params)
+        if target["type"] == "page" and self._page is None:
+            self._page, self._target = session, target["targetId"]
+            self._requests.main_frame = target["targetId"]
+            self._frames.attach(target["targetId"], "", session)
+            self._begin(self._prepare_page(session))
+        elif target["type"] == "page":
+            self._begin(self._serve_popup(session, target["targetId"]))
+        elif target["type"] == "iframe":
+            self._frames.attach(target["targetId"], target.get("parentFrameId", ""), session)
+            self._prepare_frame(session)
+        else:
+            self._prepare_worker(session)
+
+    def detach(self, session: Session) -> None:
+        """Forget a target that has gone."""
+        target = self._targets.pop(session.id, "")
+        self._requests.session_ended(session)
+        if session is self._page:
+            self.lose()
+        elif session.kind == "iframe":
+            frame = self._frames.get(target)
+            if frame is not None and frame.session is session:
+                self._frames.remove(target)
+
+    def lose(self) -> None:
+        """Note that the page's process or the browser has ended."""
+        self.lost.set()
+        if self._page is not None:
+            self._page.end("the page's process has ended")
+
+    def _prepare_frame(self, session: Session) -> asyncio.Future[dict[str, Any]]:
+        """Send the commands that each page and frame needs before its first script. Return the last answer."""
+        options = self._options
+        session.send("Page.enable")
+        tree = session.send("Page.getFrameTree")
+        tree.add_done_callback(lambda answer: self._on_tree(session, answer))
+        session.send("Page.setLifecycleEventsEnabled", enabled=True)
+        session.send("Network.enable", **_NO_BODIES)
+        session.send("Inspector.enable")
+        session.send("DOM.enable")
+        session.send(
+            "Target.setAutoAttach",
+            autoAttach=True,
+            waitForDebuggerOnStart=True,
+            flatten=True,
+        )
+        session.send("Emulation.setFocusEmulationEnabled", enabled=True)
+        self._emulate(session)
+        if options.headers:
+            session.send("Network.setExtraHTTPHeaders", headers=dict(options.headers))
+        if self._bindings:
+            session.send("Runtime.enable")
+            for name in self._bindings.named(World.PAGE):
+                session.send("Runtime.addBinding", name=name)
+            for name in self._bindings.named(World.ISOLATED):
+                session.send("Runtime.addBinding", name=name, executionContextName=WORLD_NAME)
+        for script in (*self._bindings.scripts, *options.init_scripts):
+            world = {"worldName": WORLD_NAME} if script.world is World.ISOLATED else {}
+            session.send("Page.addScriptToEvaluateOnNewDocument", source=script.source, runImmediately=True, **world)
+        return session.send("Runtime.runIfWaitingForDebugger")
+
+    def _emulate(self, session: Session) -> None:
+        device = self._options.device
+        session.send("Emulation.setUserAgentOverride", **self._user_agent())
+        if session.kind == "page":
+            session.send(
+                "Emulation.setDeviceMetricsOverride",
+                width=device.width,
+                height=device.height,
+                deviceScaleFactor=device.scale,
+                mobile=device.is_mobile,
+                screenWidth=device.width,
+                screenHeight=device.height,
+            )
+        if device.has_touch:
+            session.send("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
+        if device.timezone:
+            session.send("Emulation.setTimezoneOverride", timezoneId=device.timezone)
+        if device.lang:
+            session.send("Emulation.setLocaleOverride", locale=device.lang.partition(",")[0])
+        if device.dark:
+            session.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+
+    def _user_agent(self) -> dict[str, Any]:
+        device = self._options.device
+        agent = {"userAgent": device.user_agent} if device.user_agent else dict(self._host.user_agent)
+        if device.lang:
+            agent["acceptLanguage"] = device.lang
+        return agent
+
+    async def _prepare_page(self, session: Session) -> None:
+        await self._prepare_frame(session)
+        self.ready.set()
+
+    def _prepare_worker(self, session: Session) -> None:
+        session.send("Network.enable", **_NO_BODIES)
+        session.send("Network.setUserAgentOverride", **self._user_agent())
+        if self._options.headers:
+            session.send("Network.setExtraHTTPHeaders", headers=dict(self._options.headers))
+        session.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
+        session.send("Runtime.runIfWaitingForDebugger")
+
+    async def _serve_popup(self, session: Session, target: str) -> None:
+        """Let a window that the page opened load for its time, and close it."""
+        seconds = self._options.popup_seconds if len(self.popups) < MAX_POPUPS else 0.0
+        loaded = asyncio.Event()
+
+        def take(method: str, params: Mapping[str, Any]) -> None:
+            if method == "Page.loadEventFired":
+                loaded.set()
+            elif method.startswith("Network.") or method == "Page.javascriptDialogOpening":
+                self._on_event(session, method, params)
+
+        session.handler = take
+        self.traffic.hold(f"popup {target}")
+        try:
+            if seconds:
+                session.send("Page.enable")
+                session.send("Network.enable", **_NO_BODIES)
+                self._emulate(session)
+            session.send("Runtime.runIfWaitingForDebugger")  # else the page that opened the window would wait, too
+            if seconds:
+                async with asyncio.timeout(seconds):
+                    await loaded.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self._host.root.send("Target.closeTarget", targetId=target)
+            self.traffic.release(f"popup {target}")
+
+    def _on_event(self, session: Session, method: str, params: Mapping[str, Any]) -> None:
+        if method.startswith("Network."):
+            is_awaited = session.kind != "page" or session is self._page
+            self._requests.handle(session, method, params, is_awaited=is_awaited)
+            return
+        match method:
+            case "Page.lifecycleEvent":
+                if params["name"] == "load" and params["frameId"] == self._target:
+                    self._loaded_loader = params["loaderId"]
+                    self._loaded.set()
+            case "Page.windowOpen":
+                if len(self.popups) < MAX_POPUPS:
+                    self.popups.append(params["url"])
+            case "Page.frameAttached":
+                self._frames.attach(params["frameId"], params["parentFrameId"], session)
+            case "Page.frameNavigated":
+                frame = self._frames.navigated(params["frame"], session)
+                self._requests.frame_ended(frame.id, frame.loader)
+                if frame.is_main:
+                    self._committed.set()
+            case "Page.navigatedWithinDocument":
+                if within := self._frames.get(params["frameId"]):
+                    within.url = params["url"]
+            case "Page.frameDetached":
+                if params.get("reason") != "swap":
+                    self._frames.remove(params["frameId"])
+                    self._requests.frame_ended(params["frameId"])
+            case "Page.javascriptDialogOpening":
+                self._answer(session, params)
+            case "Target.attachedToTarget":
+                info = params["targetInfo"]
+                self.attach(self._host.adopt(params["sessionId"], info["type"]), info)
+            case "Target.detachedFromTarget":
+                if ended := self._host.forget(params["sessionId"]):
+                    self.detach(ended)
+            case "Inspector.targetCrashed":
+                if session is self._page:
+                    self.lose()
+                else:
+                    self._requests.session_ended(session)
+            case "Runtime.executionContextCreated":
+                context = params["context"]
+                self._contexts[session.id, context["id"]] = context.get("auxData", {}).get("frameId", "")
+            case "Runtime.executionContextDestroyed":
+                self._contexts.pop((session.id, params["executionContextId"]), None)
+            case "Runtime.bindingCalled":
+                caller = self._frames.get(self._contexts.get((session.id, params["executionContextId"]), ""))
+                if caller is not None:
+                    self._begin(self._bindings.call(session, caller, dict(params)))
+
+    def _on_tree(self, session: Session, answer: asyncio.Future[dict[str, Any]]) -> None:
+        if not answer.cancelled() and answer.exception() is None:
+            self._frames.add_tree(answer.result()["frameTree"], session)
+
+    def _answer(self, session: Session, told: Mapping[str, Any]) -> None:
+        if len(self.dialogs) < MAX_DIALOGS:
+            self.dialogs.append(DialogSeen(told["type"], told["message"][:_MAX_MESSAGE]))
+        accepts = self._options.dialogs is DialogAnswer.ACCEPT
+        session.send("Page.handleJavaScriptDialog", accept=accepts, promptText=told.get("defaultPrompt") or "")
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        chore = asyncio.ensure_future(_quietly(work))
+        self._chores.add(chore)
+        chore.add_done_callback(self._chores.discard)
+
+    # The visitor's side
+
+    @property
+    def main_frame(self) -> ChromiumFrame:
+        """Return the outermost frame."""
+        if self._frames.main is None:
+            raise EngineLost("the window has no page yet")
+        return self._frames.main
+
+    @property
+    def frames(self) -> Sequence[ChromiumFrame]:
+        """Return the present frames, the main frame first."""
+        return list(self._frames)
+
+    def ended_for_memory(self) -> bool:
+        """Return whether a process of the browser has just ended for its use of memory."""
+        return self._host.ended_for_memory()
+
+    async def navigate(self, url: str) -> None:
+        """Go to the URL, and return when its document begins. Raises NavigationFailed and EngineLost."""
+        before = self.main_frame.loader
+        try:
+            answer = await self._main.send("Page.navigate", url=url)
+        except EngineLost:
+            raise
+        except EngineError as error:
+            match = _NET_ERROR.search(str(error))
+            raise NavigationFailed(match[1] if match else "ERR_INVALID_URL") from error
+        if text := answer.get("errorText"):
+            match = _NET_ERROR.search(text)
+            raise NavigationFailed(match[1] if match else "ERR_FAILED")
+        while "loaderId" in answer and self.main_frame.loader == before:
+            await self._next(self._committed)
+
+    async def loaded(self) -> None:
+        """Wait for the load event of the main frame, or until its document broke off. Raises EngineLost."""
+        while self._loaded_loader != self.main_frame.loader and not self.traffic.main_failed.is_set():
+            await self._next(self._loaded, self.traffic.main_failed)
+
+    async def go_back(self) -> bool:
+        """Go to the previous entry of the history, and return whether there was one. Raises EngineLost."""
+        history = await self._main.send("Page.getNavigationHistory")
+        index = history["currentIndex"]
+        if index < 1:
+            return False
+        await self._main.send("Page.navigateToHistoryEntry", entryId=history["entries"][index - 1]["id"])
+        return True
+
+    async def screenshot(self, area: Area | None = None) -> bytes:
+        """Return a PNG picture of the visible part of the page, or of an area of the whole page."""
+        device = self._options.device
+        wanted: dict[str, Any] = {"format": "png"}
+        if area is not None:
+            clip = {"x": area.x, "y": area.y, "width": area.width, "height": area.height, "scale": 1 / device.scale}
+            fits = area.x + area.width <= device.width and area.y + area.height <= device.height
+            wanted |= {"clip": clip, "captureBeyondViewport": not fits}
+        elif device.scale != 1:
+            metrics = await self._main.send("Page.getLayoutMetrics")
+            seen = metrics["cssVisualViewport"]
+            clip = {"x": seen["pageX"], "y": seen["pageY"], "width": device.width, "height": device.height}
+            wanted |= {"clip": clip | {"scale": 1 / device.scale}}
+        answer = await self._main.send("Page.captureScreenshot", **wanted)
+        return base64.b64decode(answer["data"])
+
+    async def pdf(self) -> bytes:
+        """Return the page as a PDF document of A4 pages with backgrounds. Raises EngineError."""
+        answer = await self._main.send(
+            "Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69, transferMode="ReturnAsStream"
+        )
+        handle = answer["stream"]
+        parts: list[bytes] = []
+        while True:
+            part = await self._main.send("IO.read", handle=handle, size=_PDF_PART)
+            data = part["data"]
+            parts.append(base64.b64decode(data) if part.get("base64Encoded") else data.encode("latin-1"))
+            if part["eof"]:
+                break
+        self._main.send("IO.close", handle=handle)
+        return b"".join(parts)
+
+    async def move_mouse(self, to: Point) -> None:
+        """Move the mouse. Raises EngineLost."""
+        self._mouse = to
+        await self._main.send("Input.dispatchMouseEvent", type="mouseMoved", x=to.x, y=to.y)
+
+    async def click(self, at: Point) -> None:
+        """Move the mouse, press its left button and release it. Raises EngineLost."""
+        await self.move_mouse(at)
+        common = {"x": at.x, "y": at.y, "button": "left", "clickCount": 1}
+        pressed = self._main.send("Input.dispatchMouseEvent", type="mousePressed", buttons=1, **common)
+        released = self._main.send("Input.dispatchMouseEvent", type="mouseReleased", buttons=0, **common)
+        await pressed
+        await released
+
+    async def wheel(self, at: Point, down: float) -> None:
+        """Turn the mouse wheel over a point. Raises EngineLost."""
+        await self._main.send("Input.dispatchMouseEvent", type="mouseWheel", x=at.x, y=at.y, deltaX=0, deltaY=down)
+
+    async def press(self, key: str) -> None:
+        """Send a key to the focus. Raises ValueError for an unknown name, and EngineLost."""
+        down, up = key_events(key)
+        pressed = self._main.send("Input.dispatchKeyEvent", **down)
+        released = self._main.send("Input.dispatchKeyEvent", **up)
+        await pressed
+        await released
+
+    async def insert_text(self, text: str) -> None:
+        """Insert text where the focus is. Raises EngineLost."""
+        await self._main.send("Input.insertText", text=text)
+
+    async def close(self) -> None:
+        """Close the window and forget its cookies, storage and cache.
+
+        A browser that can't do this in time is not used again.
+        """
+        for chore in self._chores:
+            chore.cancel()
+        await asyncio.gather(*self._chores, return_exceptions=True)
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._host.root.send("Target.disposeBrowserContext", browserContextId=self._context_id)
+        except (EngineError, TimeoutError):
+            self._host.is_broken = True
+        self._host.closed(self._context_id)
+
+    async def _next(self, *events: asyncio.Event) -> None:
+        """Wait until one of the events happens from now on. Raises EngineLost."""
+        for event in events:
+            event.clear()
+        waits = [asyncio.ensure_future(event.wait()) for event in (*events, self.lost)]
+        try:
+            await asyncio.wait(waits, return_when="FIRST_COMPLETED")
+        finally:
+            for wait in waits:
+                wait.cancel()
+        if self.lost.is_set():
+            raise EngineLost("the page's process has ended")
+
+    @property
+    def _main(self) -> Session:
+        if self._page is None:
+            raise EngineLost("the window has no page yet")
+        return self._page
+
+
+async def _quietly(work: Coroutine[Any, Any, None]) -> None:
+    """Do the work until the target of the work goes away."""
+    try:
+        await work
+    except EngineError:
+        return

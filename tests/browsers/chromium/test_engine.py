@@ -1,0 +1,317 @@
+"""The browser engine does what its interface promises, in a real browser and through a real proxy."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+import pytest
+from origin import RawOrigin
+from visiting import Fleet, document, page
+
+from archive.settings import BrowserSettings
+from browsers.chromium.browser import ChromiumEngine
+from browsers.chromium.executable import find_chromium
+from browsers.chromium.flags import launch_flags
+from browsers.engine import (
+    Area,
+    Binding,
+    BrowserWindow,
+    Device,
+    DialogAnswer,
+    DialogSeen,
+    EngineError,
+    EngineLost,
+    Frame,
+    FrameGone,
+    InitScript,
+    NavigationFailed,
+    Point,
+    ScriptFailed,
+    WindowOptions,
+    World,
+)
+from browsers.proxy_client import SessionRequest
+
+pytestmark = pytest.mark.browser
+
+
+@dataclass
+class Opener:
+    """Opens windows of one engine."""
+
+    engine: ChromiumEngine
+    fleet: Fleet
+
+    @asynccontextmanager
+    async def window(self, **options: Any) -> AsyncIterator[BrowserWindow]:
+        """A window with a session of its own."""
+        order = self.fleet.order("http://window.test/")
+        session = await asyncio.to_thread(self.fleet.control.open, SessionRequest.for_page(order, "page"))
+        window = await self.engine.open(WindowOptions(session.address, **options))
+        try:
+            yield window
+        finally:
+            await window.close()
+            await asyncio.to_thread(self.fleet.control.finish, session, wait_seconds=10)
+
+    @asynccontextmanager
+    async def at(self, url: str, **options: Any) -> AsyncIterator[BrowserWindow]:
+        """A window that has loaded the URL."""
+        async with self.window(**options) as window:
+            await window.navigate(url)
+            await window.loaded()
+            yield window
+
+
+@pytest.fixture
+async def opener(fleet: Fleet) -> AsyncIterator[Opener]:
+    """A running engine."""
+    command = launch_flags(fleet.trusted, ["127.0.0.1"], "en", sandbox=False)
+    engine = await ChromiumEngine.start(find_chromium(), command, BrowserSettings())
+    yield Opener(engine, fleet)
+    await engine.stop()
+
+
+async def eventually(condition: Callable[[], Any]) -> None:
+    """Wait until the condition holds."""
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+async def test_scripts_run_in_the_world_that_was_asked_for(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page("<script>x = 5; document.querySelector = () => 'mine'</script><p id=p>text"))
+
+    async with opener.at(origin.url("/")) as window:
+        frame = window.main_frame
+        assert await frame.evaluate("() => globalThis.x", world=World.PAGE) == 5
+        assert await frame.evaluate("() => globalThis.x ?? null") is None
+        assert await frame.evaluate("() => document.querySelector('p').id") == "p"
+        assert await frame.evaluate("() => document.querySelector('p')", world=World.PAGE) == "mine"
+        assert await frame.evaluate("async a => [a.b, await 7]", {"b": [1, None, "ü"]}) == [[1, None, "ü"], 7]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "() => { throw new Error('x') }",
+        "() => {",
+        "() => NaN",
+        "() => 7n",
+        "() => Promise.reject(1)",
+        "() => { const a = {}; a.a = a; return a }",
+    ],
+)
+async def test_a_script_that_fails_says_so(opener: Opener, origin: RawOrigin, function: str) -> None:
+    origin.script("/", page(""))
+
+    async with opener.at(origin.url("/")) as window:
+        for world in World:
+            with pytest.raises(ScriptFailed):
+                await window.main_frame.evaluate(function, world=world)
+            assert await window.main_frame.evaluate("() => 1", world=world) == 1
+
+
+async def test_a_script_whose_document_goes_ends(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page("<iframe src=/inner></iframe>"))
+    origin.script("/inner", page(""))
+    origin.script("/next", page("next"))
+
+    async with opener.at(origin.url("/")) as window:
+        _, inner = window.frames
+        with pytest.raises(FrameGone):
+            await inner.evaluate(
+                "() => { parent.document.querySelector('iframe').remove(); return new Promise(() => {}) }"
+            )
+        await eventually(lambda: len(window.frames) == 1)
+        with pytest.raises(FrameGone):
+            await inner.evaluate("() => 1")
+        with pytest.raises(FrameGone):
+            await window.main_frame.evaluate("() => { location.href = '/next'; return new Promise(() => {}) }")
+        await eventually(lambda: window.main_frame.url.endswith("/next"))
+        await window.loaded()
+        assert await window.main_frame.evaluate("() => document.body.textContent") == "next"
+        assert await window.go_back()
+        await eventually(lambda: window.main_frame.url == origin.url("/"))
+
+
+@pytest.mark.parametrize("world", list(World))
+async def test_scripts_in_all_frames_call_our_functions(opener: Opener, origin: RawOrigin, world: World) -> None:
+    called: list[tuple[str, Any]] = []
+
+    async def note(frame: Frame, argument: Any) -> Any:
+        called.append((frame.url, argument))
+        if argument == "bad":
+            raise ValueError("no")
+        return {"told": argument}
+
+    async def never(frame: Frame, argument: Any) -> Any:
+        await asyncio.Event().wait()
+
+    with RawOrigin("127.0.1.11") as other:
+        origin.script("/", page(f"<iframe src={other.url('/inner')}></iframe>"))
+        other.script("/inner", page(""))
+        bindings = [Binding("note", note, world), Binding("never", never, world)]
+        scripts = [InitScript("globalThis.started = note(['init', 1])", world)]
+
+        async with opener.at(origin.url("/"), bindings=bindings, init_scripts=scripts) as window:
+            for frame in window.frames:
+                assert await frame.evaluate("a => note(a)", "hello", world=world) == {"told": "hello"}
+                with pytest.raises(ScriptFailed, match="no"):
+                    await frame.evaluate("() => note('bad')", world=world)
+                assert await frame.evaluate("() => started", world=world) == {"told": ["init", 1]}
+                with pytest.raises(ScriptFailed, match="too many"):
+                    await frame.evaluate(
+                        "() => { for (let i = 0; i < 1000; i++) never(i).catch(() => {}); return never(1) }",
+                        world=world,
+                    )
+                other_world = World.PAGE if world is World.ISOLATED else World.ISOLATED
+                assert await frame.evaluate("() => typeof note", world=other_world) == "undefined"
+        urls = {other.url("/inner"), origin.url("/")}
+
+    assert {url for url, argument in called if argument == "hello"} == urls
+
+
+async def test_clicks_reach_points_in_frames_of_other_origins(opener: Opener, origin: RawOrigin) -> None:
+    button = "<a href=# onclick='document.title = event.isTrusted' style='margin: 40px'>link</a>"
+    with RawOrigin("127.0.1.11") as other:
+        origin.script(
+            "/", page(f"<p style='height: 90px'>x<iframe src={other.url('/mid')} style='margin: 20px'></iframe>")
+        )
+        other.script("/mid", page(f"<iframe src={origin.url('/inner')} style='margin: 10px'></iframe>"))
+        origin.script("/inner", page(button))
+
+        async with opener.at(origin.url("/")) as window:
+            assert [frame.is_main for frame in window.frames] == [True, False, False]
+            inner = next(frame for frame in window.frames if frame.url.endswith("/inner"))
+            corner = await inner.offset()
+            box = await inner.evaluate(
+                "() => { const b = document.links[0].getBoundingClientRect(); return [b.x + 5, b.y + 5] }"
+            )
+            await window.click(Point(corner.x + box[0], corner.y + box[1]))
+            assert await inner.evaluate("() => document.title") == "true"
+
+
+async def test_keys_wheel_and_mouse_arrive(opener: Opener, origin: RawOrigin) -> None:
+    script = "seen = []; onkeydown = e => seen.push(e.key); onmousemove = e => seen.push('move')"
+    origin.script("/", page(f"<input autofocus id=i><p style='height: 5000px'><script>{script}</script>"))
+
+    async with opener.at(origin.url("/")) as window:
+        await window.move_mouse(Point(50, 50))
+        await window.main_frame.evaluate("() => document.getElementById('i').focus()")
+        for key in ("a", "Escape", "ArrowDown", "ü"):
+            await window.press(key)
+        await window.insert_text("text")
+        await window.wheel(Point(300, 300), 500)
+        with pytest.raises(ValueError, match="no key"):
+            await window.press("Escapade")
+        seen = set(await window.main_frame.evaluate("() => seen", world=World.PAGE))
+        assert {"a", "Escape", "ArrowDown", "ü", "move"} <= seen
+        assert await window.main_frame.evaluate("() => document.getElementById('i').value") == "aütext"
+        async with asyncio.timeout(30):
+            while await window.main_frame.evaluate("() => scrollY") < 100:
+                await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("answer", list(DialogAnswer))
+async def test_dialogs_are_answered_and_remembered(opener: Opener, origin: RawOrigin, answer: DialogAnswer) -> None:
+    origin.script("/", page("<script>alert('a'); document.title = [confirm('b'), prompt('c', 'd')]</script>"))
+
+    async with opener.at(origin.url("/"), dialogs=answer) as window:
+        assert list(window.dialogs) == [DialogSeen("alert", "a"), DialogSeen("confirm", "b"), DialogSeen("prompt", "c")]
+        title = await window.main_frame.evaluate("() => document.title")
+        assert title == ("true,d" if answer is DialogAnswer.ACCEPT else "false,")
+
+
+async def test_windows_that_a_page_opens_load_and_are_closed(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page("<script>for (let i = 0; i < 3; i++) window.open('/pop' + i)</script>"))
+    for number in range(3):
+        origin.script(f"/pop{number}", page(f"<img src=/picture{number}><script>alert('hi')</script>"))
+        origin.script(f"/picture{number}", document(b"x", "image/png"))
+
+    async with opener.at(origin.url("/"), popup_seconds=60.0) as window:
+        await eventually(lambda: {f"/picture{number}" for number in range(3)} <= {seen.path for seen in origin.visits})
+        assert await window.traffic.settled(0.1, 30)
+        assert sorted(window.popups) == [origin.url(f"/pop{number}") for number in range(3)]
+        assert {origin.url(f"/picture{number}") for number in range(3)} <= set(window.traffic.asked)
+        assert len(window.frames) == 1
+        targets = await opener.engine.root.send("Target.getTargets")
+        assert len([target for target in targets["targetInfos"] if target["type"] == "page"]) == 1
+
+
+async def test_a_window_is_the_device_that_was_asked_for(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page("<meta name=viewport content='width=device-width'>", head="<title>t</title>"))
+    device = Device(
+        400,
+        700,
+        scale=2.0,
+        has_touch=True,
+        is_mobile=True,
+        user_agent="Telephone/1.0",
+        lang="de-AT,de;q=0.9",
+        timezone="Asia/Tokyo",
+        dark=True,
+    )
+    script = """() => [innerWidth, innerHeight, devicePixelRatio, navigator.maxTouchPoints > 0, navigator.userAgent,
+      navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone,
+      matchMedia('(prefers-color-scheme: dark)').matches, navigator.webdriver]"""
+
+    async with opener.at(origin.url("/"), device=device) as window:
+        told = await window.main_frame.evaluate(script)
+        picture = await window.screenshot()
+        whole = await window.screenshot(Area(0, 0, 400, 900))
+
+    assert told == [400, 700, 2, True, "Telephone/1.0", "de-AT", "Asia/Tokyo", True, False]
+    assert b"User-Agent: Telephone/1.0" in origin.visits[0].received
+    assert b"Accept-Language: de-AT,de;q=0.9" in origin.visits[0].received
+    assert [picture[16:24], whole[16:24]] == [
+        (400).to_bytes(4) + height.to_bytes(4) for height in (700, 900)
+    ]  # width and height in the head of a PNG
+
+
+async def test_a_page_becomes_a_pdf(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page("text"))
+
+    async with opener.at(origin.url("/")) as window:
+        assert (await window.pdf()).startswith(b"%PDF-")
+
+
+async def test_a_url_without_an_answer_is_named(opener: Opener) -> None:
+    async with opener.window() as window:
+        with pytest.raises(NavigationFailed, match="ERR_UNSAFE_PORT"):
+            await window.navigate("http://127.0.1.9:9/")
+        with pytest.raises(NavigationFailed, match="ERR_INVALID_URL"):
+            await window.navigate("no URL")
+
+
+async def test_a_window_whose_process_ends_is_lost_and_others_are_not(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page(""))
+
+    async with opener.at(origin.url("/")) as other, opener.at(origin.url("/")) as window:
+        waiting = asyncio.ensure_future(window.main_frame.evaluate("() => new Promise(() => {})"))
+        with pytest.raises(EngineError):
+            await window.navigate("chrome://crash")
+        with pytest.raises(EngineLost):
+            await waiting
+        await window.lost.wait()
+        with pytest.raises(EngineLost):
+            await window.screenshot()
+        assert await other.main_frame.evaluate("() => 1") == 1
+        assert not opener.engine.is_broken
+
+
+async def test_a_browser_that_is_killed_loses_all_windows(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page(""))
+
+    async with opener.at(origin.url("/")) as window:
+        psutil.Process(opener.engine.pid).kill()
+        with pytest.raises(EngineLost):
+            await window.main_frame.evaluate("() => new Promise(() => {})")
+        await opener.engine.lost.wait()
+
+    assert opener.engine.is_broken

@@ -1,0 +1,88 @@
+"""Each request of a page is in the page's account, and none holds a visit for longer than the request takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from origin import RawOrigin, Send, Step
+from visiting import Fleet, document, page
+
+from browsers.chromium.ghost import ChromiumVisitor
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def ghost(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+    """A ghost that waits so long for a page to settle that a test would fail."""
+    times = {"page_seconds": 40, "load_seconds": 25, "settle_max_seconds": 20, "scroll_seconds": 5, "sandbox": False}
+    visitor = ChromiumVisitor(_fleet.settings(**times), [_fleet.control], _fleet.trusted)
+    yield visitor
+    visitor.close()
+
+
+def page_info(fleet: Fleet, collection: str, url: str) -> dict[str, Any]:
+    """The record of what the page asked for."""
+    (record,) = fleet.proxy.records(collection).of(f"urn:pageinfo:{url}")
+    info: dict[str, Any] = json.loads(record.block)
+    return info
+
+
+SCRIPT = "text/javascript"
+WORKERS = {
+    "/shared.js": document(b"fetch('/by-worker'); onconnect = e => e.ports[0].postMessage(1)", SCRIPT),
+    "/worker.js": document(b"fetch('/by-worker')", SCRIPT),
+    "/sw.js": document(b"oninstall = e => e.waitUntil(caches.open('c').then(c => c.addAll(['/by-worker'])))", SCRIPT),
+}
+UNAUTHORIZED = Send(
+    b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nContent-Type: text/html\r\n"
+    b"Content-Length: 2\r\n\r\nno"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "asked"),
+    [
+        ("<script>new SharedWorker('/shared.js')</script>", ["/shared.js", "/by-worker"]),
+        ("<script>new Worker('/worker.js')</script>", ["/worker.js", "/by-worker"]),
+        ("<script>navigator.serviceWorker.register('/sw.js')</script>", ["/sw.js", "/by-worker"]),
+        ("<script>fetch('/post', {method: 'POST', body: 'x', keepalive: true})</script>", ["/post"]),
+        ("<script>navigator.sendBeacon('/post', 'x')</script>", ["/post"]),
+        ("<a id=a href=/x ping=/post>x</a>", []),
+        ("<img src=/secret>", ["/secret"]),
+        ("<script>fetch('/secret')</script>", ["/secret"]),
+        ("<iframe src=/secret></iframe>", ["/secret"]),
+        ("<script>fetch('/data').then(r => 0)</script>", ["/data"]),
+        ("<link rel=prefetch href=/data><link rel=preload as=fetch href=/data>", ["/data"]),
+        ("<video src=/data></video>", ["/data"]),
+        ("<script>fetch('/data', {signal: AbortSignal.timeout(1)}).catch(() => {})</script>", []),
+        (
+            "<script>const f = document.createElement('iframe'); f.src = '/data'; document.body.append(f);"
+            "setTimeout(() => f.remove(), 20)</script>",
+            [],
+        ),
+        ("<object data=/data></object><embed src=/data type=text/html>", ["/data"]),
+        ("<script type=module>import('/worker.js')</script>", ["/worker.js", "/by-worker"]),
+    ],
+)
+def test_a_page_settles_whatever_kind_its_requests_have(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, body: str, asked: list[str]
+) -> None:
+    origin.script("/", page(body))
+    answers: dict[str, Step] = {**WORKERS, "/secret": UNAUTHORIZED}
+    for path in ("/by-worker", "/post", "/data"):
+        answers[path] = document(b"x" * 3000, "text/plain")
+    for path, answer in answers.items():
+        origin.script(path, answer)
+    order = fleet.order(origin.url("/"))
+
+    visit = ghost.visit(order)
+
+    assert visit.code == 200
+    assert visit.annotations == ()
+    urls = page_info(fleet, order.collection, order.url)["urls"]
+    assert set(urls) >= {order.url, *map(origin.url, asked)}
+    assert fleet.proxy.records(order.collection).of(order.url, "response")
