@@ -71,7 +71,7 @@ UNAUTHORIZED = Send(
 def test_a_page_settles_whatever_kind_its_requests_have(
     ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, body: str, asked: list[str]
 ) -> None:
-    origin.script("/", page(body))
+    origin.script("/", page(f"<p>A text{body}"))
     answers: dict[str, Step] = {**WORKERS, "/secret": UNAUTHORIZED}
     for path in ("/by-worker", "/post", "/data"):
         answers[path] = document(b"x" * 3000, "text/plain")
