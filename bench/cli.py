@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from admin.models.errors import DatabaseRefused, UseCaseError
+from bench import ghosts as ghost_bench
 from bench import harvests as harvesting
 from bench import hostile_neighbours, soak
 from bench.corpus import FILES
@@ -39,7 +40,7 @@ def bench() -> None:
 
 
 def _listed(_: click.Context, parameter: click.Parameter, value: str) -> list[str]:
-    known = {"schemes": SCHEMES, "kinds": (*HOSTILE_KINDS, hostile_neighbours.ALL)}.get(
+    known = {"schemes": SCHEMES, "kinds": (*HOSTILE_KINDS, hostile_neighbours.ALL), "sites": ghost_bench.SITES}.get(
         parameter.name or "", tuple(KINDS)
     )
     names = [name.strip() for name in value.split(",") if name.strip()]
@@ -113,6 +114,42 @@ def proxy(
 
 
 bench.add_command(faults)
+
+
+@bench.command()
+@click.option("--pages", default=60, show_default=True, type=click.IntRange(1), help="Visits of each site.")
+@click.option(
+    "--sites",
+    default=",".join(ghost_bench.SITES),
+    show_default=True,
+    callback=_listed,
+    help="Sites to visit: plain, heavy, demo.",
+)
+@click.option("--soak", is_flag=True, help="Fail when memory grows by more than 20 % or a process stays behind.")
+@click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
+def ghosts(pages: int, sites: Sequence[str], soak: bool, as_data: bool) -> None:
+    """Measure pages per minute, CPU and memory of one worker that visits pages with a browser.
+
+    The pages are on this machine, and each visit is recorded by a proxy. CPU and memory are those of the worker and of
+    all processes of its browser.
+    """
+    if not ghost_bench.is_measurable():
+        raise click.ClickException("this bench reads memory from /proc/PID/smaps_rollup, which only Linux has")
+    found = ghost_bench.measure(
+        sites, pages, lambda one: click.echo(f"{one.site}: {one.pages_per_minute:.1f} pages a minute", err=True)
+    )
+    if as_data:
+        results = [
+            dataclasses.asdict(one) | {"pages_per_minute": one.pages_per_minute, "cpu_per_page": one.cpu_per_page}
+            for one in found
+        ]
+        click.echo(json.dumps(results, indent=1))
+    else:
+        Console(width=max(Console().width, TABLE_WIDTH)).print(ghost_bench.table(found))
+    if any(one.failed for one in found):
+        raise click.ClickException("visits failed; the column failed has their number")
+    if soak and not all(one.is_flat for one in found):
+        raise click.ClickException("memory grew by more than 20 %, or a process of the browser stayed behind")
 
 
 @bench.command("soak")
