@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import Any, Final
 
-from sqlalchemy import Select, and_, exists, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
 from admin.harvests.domains.data import DomainItem, TldCount
@@ -127,7 +127,7 @@ def _named(transaction: Transaction, query: Select[Any], search: str) -> Select[
     like = re.sub(r"([\\%_])", r"\\\1", pattern).replace("*", "%").replace("?", "_")
     if not pattern.isascii():
         return query.where(Domain.unicode_name.like(like, escape="\\"))
-    named = Domain.name.like(like, escape="\\")
+    named: ColumnElement[bool] = Domain.name.like(like, escape="\\")
     ranges = (and_(column >= _IDN, column < _AFTER_IDN) for column in (Domain.name, Domain.tld))
     international = and_(or_(*ranges), Domain.unicode_name.like(like, escape="\\"))
     beginning = re.split(r"[*?]", pattern, maxsplit=1)[0]
