@@ -115,6 +115,8 @@ NOT_FOR_PROGRAMS: Final = {
     "accept_invitation": "a person chooses a password with a one-time link",
     "accept_reset": "a person chooses a password with a one-time link",
     "report_end": "harvesters do it by themselves",
+    "report_killed_crawl": "harvesters do it by themselves",
+    "report_slow_patterns": "harvesters do it by themselves",
     "fail_silent_jobs": "the scheduler does it by itself",
     "add_user": "user.create, user.invite and accepted links call it",
     "apply": "user.change and profile.change call it",
