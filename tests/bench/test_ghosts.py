@@ -1,0 +1,45 @@
+"""The bench of ghosts visits its sites and tells what they cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.ghosts import GhostRound, is_measurable, measure, table
+
+pytestmark = pytest.mark.browser
+
+
+def of(first: int, last: int, zombies: int = 0) -> GhostRound:
+    """A round with this memory."""
+    return GhostRound("plain", 10, 0, 30.0, 5.0, first, last, last, zombies)
+
+
+@pytest.mark.parametrize(("found", "is_flat"), [(of(100, 119), True), (of(100, 121), False), (of(100, 100, 1), False)])
+def test_memory_that_grows_and_processes_that_stay_are_told(found: GhostRound, is_flat: bool) -> None:
+    assert found.is_flat is is_flat
+    assert found.pages_per_minute == 20
+    assert found.cpu_per_page == 0.5
+
+
+@pytest.mark.skipif(not is_measurable(), reason="only Linux tells the memory that processes share")
+def test_a_short_round_is_measured() -> None:
+    heard: list[GhostRound] = []
+
+    found = measure(["plain"], 2, heard.append)
+
+    assert heard == found
+    (plain,) = found
+    assert (plain.pages, plain.failed, plain.zombies) == (2, 0, 0)
+    assert plain.cpu_seconds > 0
+    assert plain.peak_bytes >= plain.last_bytes > 50_000_000
+    assert table(found).row_count == 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(not is_measurable(), reason="only Linux tells the memory that processes share")
+def test_five_hundred_visits_leave_no_memory_and_no_process_behind() -> None:
+    (plain,) = measure(["plain"], 500, lambda _: None)
+
+    assert plain.failed == 0
+    assert plain.is_flat, plain
