@@ -29,6 +29,7 @@ from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
 from browsers.visitor_choice import is_embed, wants_ghost
+from frontier.job import Profile
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
@@ -310,7 +311,7 @@ def run_worker(
         at_the_end.callback(plain.close)
         ghost = None
         if profile.visitor != "plain":
-            ghost = _ghost(_with_agent(settings, profile.user_agent), ports, proxy, own, at_the_end)
+            ghost = _ghost(_for_job(settings, profile), ports, proxy, own, at_the_end)
         visitors = Visitors(plain, ghost)
         rules = RobotsRules(frontier, plain, agent, obey=obey)
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
@@ -331,11 +332,16 @@ def run_worker(
     return tally
 
 
-def _with_agent(settings: Settings, agent: str) -> Settings:
-    """Return the settings with the User-Agent of the job for ghosts, if it has one."""
-    if not agent:
-        return settings
-    return settings.model_copy(update={"browsers": settings.browsers.model_copy(update={"user_agent": agent})})
+def _for_job(settings: Settings, profile: Profile) -> Settings:
+    """Return the settings with what the job's profile says of ghosts."""
+    values: Mapping[str, object] = {
+        "user_agent": profile.user_agent or None,
+        "behaviors": profile.behaviors,
+        "behavior_seconds": profile.behavior_seconds,
+        "behavior_scripts": profile.behavior_scripts,
+    }
+    update = {name: value for name, value in values.items() if value is not None}
+    return settings.model_copy(update={"browsers": settings.browsers.model_copy(update=update)})
 
 
 def _ghost(

@@ -90,7 +90,14 @@ def _values(schema: dict[str, Any], field: dict[str, Any]) -> str:
     if "$ref" in field:
         field = schema["$defs"][field["$ref"].rpartition("/")[2]]
     kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+    kinds = [_with_items(schema, kind) for kind in kinds]
     return ", ".join(_kind(kind) for kind in kinds)
+
+
+def _with_items(schema: dict[str, Any], kind: dict[str, Any]) -> dict[str, Any]:
+    """Return a kind with the definition of the things in its list, where the schema only names the definition."""
+    reference = kind.get("items", {}).get("$ref")
+    return {**kind, "items": schema["$defs"][reference.rpartition("/")[2]]} if reference else kind
 
 
 def _kind(kind: dict[str, Any]) -> str:
@@ -101,6 +108,8 @@ def _kind(kind: dict[str, Any]) -> str:
         bounds += [f"above {kind['exclusiveMinimum']:g}"] if "exclusiveMinimum" in kind else []
         bounds += [f"to {kind['maximum']:g}"] if "maximum" in kind else []
         return " ".join(["whole number" if kind["type"] == "integer" else "number", *bounds])
+    if "enum" in (items := kind.get("items", {})):
+        return "list of " + ", ".join(f"`{value}`" for value in items["enum"])
     return {"string": "text", "array": "list of texts", "object": "table of texts"}[kind["type"]]
 
 

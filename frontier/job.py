@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 
 from archive.dates import Micros, now_micros
 from archive.name_rules import NAME_PATTERN
+from archive.settings.browsers import BehaviorName
 from archive.url import UrlError, canonical
 
 type ScopeKind = Literal["page", "prefix", "host", "domain", "any"]
@@ -144,6 +145,15 @@ class Profile(_Frozen):
     politeness: PolitenessOverrides = PolitenessOverrides()
     robots: Literal["obey", "ignore"] | None = Field(
         None, description="whether robots.txt is obeyed; none follows the setting frontier.robots"
+    )
+    behaviors: tuple[BehaviorName, ...] | None = Field(
+        None, description="behaviours of browsers on each page; none follows the setting browsers.behaviors"
+    )
+    behavior_seconds: float | None = Field(
+        None, ge=0, description="longest time for all behaviours on a page; none follows browsers.behavior_seconds"
+    )
+    behavior_scripts: tuple[str, ...] | None = Field(
+        None, description="files with further behaviours; none follows the setting browsers.behavior_scripts"
     )
     user_agent: str = Field(
         "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"

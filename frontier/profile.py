@@ -16,7 +16,7 @@ from frontier.job import JobError, Profile, problem_text, wrong_headers
 from frontier.yaml_document import MAX_BYTES, YamlPath, YamlRefused, read_document
 
 YAML_SUFFIXES: Final = (".yaml", ".yml")
-_REMOVED_KEYS: Final = {"behaviours": "Chromium scrolls every page; leave the key out"}
+_REMOVED_KEYS: Final = {"behaviours": "the key behaviors has the names of those to run; leave it out for all"}
 """Keys of earlier releases, which had no effect, with the remedy."""
 _HINTS: Final = 20
 """How many unknown keys are compared with the known ones: a file may have thousands."""

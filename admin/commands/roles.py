@@ -52,6 +52,7 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
     URLs back to the frontier.
     """
     parent, settings = _begin(home, settings_file, given, "worker")
+    from browsers.behaviors.hosts.hosted import ScriptError
     from browsers.chromium.executable import BrowserMissing
     from browsers.visit import FleetUnavailable
     from browsers.worker import run_worker
@@ -73,7 +74,7 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
                 stop=stop,
                 log_dir=given["log_dir"],
             )
-        except (BrowserMissing, FleetUnavailable, FrontierLost) as error:
+        except (BrowserMissing, ScriptError, FleetUnavailable, FrontierLost) as error:
             _refuse(parent, str(error))
 
     _until_signal(work, stop)

@@ -65,6 +65,15 @@ class BrowserSettings(Section):
         description=f"What a browser does on each page, comma separated: {', '.join(BEHAVIOR_NAMES)}. Nothing when"
         " empty.",
     )
+    behavior_scripts: tuple[str, ...] = Field(
+        (),
+        description="Files with further behaviours, comma separated: NAME.js has a class after Browsertrix's contract,"
+        " NAME.json a flow recorded in Chrome's DevTools, NAME.yaml brozzler's behaviors.yaml. Each is used on the"
+        " pages for which it is written.",
+    )
+    browsertrix_behaviors: str = Field(
+        "", description="Path of dist/behaviors.js of browsertrix-behaviors, which then runs on each page."
+    )
     behavior_seconds: float = Field(40, ge=0, description="Longest time for all behaviours on one page.")
     scroll_seconds: float = Field(20, ge=0, description="Longest time for scrolling one page.")
     popup_seconds: float = Field(
@@ -128,7 +137,7 @@ class BrowserSettings(Section):
         " (screenshot:, thumbnail:), ukwa (onreadydom:, screenshot:, thumbnail:, imagemap:, har:, pdf:).",
     )
 
-    @field_validator("retry_for", "behaviors", "page_records", "record_names", mode="before")
+    @field_validator("retry_for", "behaviors", "behavior_scripts", "page_records", "record_names", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return listed(value)

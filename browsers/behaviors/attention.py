@@ -19,6 +19,7 @@ _MOVE_EVENTS: Final = [
     *("mousemove", "mouseover", "mouseenter", "mouseout", "mouseleave"),
     *("pointermove", "pointerover", "pointerenter", "touchstart", "scroll", "wheel"),
 ]
+_PRESS_EVENTS: Final = ["pointerdown", "pointerup", "mousedown", "mouseup", "click", "touchstart"]
 _GESTURES: Final = {
     "gesture": ["dblclick", "contextmenu", "touchstart", "touchend", "touchmove", "dragstart"],
     "lookAway": ["visibilitychange", "focus", "blur"],
@@ -34,7 +35,7 @@ class FirstMove:
     steps: int = 0
 
     async def run(self) -> BehaviorEnd:
-        """Move the mouse over the window; press keys when the page listens to keys."""
+        """Move the mouse over the window. Click and press keys when the page listens to that."""
         page = self.page
         frame = page.window.main_frame
         hits = 0
@@ -43,6 +44,9 @@ class FirstMove:
         else:
             self.steps += 1
             hits += (await page.step(frame, self._move)).is_any
+        if await call(frame, "listens", _PRESS_EVENTS) and (place := await call(frame, "harmlessPoint")):
+            self.steps += 1
+            hits += (await page.step(frame, partial(page.click, frame, place))).is_any
         if await call(frame, "listens", _KEY_EVENTS):
             for key in _KEYS:
                 if page.clock.is_up:

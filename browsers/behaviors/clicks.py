@@ -24,8 +24,10 @@ _MISSES: Final = 3
 _MOST_OF_FAMILY: Final = 60
 _MOST_WITHOUT_URLS: Final = 15
 """A family whose members change the page but fetch nothing new is given up after so many members in a row."""
-_ROUTE_KINDS: Final = frozenset(("link", "hash"))
-_TURNS: Final = {"toggle": 0, "button": 1, "choice": 2, "pointer": 3, "hash": 4, "link": 5}
+_ROUTE_KINDS: Final = frozenset(("link", "hash", "window"))
+_TURNS: Final = {"toggle": 0, "button": 1, "choice": 2, "pointer": 3, "hash": 4, "link": 5, "window": 6}
+_MOST_WINDOWS: Final = 3
+"""Largest number of links that are opened in windows of their own."""
 _BLIND_REPEATS: Final = 3
 """A control with a label such as "next" is touched so often in a row without new URLs."""
 
@@ -69,6 +71,7 @@ class Clicks:
     page: PageAccess
     steps: int = 0
     _hits: int = 0
+    _windows: int = 0
     _seen: set[str] = field(default_factory=set)
     _families: dict[str, _Family] = field(default_factory=dict)
 
@@ -80,8 +83,9 @@ class Clicks:
                 return BehaviorEnd.TIMEOUT
             candidate = queue.pop(0)
             family = self._families.setdefault(candidate.family, _Family())
-            if family.is_given_up:
+            if family.is_given_up or (candidate.kind == "window" and self._windows >= _MOST_WINDOWS):
                 continue
+            self._windows += candidate.kind == "window"
             try:
                 effect = await self._touch(candidate)
             except ToolFailed:

@@ -17,7 +17,7 @@ The document is kept from being left meanwhile. The addresses to which the page 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -25,6 +25,7 @@ from browsers.behaviors.attention import FirstMove, Gestures, Hover
 from browsers.behaviors.clicks import Clicks
 from browsers.behaviors.consent import Consent
 from browsers.behaviors.forms import Forms
+from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.media import Autofetch, Play
 from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome
 from browsers.behaviors.page_access import Clock, PageAccess, PageLeft
@@ -35,12 +36,17 @@ from browsers.engine import BrowserWindow, EngineLost
 
 _STEP_SECONDS: Final = 4.0
 _MAX_DETAIL: Final = 200
+_HOSTED_SHARE: Final = 0.5
+"""Part of the time that users' behaviours get when there are some."""
 
 
 class _Behavior(Protocol):
     """A behaviour counts its steps while it runs."""
 
-    steps: int
+    @property
+    def steps(self) -> int:
+        """Return the number of steps so far."""
+        ...
 
     async def run(self) -> BehaviorEnd:
         """Run to the end, and return it."""
@@ -100,24 +106,34 @@ async def run_behaviors(
     seconds: float,
     scroll_seconds: float,
     report: PassReport,
+    hosted: Sequence[HostedBehavior] = (),
 ) -> None:
     """Run the behaviours with these names, and fill the report. Raises EngineLost.
 
-    `seconds` bound all of them, and `scroll_seconds` the scrolling. A TimeoutError means that the page does not answer.
+    `seconds` bound all of them, and `scroll_seconds` the scrolling. `hosted` run at the end. A TimeoutError means that
+    the page does not answer.
     """
+    general = Clock(seconds * (1 - _HOSTED_SHARE) if hosted else seconds)
     clock = Clock(seconds)
     page = PageAccess(window, patience, _STEP_SECONDS)
     is_guarded = False
     try:
         for name, entry in _ENTRIES.items():
-            if name not in names or clock.is_up:
+            if name not in names or general.is_up:
                 continue
             if entry.is_guarded and not is_guarded:
                 await page.begin()
                 is_guarded = True
-            share = clock.left * entry.share
+            share = general.left * entry.share
             page.clock = Clock(min(share, scroll_seconds) if name == "scroll" else share)
             report.outcomes.append(await _run(name, entry.make(page), page, report))
+        if hosted and not is_guarded:
+            await page.begin()
+            is_guarded = True
+        for number, each in enumerate(hosted):
+            page.clock = Clock(clock.left / (len(hosted) - number))
+            report.outcomes.append(await _run(each.id, _Hosted(each, page), page, report))
+            await page.guard(is_on=True)
         if is_guarded:
             await page.collect()
             page.clock = Clock(_STEP_SECONDS)
@@ -128,6 +144,19 @@ async def run_behaviors(
         return  # the document runs no scripts, or it was left for good
     finally:
         report.links.extend(page.links.items())
+
+
+class _Hosted:
+    def __init__(self, behavior: HostedBehavior, page: PageAccess) -> None:
+        self._behavior = behavior
+        self._page = page
+
+    @property
+    def steps(self) -> int:
+        return self._behavior.steps
+
+    async def run(self) -> BehaviorEnd:
+        return await self._behavior.run(self._page)
 
 
 async def _run(name: str, behavior: _Behavior, page: PageAccess, report: PassReport) -> BehaviorOutcome:
@@ -143,7 +172,7 @@ async def _run(name: str, behavior: _Behavior, page: PageAccess, report: PassRep
     if isinstance(behavior, Consent):
         detail = behavior.detail
     try:
-        if name != "consent":
+        if name != "consent" and behavior.steps:
             await page.collect()
             await page.come_back()
     except (ToolFailed, TimeoutError) as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final
+from typing import Any, Final
 
 from browsers.behaviors.page_tools import FrameSilent, ToolFailed, ask, may_answer
 from browsers.engine import BrowserWindow, Frame
@@ -16,6 +16,8 @@ from browsers.engine import BrowserWindow, Frame
 MOST_FRAMES: Final = 50
 """Largest number of frames whose timers are looked at."""
 _MARGIN_SECONDS: Final = 0.03
+_INTERVAL_SECONDS: Final = 3.2
+"""Intervals are waited for so long, and longer only while the page sends requests."""
 
 
 class Patience:
@@ -42,10 +44,14 @@ class Patience:
         TimeoutError, when the page does not answer.
         """
         end = time.monotonic() + most_seconds
-        timers_left = timer_seconds
+        timers_left, requests = timer_seconds, self._window.traffic.requests
         is_quiet = await self._window.traffic.settled(quiet_seconds, most_seconds)
         while is_quiet and timers_left > 0:
-            wait = min(await self.pending_seconds(), timers_left, end - time.monotonic())
+            once, turn = await self._pending_seconds()
+            is_busy = self._window.traffic.requests != requests
+            if is_busy or timer_seconds - timers_left < _INTERVAL_SECONDS:
+                once = max(once, turn)
+            wait = min(once, timers_left, end - time.monotonic())
             if wait <= 0:
                 break
             await asyncio.sleep(wait + _MARGIN_SECONDS)
@@ -55,19 +61,20 @@ class Patience:
             )
         return is_quiet
 
-    async def pending_seconds(self) -> float:
-        """Return the time until the last timer that is worth a wait; 0 without one."""
-        return max([0.0, *await self._in_frames("pending")]) / 1000
+    async def _pending_seconds(self) -> tuple[float, float]:
+        """Return the time until the last timer that is worth a wait, and until the last turn of an interval."""
+        found = [pair for pair in await self._in_frames("pending") if isinstance(pair, list)]
+        return max([0.0, *(pair[0] for pair in found)]) / 1000, max([0.0, *(pair[1] for pair in found)]) / 1000
 
     async def rest(self) -> None:
         """Count the timers that run again and again as the page's background from now on."""
         await self._in_frames("rest")
 
-    async def _in_frames(self, name: str) -> list[float]:
-        found = []
+    async def _in_frames(self, name: str) -> list[Any]:
+        found: list[Any] = []
         for frame in self.frames():
             try:
-                found.append(float(await ask(frame, name) or 0))
+                found.append(await ask(frame, name))
             except FrameSilent:
                 self.drop(frame)
             except ToolFailed:

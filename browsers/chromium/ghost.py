@@ -21,6 +21,7 @@ from typing import Any
 from archive.dates import now_micros
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
+from browsers.behaviors.hosts.scripts import BehaviorScripts
 from browsers.behaviors.page_tools import observer
 from browsers.chromium import page_outcome
 from browsers.chromium.browser import BrowserDown, ChromiumEngine
@@ -57,9 +58,12 @@ class ChromiumVisitor:
         trusted: Sequence[str],
         headers: OwnHeaders | None = None,
     ) -> None:
-        """`trusted` are the hashes of `trust.trusted_keys`. Raises BrowserMissing when there is no browser."""
+        """`trusted` are the hashes of `trust.trusted_keys`. Raises BrowserMissing when there is no browser,
+        and ScriptError for a file with behaviours that can't be used.
+        """
         self._settings = settings
         self._own = headers or OwnHeaders()
+        self._scripts = BehaviorScripts(settings.browsers)
         self._controls = itertools.cycle(controls)
         hosts = [control.address.rpartition(":")[0] for control in controls]
         sandbox = _may_sandbox(settings)
@@ -141,19 +145,21 @@ class ChromiumVisitor:
         traffic = Traffic()
         async with self._engines.lend() as engine:
             snapshot = PageSnapshot(crashed=True)
+            hosted = self._scripts.for_page(order.url)
             options = WindowOptions(
                 session.address,
                 self._device,
                 self._own.values,
                 dialogs=DialogAnswer(settings.dialogs),
                 popup_seconds=settings.popup_seconds,
-                init_scripts=(observer(),),
+                init_scripts=(observer(), *(script for each in hosted for script in each.init_scripts)),
+                bindings=[binding for each in hosted for binding in each.bindings],
             )
             with suppress(EngineError):
                 window = await engine.open(options)
                 traffic = window.traffic
                 try:
-                    snapshot = await visit_page(window, order.url, settings)
+                    snapshot = await visit_page(window, order.url, settings, hosted)
                     snapshot.out_of_memory = snapshot.crashed and window.ended_for_memory()
                 finally:
                     await window.close()

@@ -16,6 +16,7 @@ from archive.dates import Micros, now_micros
 from archive.settings import BrowserSettings
 from archive.settings.browsers import PageRecordKind
 from browsers.behaviors.general_pass import PassReport, run_behaviors
+from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.patience import Patience
 from browsers.chromium import render
 from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
@@ -91,10 +92,12 @@ class Deadline:
         return max(0.0, min(most, self._end - reserve - time.monotonic()))
 
 
-async def visit_page(window: BrowserWindow, url: str, settings: BrowserSettings) -> PageSnapshot:
-    """Visit `url` in a fresh window, within the page's time."""
+async def visit_page(
+    window: BrowserWindow, url: str, settings: BrowserSettings, hosted: Sequence[HostedBehavior] = ()
+) -> PageSnapshot:
+    """Visit `url` in a fresh window, within the page's time. `hosted` are behaviours of the user."""
     snapshot = PageSnapshot()
-    steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(window, url, settings, snapshot).run())
+    steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(window, url, settings, snapshot, hosted).run())
     ends = {steps, asyncio.ensure_future(window.lost.wait())}
     try:
         done, _ = await asyncio.wait(ends, timeout=settings.page_seconds, return_when="FIRST_COMPLETED")
@@ -113,7 +116,14 @@ async def visit_page(window: BrowserWindow, url: str, settings: BrowserSettings)
 class _Steps:
     """The object runs the steps of a visit in order."""
 
-    def __init__(self, window: BrowserWindow, url: str, settings: BrowserSettings, snapshot: PageSnapshot) -> None:
+    def __init__(
+        self,
+        window: BrowserWindow,
+        url: str,
+        settings: BrowserSettings,
+        snapshot: PageSnapshot,
+        hosted: Sequence[HostedBehavior],
+    ) -> None:
         self._window = window
         self._url = url
         self._traffic = window.traffic
@@ -123,6 +133,7 @@ class _Steps:
         self._state: tuple[int, Sequence[int], str | None] | None = None
         """The state of the page before behaviours."""
         self._patience = Patience(window)
+        self._hosted = hosted
 
     async def run(self) -> None:
         snapshot = self._snapshot
@@ -182,7 +193,7 @@ class _Steps:
         seconds = self._deadline.left(settings.behavior_seconds, _RESERVE_SECONDS)
         try:
             await run_behaviors(
-                self._window, self._patience, settings.behaviors, seconds, settings.scroll_seconds, report
+                self._window, self._patience, settings.behaviors, seconds, settings.scroll_seconds, report, self._hosted
             )
         finally:
             self._snapshot.notes += report.notes

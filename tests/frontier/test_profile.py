@@ -83,7 +83,10 @@ def test_thousands_of_unknown_keys_are_all_named() -> None:
         ({"limits": {"pages": "many"}}, "limits.pages = 'many' can't be used"),
         ({"limits": 3}, "limits = '3' can't be used"),
         ({"exclude": ["a("]}, "is not a regular expression"),
-        ({"behaviours": ["scroll"]}, "the key behaviours was removed: Chromium scrolls every page; leave the key out"),
+        (
+            {"behaviours": ["scroll"]},
+            "the key behaviours was removed: the key behaviors has the names of those to run; leave it out for all",
+        ),
         ({"headers": {"User-Agent": "x"}}, "User-Agent can't be set: set user_agent, or --user-agent, instead"),
         ({"headers": {"Host": "x"}}, "Host can't be set: the client sets this header for each connection"),
         ({"headers": {"Proxy-Authorization": "x"}}, "Proxy-Authorization can't be set: this header is for proxies"),

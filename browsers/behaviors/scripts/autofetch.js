@@ -5,6 +5,7 @@ tools => {
   const MOST_URL_LENGTH = 4096;
   const MOST_RULES = 10000;
   const AT_ONCE = 6;
+  const MOST_MANIFEST = 200000;
   const LONGEST_MS = 20000;
   const IMAGE = /\.(avif|webp|jpe?g|png|gif|svg|bmp|ico|jxl)([?#]|$)/i;
   const OTHER = /\.(mp4|webm|mp3|ogg|ogv|m4a|wav|vtt|woff2?|ttf|otf|css|m3u8|mpd|pdf)([?#]|$)/i;
@@ -41,6 +42,15 @@ tools => {
       }
     }
   };
+  // A manifest of a web application lists icons and pictures, which the browser does not fetch.
+  const readManifest = async address => {
+    const answer = await fetch(address);
+    if (Number(answer.headers.get('content-length') || 0) > MOST_MANIFEST) return;
+    const manifest = JSON.parse((await answer.text()).slice(0, MOST_MANIFEST));
+    const lists = [manifest.icons, manifest.screenshots, ...(manifest.shortcuts || []).slice(0, 20).map(each => each.icons)];
+    for (const image of lists.flat()) if (image?.src) want(String(image.src), answer.url, 'image');
+    work();
+  };
   const load = ([url, kind]) => {
     if (kind === 'image' || IMAGE.test(url)) {
       return new Promise(resolve => {
@@ -50,6 +60,12 @@ tools => {
       });
     }
     return fetch(url, {mode: 'no-cors', credentials: 'include'}).catch(() => {});
+  };
+
+  const work = async () => {
+    for (let next = queue.shift(); next; next = queue.shift()) {
+      await Promise.race([load(next), tools.page.sleep(LONGEST_MS)]);
+    }
   };
 
   /* Make lazy images and frames load now, also those in closed carousels, which scrolling does not reach. */
@@ -110,12 +126,12 @@ tools => {
         readRules(sheet.cssRules, sheet.href || document.baseURI, Boolean(sheet.media?.mediaText), budget, 0);
       } catch { /* A sheet of another origin can't be read. */ }
     }
-    const count = queue.length;
-    const work = async () => {
-      for (let next = queue.shift(); next; next = queue.shift()) {
-        await Promise.race([load(next), tools.page.sleep(LONGEST_MS)]);
-      }
-    };
+    let count = queue.length;
+    for (const link of document.querySelectorAll('link[rel~=manifest][href]')) {
+      count += 1;
+      readManifest(link.href).catch(() => { /* The manifest is none, or of another origin. */ });
+      break;
+    }
     for (let i = 0; i < AT_ONCE; i++) work();
     return count;
   };

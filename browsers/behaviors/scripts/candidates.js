@@ -80,14 +80,16 @@ tools => {
       if (!/^https?:/.test(element.protocol)) return null;
       const fragment = href === '#' ? '#' : fragmentOf(element);
       if (role === 'tab' || element.matches(TOGGLES)) return 'toggle';
-      const scripted = hears(element, CLICKS) || page.global.has('click') || ancestorHears(element);
+      const scripted = hears(element, CLICKS) || page.global.has('click') || ancestorHears(element)
+        || page.global.has('navigate') || typeof window.navigation?.onnavigate === 'function';
       if (fragment && fragment !== '#') {
         const isPlace = document.getElementById(decodeURIComponentSafely(fragment.slice(1)));
         return isPlace && !scripted ? null : 'hash';
       }
       if (href === '#' || href === '') return scripted ? 'button' : null;
       if (element.target && element.target !== '_self') {
-        return [...document.querySelectorAll('iframe[name]')].some(frame => frame.name === element.target) ? 'button' : null;
+        if ([...document.querySelectorAll('iframe[name]')].some(frame => frame.name === element.target)) return 'button';
+        return element.target === '_blank' && element.origin === location.origin ? 'window' : null;
       }
       if (element.origin !== location.origin) return null;
       return scripted ? 'link' : null;
@@ -279,6 +281,21 @@ tools => {
   /* Return whether the page listens to one of these events anywhere. */
   tools.listens = types => types.some(type => page.global.has(type) || typeof window['on' + type] === 'function'
     || typeof document['on' + type] === 'function' || page.listening().slice(0, 500).some(element => hears(element, [type])));
+
+  /* Return a point of the window where a click touches no control, or null. */
+  tools.harmlessPoint = () => {
+    for (const y of [0.5, 0.3, 0.7, 0.9, 0.1]) {
+      for (const x of [0.5, 0.03, 0.97, 0.25, 0.75]) {
+        const point = {x: Math.floor(innerWidth * x), y: Math.floor(innerHeight * y)};
+        const hit = tools.at(point.x, point.y);
+        if (!hit || hit.closest('a, button, input, select, textarea, label, summary, video, audio, iframe, [role], [onclick]')) continue;
+        let node = hit;
+        while (node && node !== document.body && !hears(node, CLICKS)) node = tools.parent(node);
+        if ((!node || node === document.body) && getComputedStyle(hit).cursor !== 'pointer') return point;
+      }
+    }
+    return null;
+  };
 
   /* Let the page believe that its reader left it for a moment, when it listens for that. */
   tools.lookAway = async () => {

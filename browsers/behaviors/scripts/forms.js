@@ -85,17 +85,16 @@ tools => {
     change(element);
   };
 
-  const MOST_SUBMITTED = 5;
+  const MOST_SUBMITTED = 3;
   const submitted = new WeakSet();
   let count = 0;
   let next = null;
 
-  /* Return whether there is another form whose submission the page handles by itself. */
+  /* Return whether there is another form that asks for a document. */
   tools.nextForm = () => {
     next = null;
     for (const form of count < MOST_SUBMITTED ? tools.elements() : []) {
       if (form.localName !== 'form' || submitted.has(form) || !isSafe(form) || !tools.isVisible(form)) continue;
-      if (!tools.page.heard(form)?.has('submit') && !form.onsubmit && !tools.page.global.has('submit')) continue;
       next = form;
       break;
     }
@@ -108,7 +107,15 @@ tools => {
     for (const control of next.elements) {
       if (/^(search|text)$/.test(control.type) && !control.value) set(control, 'value', 'a');
     }
-    next.requestSubmit();
+    // The document of the answer is shown in a window of its own, unless a script answers.
+    const target = next.getAttribute('target');
+    next.target = '_blank';
+    try {
+      next.requestSubmit();
+    } finally {
+      if (target === null) next.removeAttribute('target');
+      else next.target = target;
+    }
   };
 
   /* Return the addresses that the GET forms of the document ask for, with each option of their selects. */

@@ -12,15 +12,16 @@
   const MOST_URLS = 500;
   const MOST_URL_LENGTH = 4096;
   const MOST_RUNS = 50;
-  const MOST_SPENT_MS = 3000;
+  const MOST_SPENT_MS = 4500;
   const SHORTEST_MS = 16;
-  const INTERVAL_MS = 1000;
+  const INTERVAL_MS = 2000;
   const IDLE_MS = 300;
 
   const native = {
     setTimeout: window.setTimeout.bind(window),
     now: performance.now.bind(performance),
     toString: Function.prototype.toString,
+    listen: EventTarget.prototype.addEventListener,
   };
   const apply = Reflect.apply;
 
@@ -34,7 +35,7 @@
   };
 
   // Timers. A pending timer is worth a wait when it ends soon, and while the same code has not run again and again.
-  const timers = new Map();  // kind and number -> {due, source}
+  const timers = new Map();  // kind and number -> {due, source, isRepeated}
   const sources = new Map();  // source -> {runs, spent}
   const background = new Set();
 
@@ -71,11 +72,11 @@
     const wrapped = function (...given) {
       const isEnough = ran(source, wait);
       if (!isRepeated || isEnough) timers.delete(kind + id);
-      else if (timers.has(kind + id)) timers.set(kind + id, {due: native.now() + wait, source});
+      else if (timers.has(kind + id)) timers.set(kind + id, {due: native.now() + wait, source, isRepeated});
       return apply(callback, this, given);
     };
     id = apply(target, self, [wrapped, ...args.slice(1)]);
-    timers.set(kind + id, {due: native.now() + wait, source});
+    timers.set(kind + id, {due: native.now() + wait, source, isRepeated});
     return id;
   };
   const cancel = kind => (target, self, args) => {
@@ -98,13 +99,14 @@
     'mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove', 'mouseleave', 'mouseout',
     'touchstart', 'touchend', 'touchmove', 'focus', 'focusin', 'keydown', 'keyup', 'keypress', 'wheel', 'scroll',
     'input', 'change', 'toggle', 'dragstart', 'hashchange', 'popstate', 'visibilitychange', 'resize', 'deviceorientation',
-    'pagehide', 'beforeunload', 'copy', 'blur', 'submit',
+    'pagehide', 'beforeunload', 'copy', 'blur', 'submit', 'navigate',
   ]);
   wrap(EventTarget.prototype, 'addEventListener', (target, self, args) => {
     const type = String(args[0]);
     const on = self ?? window;
     if (TYPES.has(type) && args[1]) {
-      if (on === window || on === document || on === document.documentElement || on === document.body) {
+      if (type === 'navigate' && on === window.navigation) global.add(type);
+      else if (on === window || on === document || on === document.documentElement || on === document.body) {
         global.add(type);
       } else if (on instanceof Element) {
         const known = heard.get(on);
@@ -157,15 +159,17 @@
   };
   const observer = new MutationObserver(count);
   const observed = new WeakSet();
-  const pending = () => {
+  const pending = wantsRepeated => {
     const now = native.now();
     let last = 0;
-    for (const {due} of timers.values()) last = Math.max(last, due - now + 1);
+    for (const {due, isRepeated} of timers.values()) {
+      if (isRepeated === wantsRepeated) last = Math.max(last, due - now + 1);
+    }
     return last;
   };
   const counts = () => {
     count(observer.takeRecords());
-    return {changes, added, prevented, url: location.href, born: performance.timeOrigin, pending: pending()};
+    return {changes, added, prevented, url: location.href, born: performance.timeOrigin, pending: pending(false)};
   };
   const sleep = ms => new Promise(resolve => native.setTimeout(resolve, ms));
   const observe = root => {
@@ -204,8 +208,8 @@
       for (const {source} of timers.values()) if (sources.has(source)) background.add(source);
       for (const [id, {source}] of timers) if (background.has(source)) timers.delete(id);
     },
-    /* Return the milliseconds until the last timer that is worth a wait; 0 when there is none. */
-    pending,
+    /* Return the milliseconds until the last timer, and the last turn of an interval; 0 when there is none. */
+    pending: () => [pending(false), pending(true)],
     /* Begin a step: wait for timers again, and return the counts so far. */
     begin: () => {
       sources.clear();
@@ -224,7 +228,7 @@
     guard: isOn => {
       if (!window.navigation) return;
       navigation.removeEventListener('navigate', guard);
-      if (isOn) navigation.addEventListener('navigate', guard);
+      if (isOn) apply(native.listen, navigation, ['navigate', guard]);
     },
     /* Return the addresses to which the document wanted to go. */
     left: () => [...left],
