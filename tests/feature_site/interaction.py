@@ -152,14 +152,14 @@ INTERACTION: Final = (
             "id=more", "id=more_"
         ),
         after="if (!answer.more) more_.remove();",
-        acts=(click("#more_"),) * 3,
+        acts=(click("#more_"),) * 6,
     ),
     _list(
         "load-more-link",
         "A link without an address shows more.",
         "<a href='#' role=button class='btn-more' id=m>Mehr anzeigen</a><script>LOADER load();"
         "m.onclick = event => { event.preventDefault(); load(); };</script>",
-        acts=(click("#m"),) * 3,
+        acts=(click("#m"),) * 6,
     ),
     Feature(
         "pagination",

@@ -255,7 +255,7 @@ NETWORK: Final = (
         "A script aborts a slow fetch and makes another.",
         "<script>const control = new AbortController(); fetch('drip.txt', {signal: control.signal}).then(async answer => {"
         "const reader = answer.body.getReader(); await reader.read(); control.abort(); await reader.read(); })"
-        ".catch(() => proof.text('word.txt', 'leaf', 'word'));</script>",
+        ".catch(() => {}).then(() => proof.text('word.txt', 'leaf', 'word'));</script>",
         parts=("word",),
         proofs=("word.txt",),
         files={"drip.txt": Raw(_drip), "word.txt": Reply("leaf")},
