@@ -20,7 +20,7 @@ from typing import Any, Final, Self
 
 from archive.settings import BrowserSettings
 from browsers.chromium import flags
-from browsers.chromium.devtools.connection import Connection, Session
+from browsers.chromium.devtools.connection import Connection, DevToolsSession
 from browsers.chromium.devtools.process import ChromiumProcess
 from browsers.chromium.devtools.window import ChromiumWindow
 from browsers.chromium.memory import MemoryWatch
@@ -114,7 +114,7 @@ class ChromiumEngine:
         return started
 
     @property
-    def root(self) -> Session:
+    def root(self) -> DevToolsSession:
         """Return the session of the browser itself."""
         return self._connection.root
 
@@ -146,11 +146,11 @@ class ChromiumEngine:
         """Return whether a process ended for its use of memory. Each end is reported once."""
         return self._memory.claim_end()
 
-    def adopt(self, session_id: str, kind: str) -> Session:
+    def adopt(self, session_id: str, kind: str) -> DevToolsSession:
         """Return a session that a session of a window announced."""
         return self._connection.session(session_id, kind)
 
-    def forget(self, session_id: str) -> Session | None:
+    def forget(self, session_id: str) -> DevToolsSession | None:
         """End a session that has gone, and return it."""
         self._owners.pop(session_id, None)
         return self._connection.end_session(session_id, "the target has ended")

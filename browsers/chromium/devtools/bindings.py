@@ -1,4 +1,4 @@
-"""Functions of ours that scripts in a page can call.
+"""Scripts in a page can call functions of ours, by bindings of the protocol.
 
 The protocol's bindings take one text and return nothing. A script in each document makes functions of them that take a
 JSON value and return a promise.
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from browsers.chromium.devtools.connection import Session
+from browsers.chromium.devtools.connection import DevToolsSession
 from browsers.chromium.devtools.frames import ChromiumFrame
 from browsers.engine import Binding, EngineError, InitScript, World
 
@@ -73,7 +73,7 @@ class Bindings:
         """Return the protocol's names of the bindings of a world."""
         return [name for name, binding in self._bindings.items() if binding.world is world]
 
-    async def call(self, session: Session, frame: ChromiumFrame, told: dict[str, Any]) -> None:
+    async def call(self, session: DevToolsSession, frame: ChromiumFrame, told: dict[str, Any]) -> None:
         """Answer the event `Runtime.bindingCalled`."""
         binding = self._bindings.get(told["name"])
         if binding is None or len(told["payload"]) > _MAX_PAYLOAD:

@@ -32,13 +32,13 @@ _GONE: Final = (
     "uniqueContextId not found",
 )
 """Beginnings of error messages about a document or a frame that has gone."""
-_LOST: Final = ("Session with given id not found", "Target crashed", "Target closed", "Not attached")
+_LOST: Final = ("DevToolsSession with given id not found", "Target crashed", "Target closed", "Not attached")
 
 type Handler = Callable[[str, Mapping[str, Any]], None]
 """A function that gets the name and the parameters of each event of a session."""
 
 
-class Session:
+class DevToolsSession:
     """A session is the conversation with one target: the browser, a page, a frame of another process, or a worker."""
 
     def __init__(self, connection: Connection, session_id: str, kind: str = "browser") -> None:
@@ -89,9 +89,9 @@ class Connection(asyncio.Protocol):
     def __init__(self) -> None:
         self.closed = asyncio.Event()
         """Set when the browser has closed its pipe."""
-        self.root = Session(self, "")
+        self.root = DevToolsSession(self, "")
         self._sessions = {"": self.root}
-        self._numbers: dict[int, Session] = {}
+        self._numbers: dict[int, DevToolsSession] = {}
         self._last = 0
         self._parts: list[bytes] = []
         self._size = 0
@@ -104,19 +104,19 @@ class Connection(asyncio.Protocol):
         self._reader, _ = await loop.connect_read_pipe(lambda: self, os.fdopen(from_browser, "rb", buffering=0))
         self._writer, _ = await loop.connect_write_pipe(asyncio.Protocol, os.fdopen(to_browser, "wb", buffering=0))
 
-    def session(self, session_id: str, kind: str) -> Session:
+    def session(self, session_id: str, kind: str) -> DevToolsSession:
         """Return a new session, which the browser has announced."""
-        session = self._sessions[session_id] = Session(self, session_id, kind)
+        session = self._sessions[session_id] = DevToolsSession(self, session_id, kind)
         return session
 
-    def end_session(self, session_id: str, reason: str) -> Session | None:
+    def end_session(self, session_id: str, reason: str) -> DevToolsSession | None:
         """End the session of this id and return it; None when there is none."""
         session = self._sessions.pop(session_id, None)
         if session is not None:
             session.end(reason)
         return session
 
-    def write(self, session: Session, method: str, params: Mapping[str, Any]) -> int:
+    def write(self, session: DevToolsSession, method: str, params: Mapping[str, Any]) -> int:
         """Write a command, and return its number."""
         self._last += 1
         message: dict[str, Any] = {"id": self._last, "method": method, "params": params}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from browsers.chromium.devtools.connection import Session
+from browsers.chromium.devtools.connection import DevToolsSession
 from browsers.engine import EngineError, EngineLost, FrameGone, Point, ScriptFailed, World
 
 WORLD_NAME: Final = "ghostfleet"
@@ -18,7 +18,7 @@ _MAX_ERROR: Final = 500
 class ChromiumFrame:
     """A frame has an id, which it keeps, and a session, which changes when its document gets another process."""
 
-    def __init__(self, frame_id: str, parent: ChromiumFrame | None, session: Session) -> None:
+    def __init__(self, frame_id: str, parent: ChromiumFrame | None, session: DevToolsSession) -> None:
         self.id = frame_id
         self.parent = parent
         self.session = session
@@ -27,7 +27,7 @@ class ChromiumFrame:
         """The browser's id of the present document."""
         self.is_gone = False
         self._world: tuple[str, str, int] | None = None
-        """Session and document of our isolated world, and its execution context."""
+        """DevToolsSession and document of our isolated world, and its execution context."""
 
     @property
     def is_main(self) -> bool:
@@ -145,7 +145,7 @@ class FrameTree:
         """Return the frame of this id; None when there is none."""
         return self._frames.get(frame_id)
 
-    def attach(self, frame_id: str, parent_id: str, session: Session) -> ChromiumFrame:
+    def attach(self, frame_id: str, parent_id: str, session: DevToolsSession) -> ChromiumFrame:
         """Add a frame, or give a known one another session."""
         frame = self._frames.get(frame_id)
         if frame is None:
@@ -156,7 +156,7 @@ class FrameTree:
         frame.session = session
         return frame
 
-    def navigated(self, told: Mapping[str, Any], session: Session) -> ChromiumFrame:
+    def navigated(self, told: Mapping[str, Any], session: DevToolsSession) -> ChromiumFrame:
         """Note the new document of a frame. `told` is the protocol's description of the frame."""
         frame = self.attach(told["id"], told.get("parentId", ""), session)
         for inner in self.inside(frame):
@@ -177,7 +177,7 @@ class FrameTree:
         """Return the frames directly in a frame."""
         return [inner for inner in self._frames.values() if inner.parent is frame]
 
-    def add_tree(self, told: Mapping[str, Any], session: Session) -> None:
+    def add_tree(self, told: Mapping[str, Any], session: DevToolsSession) -> None:
         """Add the frames of the protocol's tree that are not known yet."""
         to_do = [told]
         while to_do:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from browsers.chromium.devtools.connection import Session
+from browsers.chromium.devtools.connection import DevToolsSession
 from browsers.traffic import MAX_BODY, BrowserRequest, Traffic
 
 _UNAWAITED: Final = frozenset(("ping", "cspviolationreport", "prefetch", "eventsource", "websocket"))
@@ -20,7 +20,7 @@ class _Asked:
 
     key: str
     request: BrowserRequest
-    session: Session
+    session: DevToolsSession
     frame: str
     loader: str
 
@@ -35,7 +35,7 @@ class RequestEvents:
         self._asked: dict[str, _Asked] = {}
         self._redirects = 0
 
-    def handle(self, session: Session, method: str, params: Mapping[str, Any], *, is_awaited: bool) -> None:
+    def handle(self, session: DevToolsSession, method: str, params: Mapping[str, Any], *, is_awaited: bool) -> None:
         """Take an event of the domain Network."""
         match method:
             case "Network.requestWillBeSent":
@@ -50,7 +50,7 @@ class RequestEvents:
                 if asked := self._asked.pop(params["requestId"], None):
                     self._traffic.failed(asked.key, asked.request, params.get("errorText") or "failed")
 
-    def session_ended(self, session: Session) -> None:
+    def session_ended(self, session: DevToolsSession) -> None:
         """End the requests of a session, since no event of them will come."""
         self._abandon([asked for asked in self._asked.values() if asked.session is session])
 
@@ -64,7 +64,7 @@ class RequestEvents:
             ]
         )
 
-    def _sent(self, session: Session, params: Mapping[str, Any], *, is_awaited: bool) -> None:
+    def _sent(self, session: DevToolsSession, params: Mapping[str, Any], *, is_awaited: bool) -> None:
         request_id, told = params["requestId"], params["request"]
         before = self._asked.pop(request_id, None)
         if before is not None:

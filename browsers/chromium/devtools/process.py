@@ -1,4 +1,4 @@
-"""The process of a Chromium, with the two pipes of the DevTools protocol."""
+"""This module starts and ends the process of a Chromium, with the two pipes of the DevTools protocol."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SAID_BYTES: Final = 20_000
 
 
 class ChromiumProcess:
-    """A started process, in a process group of its own. Its error output goes to a file in its folder."""
+    """The process was started in a process group of its own. Its error output goes to a file in its folder."""
 
     def __init__(self, pid: int, from_browser: int, to_browser: int, said: Path) -> None:
         self.pid = pid

@@ -9,7 +9,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from browsers.chromium.devtools.bindings import Bindings
-from browsers.chromium.devtools.connection import Session
+from browsers.chromium.devtools.connection import DevToolsSession
 from browsers.chromium.devtools.frames import WORLD_NAME, ChromiumFrame, FrameTree
 from browsers.chromium.devtools.keyboard import key_events
 from browsers.chromium.devtools.network import RequestEvents
@@ -44,7 +44,7 @@ class WindowHost(Protocol):
     is_broken: bool
 
     @property
-    def root(self) -> Session:
+    def root(self) -> DevToolsSession:
         """Return the session of the browser itself."""
         ...
 
@@ -57,11 +57,11 @@ class WindowHost(Protocol):
         """Return whether a process ended for its use of memory."""
         ...
 
-    def adopt(self, session_id: str, kind: str) -> Session:
+    def adopt(self, session_id: str, kind: str) -> DevToolsSession:
         """Return a session that a session of the window announced."""
         ...
 
-    def forget(self, session_id: str) -> Session | None:
+    def forget(self, session_id: str) -> DevToolsSession | None:
         """End a session that has gone, and return it."""
         ...
 
@@ -86,7 +86,7 @@ class ChromiumWindow:
         self._bindings = Bindings(options.bindings)
         self._requests = RequestEvents(self.traffic)
         self._frames = FrameTree()
-        self._page: Session | None = None
+        self._page: DevToolsSession | None = None
         self._target = ""
         self._targets: dict[str, str] = {}
         """Target of each session."""
@@ -101,7 +101,7 @@ class ChromiumWindow:
 
     # The browser's side
 
-    def attach(self, session: Session, target: Mapping[str, Any]) -> None:
+    def attach(self, session: DevToolsSession, target: Mapping[str, Any]) -> None:
         """Take a new target of the window, which waits for `Runtime.runIfWaitingForDebugger`."""
         self._targets[session.id] = target["targetId"]
         session.handler = lambda method, params: self._on_event(session, method, params)
@@ -118,7 +118,7 @@ class ChromiumWindow:
         else:
             self._prepare_worker(session)
 
-    def detach(self, session: Session) -> None:
+    def detach(self, session: DevToolsSession) -> None:
         """Forget a target that has gone."""
         target = self._targets.pop(session.id, "")
         self._requests.session_ended(session)
@@ -135,7 +135,7 @@ class ChromiumWindow:
         if self._page is not None:
             self._page.end("the page's process has ended")
 
-    def _prepare_frame(self, session: Session) -> asyncio.Future[dict[str, Any]]:
+    def _prepare_frame(self, session: DevToolsSession) -> asyncio.Future[dict[str, Any]]:
         """Send the commands that each page and frame needs before its first script. Return the last answer."""
         options = self._options
         session.send("Page.enable")
@@ -166,7 +166,7 @@ class ChromiumWindow:
             session.send("Page.addScriptToEvaluateOnNewDocument", source=script.source, runImmediately=True, **world)
         return session.send("Runtime.runIfWaitingForDebugger")
 
-    def _emulate(self, session: Session) -> None:
+    def _emulate(self, session: DevToolsSession) -> None:
         device = self._options.device
         session.send("Emulation.setUserAgentOverride", **self._user_agent())
         if session.kind == "page":
@@ -195,11 +195,11 @@ class ChromiumWindow:
             agent["acceptLanguage"] = device.lang
         return agent
 
-    async def _prepare_page(self, session: Session) -> None:
+    async def _prepare_page(self, session: DevToolsSession) -> None:
         await self._prepare_frame(session)
         self.ready.set()
 
-    def _prepare_worker(self, session: Session) -> None:
+    def _prepare_worker(self, session: DevToolsSession) -> None:
         session.send("Network.enable", **_NO_BODIES)
         session.send("Network.setUserAgentOverride", **self._user_agent())
         if self._options.headers:
@@ -207,7 +207,7 @@ class ChromiumWindow:
         session.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         session.send("Runtime.runIfWaitingForDebugger")
 
-    async def _serve_popup(self, session: Session, target: str) -> None:
+    async def _serve_popup(self, session: DevToolsSession, target: str) -> None:
         """Let a window that the page opened load for its time, and close it."""
         seconds = self._options.popup_seconds if len(self.popups) < MAX_POPUPS else 0.0
         loaded = asyncio.Event()
@@ -235,7 +235,7 @@ class ChromiumWindow:
             self._host.root.send("Target.closeTarget", targetId=target)
             self.traffic.release(f"popup {target}")
 
-    def _on_event(self, session: Session, method: str, params: Mapping[str, Any]) -> None:
+    def _on_event(self, session: DevToolsSession, method: str, params: Mapping[str, Any]) -> None:
         if method.startswith("Network."):
             is_awaited = session.kind != "page" or session is self._page
             self._requests.handle(session, method, params, is_awaited=is_awaited)
@@ -285,11 +285,11 @@ class ChromiumWindow:
                 if caller is not None:
                     self._begin(self._bindings.call(session, caller, dict(params)))
 
-    def _on_tree(self, session: Session, answer: asyncio.Future[dict[str, Any]]) -> None:
+    def _on_tree(self, session: DevToolsSession, answer: asyncio.Future[dict[str, Any]]) -> None:
         if not answer.cancelled() and answer.exception() is None:
             self._frames.add_tree(answer.result()["frameTree"], session)
 
-    def _answer(self, session: Session, told: Mapping[str, Any]) -> None:
+    def _answer(self, session: DevToolsSession, told: Mapping[str, Any]) -> None:
         if len(self.dialogs) < MAX_DIALOGS:
             self.dialogs.append(DialogSeen(told["type"], told["message"][:_MAX_MESSAGE]))
         accepts = self._options.dialogs is DialogAnswer.ACCEPT
@@ -439,7 +439,7 @@ class ChromiumWindow:
             raise EngineLost("the page's process has ended")
 
     @property
-    def _main(self) -> Session:
+    def _main(self) -> DevToolsSession:
         if self._page is None:
             raise EngineLost("the window has no page yet")
         return self._page
