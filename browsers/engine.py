@@ -121,6 +121,22 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
+class BrowserCookie:
+    """A cookie belongs to a window. Its text form does not show the value."""
+
+    name: str
+    value: str = field(repr=False)
+    domain: str
+    path: str = "/"
+    expires: float = -1
+    """Seconds since 1970; -1 for a cookie of the session."""
+    http_only: bool = False
+    secure: bool = False
+    same_site: str = ""
+    """Strict, Lax, None, or empty when the site did not say."""
+
+
+@dataclass(frozen=True, slots=True)
 class WindowOptions:
     """A window is opened with these options, which hold for all its documents."""
 
@@ -134,6 +150,8 @@ class WindowOptions:
     """Windows that the page opens are closed when they have loaded, and at the latest after this time."""
     init_scripts: Sequence[InitScript] = ()
     bindings: Sequence[Binding] = ()
+    cookies: Sequence[BrowserCookie] = ()
+    """Cookies that the window has before its first request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +274,10 @@ class BrowserWindow(Protocol):
 
     async def insert_text(self, text: str) -> None:
         """Insert text where the focus is, as an input method does. Raises EngineLost."""
+        ...
+
+    async def cookies(self) -> Sequence[BrowserCookie]:
+        """Return all cookies of the window. Raises EngineError."""
         ...
 
     async def close(self) -> None:

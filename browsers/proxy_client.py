@@ -35,7 +35,7 @@ class SessionRequest:
     job: str | None = None
     page_id: str | None = None
     page_url: str | None = None
-    mode: Literal["record", "replay"] = "record"
+    mode: Literal["record", "replay", "live"] = "record"
     hop_path: str = ""
     via: str | None = None
     source: str | None = None

@@ -24,6 +24,8 @@ from archive.settings import BrowserSettings
 from archive.settings.load import Settings
 from browsers.chromium.trust import trusted_keys
 from browsers.heartbeat import LeaseHeartbeat
+from browsers.logins.browser_profile import BrowserProfile
+from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
@@ -311,7 +313,8 @@ def run_worker(
         at_the_end.callback(plain.close)
         ghost = None
         if profile.visitor != "plain":
-            ghost = _ghost(_for_job(settings, profile), ports, proxy, own, at_the_end)
+            login = _login(settings, profile.browser_profile)
+            ghost = _ghost(_for_job(settings, profile), ports, proxy, own, login, at_the_end)
         visitors = Visitors(plain, ghost)
         rules = RobotsRules(frontier, plain, agent, obey=obey)
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
@@ -345,7 +348,12 @@ def _for_job(settings: Settings, profile: Profile) -> Settings:
 
 
 def _ghost(
-    settings: Settings, controls: Sequence[Control], proxy: str, headers: OwnHeaders, at_the_end: ExitStack
+    settings: Settings,
+    controls: Sequence[Control],
+    proxy: str,
+    headers: OwnHeaders,
+    login: BrowserProfile | None,
+    at_the_end: ExitStack,
 ) -> Visitor:
     """Return a started ghost, which is closed at the end. A ghost that can't start must not claim URLs.
 
@@ -353,10 +361,21 @@ def _ghost(
     """
     from browsers.chromium.ghost import ChromiumVisitor
 
-    ghost = ChromiumVisitor(settings, controls, trusted_keys(settings.home, proxy), headers)
+    ghost = ChromiumVisitor(settings, controls, trusted_keys(settings.home, proxy), headers, login)
     at_the_end.callback(ghost.close)
     ghost.open()
     return ghost
+
+
+def _login(settings: Settings, name: str) -> BrowserProfile | None:
+    """Return the browser profile of that name; None without a name. Raises FleetUnavailable."""
+    if not name:
+        return None
+    try:
+        return ProfileStore(settings.home).load(name)
+    except ProfileUnusable as error:
+        log.error("%s", error)
+        raise FleetUnavailable("no-browser-profile") from error
 
 
 def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutcome:

@@ -158,6 +158,11 @@ class Profile(_Frozen):
     user_agent: str = Field(
         "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"
     )
+    browser_profile: str = Field(
+        "",
+        pattern=rf"^$|{NAME_PATTERN}",
+        description="name of a stored browser profile, whose login Chromium uses; `ghostfleet profile browser create`",
+    )
     headers: Mapping[str, str] = Field(
         {}, description="names and values of headers that are sent with every request to every site"
     )

@@ -1,4 +1,4 @@
-"""The command `profile check` validates a profile and prints all its keys."""
+"""The command `profile check` validates a profile and prints all its keys. `profile browser` keeps logins."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from pathlib import Path
 
 import click
 
+from admin.commands.browser_profiles import browser
 from admin.options import InputError
 
 
 @click.group("profile")
 def profile() -> None:
     """Check the profile of a crawl; docs/reference/profiles.md lists the keys, with five examples."""
+
+
+profile.add_command(browser)
 
 
 @profile.command("check")

@@ -24,7 +24,7 @@ from browsers.chromium.devtools.connection import Connection, DevToolsSession
 from browsers.chromium.devtools.process import ChromiumProcess
 from browsers.chromium.devtools.window import ChromiumWindow
 from browsers.chromium.memory import MemoryWatch
-from browsers.engine import EngineError, WindowOptions
+from browsers.engine import BrowserCookie, EngineError, WindowOptions
 from browsers.visit import FleetUnavailable
 
 log = logging.getLogger(__name__)
@@ -134,6 +134,9 @@ class ChromiumEngine:
                 self._is_busy.set()
                 self.root.send("Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id)
                 self.root.send("Browser.grantPermissions", permissions=[], browserContextId=context_id)
+                if options.cookies:
+                    cookies = [_cookie_parameter(cookie) for cookie in options.cookies]
+                    await self.root.send("Storage.setCookies", cookies=cookies, browserContextId=context_id)
                 await self.root.send("Target.createTarget", url="about:blank", browserContextId=context_id)
                 await window.ready.wait()
         except (EngineError, TimeoutError) as error:
@@ -241,3 +244,18 @@ def _is_alive(pid: int) -> bool:
         except ProcessLookupError:
             return False
     return True
+
+
+def _cookie_parameter(cookie: BrowserCookie) -> dict[str, Any]:
+    """Return the cookie as `Storage.setCookies` takes it."""
+    found: dict[str, Any] = {
+        "name": cookie.name,
+        "value": cookie.value,
+        "domain": cookie.domain,
+        "path": cookie.path,
+        "httpOnly": cookie.http_only,
+        "secure": cookie.secure,
+    }
+    if cookie.expires >= 0:
+        found["expires"] = cookie.expires
+    return found | ({"sameSite": cookie.same_site} if cookie.same_site else {})

@@ -37,8 +37,11 @@ from browsers.chromium.page_records import (
     found_links,
     page_info_record,
 )
-from browsers.engine import Device, DialogAnswer, Engine, EngineError, WindowOptions
+from browsers.engine import BrowserWindow, Device, DialogAnswer, Engine, EngineError, WindowOptions
+from browsers.logins.browser_profile import UNRECORDED, BrowserProfile, LoginCheck
+from browsers.logins.form_login import is_logged_in
 from browsers.page_quality.assessment import flaws_of
+from browsers.page_quality.flaws import PageFlaw, PageFlawType
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.traffic import Traffic
 from browsers.visit import FleetUnavailable, FoundLink, OwnHeaders, Visit, VisitOrder
@@ -57,10 +60,13 @@ class ChromiumVisitor:
         controls: Sequence[Control],
         trusted: Sequence[str],
         headers: OwnHeaders | None = None,
+        profile: BrowserProfile | None = None,
     ) -> None:
-        """`trusted` are the hashes of `trust.trusted_keys`. Raises BrowserMissing when there is no browser,
-        and ScriptError for a file with behaviours that can't be used.
+        """`trusted` are the hashes of `trust.trusted_keys`. `profile` has the login of all visits.
+
+        Raises BrowserMissing when there is no browser, and ScriptError for a file with behaviours that can't be used.
         """
+        self._profile = profile
         self._settings = settings
         self._own = headers or OwnHeaders()
         self._scripts = BehaviorScripts(settings.browsers)
@@ -90,12 +96,12 @@ class ChromiumVisitor:
         began = time.monotonic()
         page_id = str(uuid.uuid4())
         control = next(self._controls)
-        session = control.open(SessionRequest.for_page(order, page_id, self._own.unrecorded))
+        session = control.open(SessionRequest.for_page(order, page_id, self._unrecorded))
         try:
             page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id))
             found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
             if page_visit.snapshot.is_page and trouble is None:
-                page_visit = replace(page_visit, flaws=flaws_of(evidence_of(page_visit)))
+                page_visit = replace(page_visit, flaws=self._flaws(page_visit))
                 self._write_records(control, session, page_visit, found.links)
         except BaseException:
             self._abandon(control, session)
@@ -112,6 +118,48 @@ class ChromiumVisitor:
             raise trouble
         report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
         return page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
+
+    def in_window[T](self, proxy: str, work: Callable[[BrowserWindow], Coroutine[Any, Any, T]]) -> T:
+        """Return the result of `work` with a fresh window that fetches through `proxy`. Raises EngineError."""
+
+        async def run() -> T:
+            async with self._engines.lend() as engine:
+                window = await engine.open(self._options(proxy))
+                try:
+                    return await work(window)
+                finally:
+                    await window.close()
+
+        return self._loop.run(run())
+
+    @property
+    def _unrecorded(self) -> tuple[str, ...]:
+        """Return the names of the request headers whose values are not recorded."""
+        return (*self._own.unrecorded, *(UNRECORDED if self._profile is not None else ()))
+
+    def _flaws(self, page_visit: PageVisit) -> tuple[PageFlaw, ...]:
+        found = flaws_of(evidence_of(page_visit))
+        if page_visit.is_logged_out and self._profile is not None:
+            return (*found, PageFlaw(PageFlawType.LOGGED_OUT, self._profile.name))
+        return found
+
+    def _options(self, proxy: str) -> WindowOptions:
+        profile = self._profile
+        return WindowOptions(
+            proxy,
+            self._device,
+            self._own.values,
+            dialogs=DialogAnswer(self._settings.browsers.dialogs),
+            popup_seconds=self._settings.browsers.popup_seconds,
+            init_scripts=(observer(), *(profile.init_scripts if profile is not None else ())),
+            cookies=profile.cookies if profile is not None else (),
+        )
+
+    async def _shows_no_login(self, window: BrowserWindow, snapshot: PageSnapshot) -> bool:
+        """Return whether the page must show the login of the profile, and does not."""
+        check = self._profile.check if self._profile is not None else LoginCheck()
+        is_checked = snapshot.is_page and snapshot.dom is not None and check.applies_to(snapshot.final_url)
+        return is_checked and not await is_logged_in(window, check)
 
     def _write_records(
         self, control: Control, session: ProxySession, page_visit: PageVisit, links: tuple[FoundLink, ...]
@@ -146,21 +194,20 @@ class ChromiumVisitor:
         async with self._engines.lend() as engine:
             snapshot = PageSnapshot(crashed=True)
             hosted = self._scripts.for_page(order.url)
-            options = WindowOptions(
-                session.address,
-                self._device,
-                self._own.values,
-                dialogs=DialogAnswer(settings.dialogs),
-                popup_seconds=settings.popup_seconds,
-                init_scripts=(observer(), *(script for each in hosted for script in each.init_scripts)),
+            options = self._options(session.address)
+            options = replace(
+                options,
+                init_scripts=(*options.init_scripts, *(script for each in hosted for script in each.init_scripts)),
                 bindings=[binding for each in hosted for binding in each.bindings],
             )
+            is_logged_out = False
             with suppress(EngineError):
                 window = await engine.open(options)
                 traffic = window.traffic
                 try:
                     snapshot = await visit_page(window, order.url, settings, hosted)
                     snapshot.out_of_memory = snapshot.crashed and window.ended_for_memory()
+                    is_logged_out = await self._shows_no_login(window, snapshot)
                 finally:
                     await window.close()
             browser = f"{engine.name}/{engine.version}"
@@ -176,7 +223,8 @@ class ChromiumVisitor:
             self._device.height,
             self._device.scale,
             tuple(traffic.exchanges),
-            unrecorded=self._own.unrecorded,
+            unrecorded=self._unrecorded,
+            is_logged_out=is_logged_out,
         )
         return page_visit, traffic.trouble
 

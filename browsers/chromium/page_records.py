@@ -80,6 +80,8 @@ class PageVisit:
     """The first requests of the page, in their order."""
     flaws: tuple[PageFlaw, ...] = ()
     """Signs that the page is not what its URL promises."""
+    is_logged_out: bool = False
+    """Whether the page does not show the login that it should show."""
     unrecorded: tuple[str, ...] = ()
     """Names of the request headers whose values no record may have."""
 

@@ -30,6 +30,8 @@ class PageFlawType(StrEnum):
     """The site shows a login instead of the page."""
     CONSENT_WALL = "consent-wall"
     """A question for consent covers the page."""
+    LOGGED_OUT = "logged-out"
+    """The page does not show the login of the job's browser profile any more."""
     BLANK = "blank"
     """The page shows one colour and no text."""
 

@@ -17,6 +17,7 @@ from browsers.engine import (
     MAX_DIALOGS,
     MAX_POPUPS,
     Area,
+    BrowserCookie,
     DialogAnswer,
     DialogSeen,
     EngineError,
@@ -409,6 +410,23 @@ class ChromiumWindow:
     async def insert_text(self, text: str) -> None:
         """Insert text where the focus is. Raises EngineLost."""
         await self._main.send("Input.insertText", text=text)
+
+    async def cookies(self) -> Sequence[BrowserCookie]:
+        """Return all cookies of the context."""
+        answer = await self._host.root.send("Storage.getCookies", browserContextId=self._context_id)
+        return [
+            BrowserCookie(
+                found["name"],
+                found["value"],
+                found["domain"],
+                found["path"],
+                -1 if found["session"] else found["expires"],
+                found["httpOnly"],
+                found["secure"],
+                found.get("sameSite", ""),
+            )
+            for found in answer["cookies"]
+        ]
 
     async def close(self) -> None:
         """Close the window and forget its cookies, storage and cache.

@@ -1,0 +1,192 @@
+"""The commands `profile browser` make, list, check and delete stored logins."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from admin.commands.fleet import serve
+from admin.options import InputError, JobFailed, common, fetching, load_settings, resolve_table
+
+if TYPE_CHECKING:
+    from admin.fleet.fleet import Addresses, Fleet
+    from archive.settings.load import Settings
+
+PASSWORD_VARIABLE: Final = "GHOSTFLEET_LOGIN_PASSWORD"
+
+
+@click.group("browser")
+def browser() -> None:
+    """Keep logins of sites, which jobs use by the profile key `browser_profile`.
+
+    A browser profile has the cookies and the local storage of one login. It lies encrypted in the home.
+    """
+
+
+@browser.command("create")
+@common
+@click.argument("name")
+@click.option("--url", required=True, help="Page of the login form.")
+@click.option("--user", required=True, help="Name or address to log in with.")
+@click.option(
+    "--password-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help=f"File with the password in its first line.  [{PASSWORD_VARIABLE} of the environment, or a prompt]",
+)
+@click.option("--selector", default="", help="CSS selector of an element that only logged-in visitors see.")
+@click.option("--text", default="", help="Text that only logged-in visitors see.")
+@fetching
+def create(
+    home: Path | None,
+    settings_file: Path | None,
+    name: str,
+    url: str,
+    user: str,
+    password_file: Path | None,
+    selector: str,
+    text: str,
+    resolve: tuple[str, ...],
+    **flags: Any,
+) -> int:
+    """Log in with a browser and store the login as NAME.
+
+    The login passes a proxy that archives nothing. --selector or --text is the sign by which a page shows that the
+    visitor is logged in. Jobs and `check` look for the sign. The password is never an argument, and it is not stored.
+    """
+    from archive.dates import now_micros
+    from archive.url import UrlError, canonical, host_of
+    from browsers.chromium.login_visits import profile_by_form
+    from browsers.logins.browser_profile import BrowserProfile, LoginCheck
+    from browsers.logins.form_login import Credentials
+    from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+
+    settings = _settings(home, settings_file, resolve, flags)
+    store = ProfileStore(settings.home)
+    try:
+        page = canonical(url)
+    except UrlError as error:
+        raise InputError(
+            f"--url {url!r} can't be used: {error}; write for example https://example.org/login"
+        ) from error
+    profile = BrowserProfile(name, page, now_micros(), check=LoginCheck(host_of(page), selector, text))
+    try:
+        store.check_name(name)
+    except ProfileUnusable as error:
+        raise InputError(str(error)) from error
+    credentials = Credentials(user, _password(password_file))
+
+    def work(addresses: Addresses) -> None:
+        made = profile_by_form(settings, addresses.proxy, addresses.controls, profile, credentials)
+        store.save(made)
+        click.echo(f"{name} has {len(made.cookies)} cookies and the storage of {len(made.storage)} sites")
+
+    return _with_fleet(settings, work)
+
+
+@browser.command("list")
+@common
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_profiles(home: Path | None, settings_file: Path | None, as_json: bool) -> None:
+    """List the stored logins, without their secrets."""
+    from archive.dates import iso_date
+    from browsers.logins.profile_store import ProfileStore
+
+    store = ProfileStore(load_settings(home, settings_file, {}).home)
+    found = [_loaded(store.load, name) for name in store.names()]
+    if as_json:
+        click.echo(
+            json.dumps([{"name": each.name, "url": each.url, "created": iso_date(each.created)} for each in found])
+        )
+        return
+    for each in found:
+        click.echo(f"{each.name}  {iso_date(each.created)[:10]}  {each.url}")
+    if not found:
+        click.echo("there are no browser profiles; `ghostfleet profile browser create` makes one")
+
+
+@browser.command("check")
+@common
+@click.argument("name")
+@fetching
+def check(home: Path | None, settings_file: Path | None, name: str, resolve: tuple[str, ...], **flags: Any) -> int:
+    """Open the page of the login with the stored login NAME.
+
+    Exit code 1 when the page does not show the login any more.
+    """
+    from browsers.chromium.login_visits import has_login
+    from browsers.logins.profile_store import ProfileStore
+
+    settings = _settings(home, settings_file, resolve, flags)
+    profile = _loaded(ProfileStore(settings.home).load, name)
+
+    def work(addresses: Addresses) -> None:
+        if not has_login(settings, addresses.proxy, addresses.controls, profile):
+            raise JobFailed(f"{profile.url} does not show the login of {name} any more; create the profile again")
+        click.echo(f"{name} is logged in")
+
+    return _with_fleet(settings, work)
+
+
+@browser.command("delete")
+@common
+@click.argument("name")
+def delete(home: Path | None, settings_file: Path | None, name: str) -> None:
+    """Delete the stored login NAME."""
+    from browsers.logins.profile_store import ProfileStore
+
+    _loaded(ProfileStore(load_settings(home, settings_file, {}).home).delete, name)
+    click.echo(f"{name} is deleted")
+
+
+def _settings(
+    home: Path | None, settings_file: Path | None, resolve: tuple[str, ...], flags: Mapping[str, Any]
+) -> Settings:
+    """Return the settings of a fleet that archives nothing."""
+    chosen = {f"proxy.{name}": value for name, value in flags.items()}
+    chosen |= {"proxy.port": 0, "proxy.mode": "live", "proxy.resolve": resolve_table(resolve)}
+    return load_settings(home, settings_file, chosen)
+
+
+def _loaded[T](step: Callable[[str], T], name: str) -> T:
+    from browsers.logins.profile_store import ProfileUnusable
+
+    try:
+        return step(name)
+    except ProfileUnusable as error:
+        raise InputError(str(error)) from error
+
+
+def _password(file: Path | None) -> str:
+    if file is not None:
+        lines = file.read_text("utf-8").splitlines()
+        if not lines or not lines[0]:
+            raise InputError(f"--password-file {file} has no password in its first line")
+        return lines[0]
+    return os.environ.get(PASSWORD_VARIABLE) or str(click.prompt("Password", hide_input=True))
+
+
+def _with_fleet(settings: Settings, work: Callable[[Addresses], None]) -> int:
+    """Start a fleet, work, and stop it. Problems of the login end the command with one line."""
+    from browsers.chromium.executable import BrowserMissing
+    from browsers.logins.form_login import LoginFailed
+    from browsers.logins.profile_store import ProfileUnusable
+    from browsers.visit import FleetUnavailable
+
+    problems = list[str]()
+
+    def announce(fleet: Fleet) -> None:
+        assert fleet.addresses is not None
+        try:
+            work(fleet.addresses)
+        except (LoginFailed, BrowserMissing, ProfileUnusable, FleetUnavailable) as error:
+            problems.append(str(error))
+
+    code = serve(settings, announce, until=lambda: True)
+    if problems:
+        raise JobFailed(problems[0])
+    return code

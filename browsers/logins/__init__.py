@@ -1,0 +1,1 @@
+"""Logins are made once, stored encrypted, and used by the visits of jobs."""
