@@ -20,6 +20,7 @@ from browsers.chromium.executable import find_chromium
 from browsers.chromium.flags import NOWHERE, launch_flags
 from browsers.chromium.trust import trusted_keys
 
+PLAYWRIGHTS: Final = frozenset({"--headless", "--no-startup-window", "--remote-debugging-pipe", "--proxy-server"})
 QUIET_SECONDS: Final = 10
 """How long to wait for a page to stop asking for things."""
 
@@ -78,6 +79,12 @@ def replaying(command: Sequence[str], folder: Path, resolve: Mapping[str, str]) 
             process.wait(timeout=60)
 
 
+def playwright_flags(trusted: Sequence[str]) -> list[str]:
+    """A ghost's command line without the flags that Playwright sets by itself."""
+    flags = launch_flags(trusted, ["127.0.0.1"], "en", sandbox=os.geteuid() != 0)
+    return [flag for flag in flags if flag.partition("=")[0] not in PLAYWRIGHTS]
+
+
 @contextmanager
 def browsing(proxy: str, home: Path, size: tuple[int, int]) -> Iterator[Callable[[], BrowserContext]]:
     """A Chromium that reaches nothing but the proxy and trusts only its certificates; gives what opens a new context.
@@ -85,7 +92,7 @@ def browsing(proxy: str, home: Path, size: tuple[int, int]) -> Iterator[Callable
     A context for each page, as in the crawl: for a picture with several sizes, Chromium takes a larger one than it
     needs when an earlier page left that in its memory.
     """
-    flags = launch_flags(trusted_keys(home, proxy), ["127.0.0.1"], "en", sandbox=os.geteuid() != 0)
+    flags = playwright_flags(trusted_keys(home, proxy))
     chosen = os.environ.get("GHOSTFLEET_BROWSERS__EXECUTABLE", "")
     with ExitStack() as stack:
         profile = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))

@@ -16,6 +16,7 @@ _REASONS: Final = {
     "A ghost scrolls pages without a scroll bar by script and not by wheel.": ("wheel-only",),
     "A ghost sends keys, and does not press the mouse button on plain text.": ("first-key",),
     "A person types another word than the ghost did.": ("search-typed",),
+    "A frame that is loaded twice in one page gets one answer in the replay.": ("third-party",),
     "The clock differs in the replay.": ("date-url", "hls-adaptive"),
     "The parameter is a number with a dot, which the rules for similar URLs do not list.": ("cache-busting",),
     "navigator.webdriver is true in a ghost.": ("navigator",),

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from demo_replay import playwright_flags
 from feature_site.feature import Act, Feature
 from feature_site.site import FeatureSite
 from playwright.async_api import BrowserContext, Dialog, Page, ProxySettings, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from browsers.chromium.executable import find_chromium
-from browsers.chromium.flags import NOWHERE, launch_flags, page_user_agent
+from browsers.chromium.flags import NOWHERE, page_user_agent
 
 WINDOW: Final = (1280, 1024)
 NO_PAGE: Final = "no page"
@@ -45,10 +46,7 @@ class PageResult:
 @asynccontextmanager
 async def browser(trusted: Sequence[str], resolve: Mapping[str, str] | None = None) -> AsyncIterator[NewContext]:
     """Run a Chromium, and yield what opens a context, whose proxy is an address. With `resolve`, no proxy is used."""
-    flags = [
-        *launch_flags(trusted, ["127.0.0.1"], "en", sandbox=os.geteuid() != 0),
-        "--disable-blink-features=AutomationControlled",
-    ]
+    flags = playwright_flags(trusted)
     if resolve:
         rules = ", ".join(f"MAP {name} {address}" for name, address in resolve.items())
         flags.append(f"--host-resolver-rules={rules}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1")
