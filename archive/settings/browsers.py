@@ -96,7 +96,7 @@ class BrowserSettings(Section):
     dialogs: Literal["accept", "dismiss"] = Field(
         "accept", description="Answer to alerts, confirmations and prompts of pages: accept or dismiss."
     )
-    scale: float = Field(1, gt=0, le=5, description="Device pixels for each CSS pixel.")
+    scale: float = Field(1.0, gt=0, le=5, description="Device pixels for each CSS pixel.")
     touch: bool = Field(False, description="Whether pages see a touch screen.")
     mobile: bool = Field(False, description="Whether pages are laid out as in the browser of a telephone.")
     timezone: str = Field(
