@@ -81,17 +81,6 @@ tools => {
     return '';
   };
 
-  /* Return whether an interface of consent platforms is there and waits for its reader. */
-  tools.awaitsConsent = () => new Promise(resolve => {
-    const answer = data => resolve(data?.eventStatus === 'cmpuishown' || data?.displayStatus === 'visible');
-    if (typeof window.__tcfapi !== 'function') { resolve(false); return; }
-    try {
-      window.__tcfapi('ping', 2, answer);
-      window.__tcfapi('addEventListener', 2, answer);
-    } catch { resolve(false); }
-    tools.page.sleep(300).then(() => resolve(false));
-  });
-
   const isWall = element => {
     for (let node = element, i = 0; node && i < 12; i++, node = tools.parent(node)) {
       if (node === document.body || node === document.documentElement) return false;

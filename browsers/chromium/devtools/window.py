@@ -36,6 +36,8 @@ _PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
 _PDF_PART: Final = 1024 * 1024
+_LOADING_POPUPS: Final = 10
+"""So many windows that a page opened may load at once; others are closed at once."""
 
 
 class WindowHost(Protocol):
@@ -98,6 +100,7 @@ class ChromiumWindow:
         self._loaded = asyncio.Event()
         self._committed = asyncio.Event()
         self._mouse = Point(0, 0)
+        self._loading_popups = 0
         self._chores: set[asyncio.Task[Any]] = set()
 
     # The browser's side
@@ -210,7 +213,8 @@ class ChromiumWindow:
 
     async def _serve_popup(self, session: DevToolsSession, target: str) -> None:
         """Let a window that the page opened load for its time, and close it."""
-        seconds = self._options.popup_seconds if len(self.popups) < MAX_POPUPS else 0.0
+        may_load = len(self.popups) < MAX_POPUPS and self._loading_popups < _LOADING_POPUPS
+        seconds = self._options.popup_seconds if may_load else 0.0
         loaded = asyncio.Event()
 
         def take(method: str, params: Mapping[str, Any]) -> None:
@@ -221,6 +225,7 @@ class ChromiumWindow:
 
         session.handler = take
         self.traffic.hold(f"popup {target}")
+        self._loading_popups += 1
         try:
             if seconds:
                 session.send("Page.enable")
@@ -233,6 +238,7 @@ class ChromiumWindow:
         except TimeoutError:
             pass
         finally:
+            self._loading_popups -= 1
             self._host.root.send("Target.closeTarget", targetId=target)
             self.traffic.release(f"popup {target}")
 
