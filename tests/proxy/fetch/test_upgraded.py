@@ -62,7 +62,7 @@ class Stage:
         order = SimpleNamespace(session=Session(SessionSpec("news")), url=URL)
         delivery = Delivery(self.ear, parse_request(b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n"))
         self.it = UpgradedConnection(cast(Any, order), cast(Any, self.line), delivery, cast(Any, services), self.end)
-        handshake = SimpleNamespace(id="x", url=URL, context=Context("news"))
+        handshake = SimpleNamespace(id="x", url=URL, context=Context("news"), response=None)
         self.it.begin(parse_response(RAW), cast(Exchange, handshake), WORD)
 
     def end(self, reason: Truncation | None) -> None:
