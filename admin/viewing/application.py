@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,11 @@ from admin.units import counted
 from admin.viewing import pages, player_pages
 from admin.viewing.page import EXTENSION, Viewing, page
 from admin.viewing.page_catalogue import END_MARK, START_MARK
+from archive.access_rules import AccessRuleError
 from archive.dates import Micros, iso_second
 from archive.version import version
+
+log = logging.getLogger(__name__)
 
 PAGE_POLICY: Final = (
     "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; style-src 'self'; img-src 'self';"
@@ -28,6 +32,7 @@ _TITLES: Final = {
     405: "This can't be done here",
     409: "This can't be shown",
     422: "The request can't be used",
+    451: "This page is blocked",
     500: "The viewer has failed",
     503: "The archive can't be read",
 }
@@ -43,6 +48,7 @@ def create_app(viewing: Viewing) -> Flask:
     app.register_error_handler(HTTPException, _http_error)
     app.register_error_handler(UseCaseError, _use_case_error)
     app.register_error_handler(DatabaseRefused, _use_case_error)
+    app.register_error_handler(AccessRuleError, _rules_error)
     app.after_request(_add_headers)
     app.context_processor(lambda: {"version": version()})
     app.jinja_env.filters.update(moment=_moment, marked=_marked, count=lambda number: f"{number:,}")
@@ -71,6 +77,11 @@ def _http_error(error: HTTPException) -> AnyResponse:
 def _use_case_error(error: UseCaseError | DatabaseRefused) -> AnyResponse:
     codes: dict[type[Exception], int] = {NotFound: 404, InvalidInput: 422, DatabaseRefused: 503}
     return _error_page(next((code for kind, code in codes.items() if isinstance(error, kind)), 409), str(error))
+
+
+def _rules_error(error: AccessRuleError) -> AnyResponse:
+    log.error("%s", error)
+    return _error_page(503, "the access rules of the collection can't be read, so nothing of it is shown")
 
 
 def _error_page(code: int, why: str) -> AnyResponse:

@@ -13,6 +13,7 @@ from flask import Response, abort, current_app, render_template
 from admin.collections.browsing.index import index_if_any
 from admin.models.database import Database
 from admin.viewing.page_catalogue import PageCatalogue
+from admin.viewing.readable import ReaderAccess
 from archive.name_rules import NAME_PATTERN
 from archive.settings.load import Settings
 
@@ -32,6 +33,7 @@ class Viewing:
     database: Database
     """Its transactions give the settings to use cases; the viewer reads nothing from it."""
     catalogue: PageCatalogue
+    access: ReaderAccess
     only: Callable[[], str | None]
     """Returns the one collection that the sender of the present request may see; None for all."""
 

@@ -11,13 +11,13 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import batched
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, or_, select, text
+from sqlalchemy import Connection, Engine, bindparam, create_engine, event, func, or_, select, text
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
@@ -25,6 +25,7 @@ from admin.collections.browsing.capture import INFO, TEXT, page_text, page_title
 from admin.collections.browsing.index import OpenIndex
 from admin.collections.browsing.records import RecordTrouble
 from admin.models.errors import DatabaseRefused
+from archive.access_rules import Access
 from archive.capture import Capture
 from archive.dates import Micros, timestamp14
 from archive.settings.load import Settings
@@ -36,6 +37,8 @@ THUMBNAIL: Final = "urn:thumbnail:"
 FILE: Final = "pages.db"
 MOST_FOUND: Final = 200
 """Pages that one search finds."""
+MOST_LOOKED_AT: Final = 20_000
+"""Visits of pages that one list or one search looks at, when readers may not see many of them."""
 START_MARK: Final = "\x02"
 END_MARK: Final = "\x03"
 """The found words of a snippet stand between these."""
@@ -67,17 +70,31 @@ _POSTGRESQL_WORDS: Final = (
     "CREATE INDEX IF NOT EXISTS viewer_words_found ON viewer_words USING GIN (words)",
 )
 _SQLITE_SEARCH: Final = (
-    "SELECT p.*, snippet(viewer_words, 2, :start, :end, '…', :words) AS snippet FROM viewer_words"
+    "SELECT p.* FROM viewer_words"
     " JOIN viewer_pages p ON p.id = viewer_words.rowid WHERE viewer_words MATCH :query"
     " AND (:only = '' OR p.collection = :only) ORDER BY bm25(viewer_words, 8.0, 4.0, 1.0), p.date DESC LIMIT :limit"
 )
+_SQLITE_SNIPPETS: Final = (
+    "SELECT rowid AS page, snippet(viewer_words, 2, :start, :end, '…', :words) AS snippet FROM viewer_words"
+    " WHERE viewer_words MATCH :query AND rowid IN :pages"
+)
 _POSTGRESQL_SEARCH: Final = (
-    "SELECT p.*, ts_headline('simple', w.body, q, :options) AS snippet FROM viewer_words w"
+    "SELECT p.* FROM viewer_words w"
     " JOIN viewer_pages p ON p.id = w.page, to_tsquery('simple', :query) q WHERE w.words @@ q"
     " AND (:only = '' OR p.collection = :only) ORDER BY ts_rank(w.words, q) DESC, p.date DESC LIMIT :limit"
 )
+_POSTGRESQL_SNIPPETS: Final = (
+    "SELECT w.page, ts_headline('simple', w.body, to_tsquery('simple', :query), :options) AS snippet"
+    " FROM viewer_words w WHERE w.page IN :pages"
+)
+_LIST: Final = (
+    "SELECT p.* FROM viewer_pages p WHERE p.collection = :collection AND p.url > :start"
+    " ORDER BY p.url, p.date DESC, p.id DESC LIMIT :limit"
+)
 _READS: Final = "viewer_reads"
 _LOCK: Final = 0x67686F7375
+_ROWS_AT_ONCE: Final = 200
+_SHOWN: Final = frozenset({Access.ALLOW, Access.ALLOW_IGNORE_EMBARGO})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +107,8 @@ class VisitedPage:
     title: str
     picture_file: str | None
     picture_offset: int | None
+    number: int
+    """The number of the visit in the catalogue."""
     snippet: str = ""
     """A part of the text; the words that were searched for stand between START_MARK and END_MARK."""
 
@@ -97,6 +116,19 @@ class VisitedPage:
     def timestamp(self) -> str:
         """Return the 14 digits of the visit's date."""
         return timestamp14(self.date)
+
+
+@dataclass(frozen=True, slots=True)
+class PageList:
+    """The object is a part of a list of pages."""
+
+    pages: list[VisitedPage]
+    next: int | None
+    """The number behind which the list goes on; None at its end."""
+
+
+type PageAccess = Callable[[VisitedPage], Access]
+"""The function returns what readers may see of the visit of a page."""
 
 
 class PageCatalogue:
@@ -132,17 +164,34 @@ class PageCatalogue:
         finally:
             self._reads.release()
 
-    def pages(self, collection: str, *, after: str = "", limit: int = 50) -> list[VisitedPage]:
-        """Return the newest visit of each page by URL; `after` is the last URL of the list before."""
-        newest = (
-            "SELECT p.* FROM viewer_pages p JOIN (SELECT url, MAX(date) AS date FROM viewer_pages"
-            " WHERE collection = :collection AND url > :after GROUP BY url ORDER BY url LIMIT :limit) n"
-            " ON p.url = n.url AND p.date = n.date WHERE p.collection = :collection ORDER BY p.url, p.id"
-        )
+    def pages(self, collection: str, access: PageAccess, *, after: int | None = None, limit: int = 50) -> PageList:
+        """Return the newest visit of each page by URL that readers may know of; `after` is the `next` of a list.
+
+        A blocked page has no title and no picture. The list is short, and goes on, when most visits are excluded.
+        """
+        found: dict[str, VisitedPage] = {}
         with self._reading() as connection:
-            rows = connection.execute(text(newest), {"collection": collection, "after": after, "limit": limit})
-            found = {row.url: _page(row) for row in rows}
-        return list(found.values())
+            begin = connection.scalar(
+                text("SELECT url FROM viewer_pages WHERE id = :after AND collection = :collection"),
+                {"after": after or 0, "collection": collection},
+            )
+            values = {"collection": collection, "start": begin or "", "limit": MOST_LOOKED_AT}
+            page, previous, looked_at = None, None, 0
+            with connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(text(_LIST), values) as rows:
+                for row in rows:
+                    looked_at += 1
+                    if page is not None and page.url != row.url:
+                        previous = page
+                    page = _page(row)
+                    if page.url not in found and (allowed := _allowed(page, access(page))) is not None:
+                        if len(found) == limit:
+                            return PageList(list(found.values()), next(reversed(found.values())).number)
+                        found[page.url] = allowed
+        if page is None or looked_at < MOST_LOOKED_AT:
+            return PageList(list(found.values()), None)
+        # An older visit of the last URL may be readable, unless one is listed, or all visits here were of this URL.
+        last = page if page.url in found or previous is None else previous
+        return PageList(list(found.values()), last.number)
 
     def count(self, collection: str) -> int:
         """Return how many visits of pages the catalogue has of the collection."""
@@ -150,27 +199,42 @@ class PageCatalogue:
         with self._reading() as connection:
             return int(connection.scalar(query, {"collection": collection}) or 0)
 
-    def search(self, words: str, only: str | None = None) -> list[VisitedPage]:
+    def search(self, words: str, access: PageAccess, only: str | None = None) -> list[VisitedPage]:
         """Return the pages with all the words in title, URL or text, the best first; each page once.
 
-        The last word may be the beginning of one. Words between quotation marks stand side by side.
+        The last word may be the beginning of one. Words between quotation marks stand side by side. Excluded and
+        blocked pages are not found: a search for words would tell their content.
         """
         query = _sqlite_query(words) if self._is_sqlite else _postgresql_query(words)
         if not query:
             return []
-        values: dict[str, Any] = {"query": query, "only": only or "", "limit": MOST_FOUND}
+        values = {"query": query, "only": only or "", "limit": MOST_LOOKED_AT}
+        found: dict[tuple[str, str], VisitedPage] = {}
+        with self._reading() as connection:
+            statement = text(_SQLITE_SEARCH if self._is_sqlite else _POSTGRESQL_SEARCH)
+            with connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(statement, values) as rows:
+                for row in rows:
+                    page = _page(row)
+                    if (page.collection, page.url) not in found and access(page) in _SHOWN:
+                        found[page.collection, page.url] = page
+                        if len(found) == MOST_FOUND:
+                            break
+        snippets = {} if not found else self._snippets(query, [page.number for page in found.values()])
+        return [replace(page, snippet=snippets.get(page.number, "")) for page in found.values()]
+
+    def _snippets(self, query: str, pages: list[int]) -> dict[int, str]:
+        """Return the part of each page's text that has the words, by the page's number."""
+        values: dict[str, Any] = {"query": query, "pages": pages}
         if self._is_sqlite:
             values |= {"start": START_MARK, "end": END_MARK, "words": _SNIPPET_WORDS}
         else:
             values["options"] = (
                 f'StartSel="{START_MARK}", StopSel="{END_MARK}", MaxWords={_SNIPPET_WORDS}, MinWords=10, MaxFragments=1'
             )
+        statement = text(_SQLITE_SNIPPETS if self._is_sqlite else _POSTGRESQL_SNIPPETS)
         with self._reading() as connection:
-            rows = connection.execute(text(_SQLITE_SEARCH if self._is_sqlite else _POSTGRESQL_SEARCH), values)
-            found: dict[tuple[str, str], VisitedPage] = {}
-            for row in rows:
-                found.setdefault((row.collection, row.url), _page(row, row.snippet or ""))
-        return list(found.values())
+            rows = connection.execute(statement.bindparams(bindparam("pages", expanding=True)), values)
+            return {row.page: row.snippet or "" for row in rows}
 
     def _refresh(self, index: OpenIndex, ends: float) -> bool:
         self._forget_removed(index)
@@ -317,8 +381,15 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
 
 
-def _page(row: Any, snippet: str = "") -> VisitedPage:
-    return VisitedPage(row.collection, row.url, row.date, row.title, row.picture_file, row.picture_offset, snippet)
+def _page(row: Any) -> VisitedPage:
+    return VisitedPage(row.collection, row.url, row.date, row.title, row.picture_file, row.picture_offset, row.id)
+
+
+def _allowed(page: VisitedPage, access: Access) -> VisitedPage | None:
+    """Return what readers may see of a page; None for an excluded one."""
+    if access is Access.BLOCK:
+        return replace(page, title="", picture_file=None, picture_offset=None)
+    return page if access in _SHOWN else None
 
 
 def _storable(given: str) -> str:

@@ -15,10 +15,13 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from admin.collections.browsing import calendar, capture, listing, search
 from admin.collections.browsing.index import check_collection as check_known
-from admin.collections.browsing.index import index_if_any, missing_index, unread_files
-from admin.models.transaction import COMMAND_LINE
+from admin.collections.browsing.index import index_if_any, index_of, missing_index, unread_files
+from admin.models.errors import NotFound
+from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.units import counted
-from admin.viewing.page import LONGEST_URL, address_in, check_collection, page, refresh_catalogue, viewing
+from admin.viewing.page import address_in, check_collection, page, refresh_catalogue, viewing
+from admin.viewing.readable import readable_calendar, readable_captures
+from archive.access_rules import Access
 
 BLUEPRINT: Final = Blueprint("view", __name__)
 PAGES_AT_ONCE: Final = 60
@@ -28,44 +31,55 @@ PAGES_AT_ONCE: Final = 60
 def index() -> AnyResponse:
     """Show the collections, what a search finds in all of them, or which of them have a URL."""
     words = request.args.get("q", "").strip()
-    is_whole, only = refresh_catalogue(), viewing().only()
+    is_whole, only, access = refresh_catalogue(), viewing().only(), viewing().access
     address = address_in(words)
     if words and address is None:
-        found = viewing().catalogue.search(words, only)
+        found = viewing().catalogue.search(words, access.of_any_page, only)
         return page("search.html", name=None, words=words, found=found, is_whole=is_whole)
     with viewing().database.reading(COMMAND_LINE) as opened:
         listed = listing.list_collections(opened, limit=listing.MOST)
-        shown = [each for each in listed.items if only in (None, each.name)]
+        shown = [access.line(each) for each in listed.items if only in (None, each.name)]
+        damaged = [each.name for each in shown if access.is_damaged(each.name)]
         if address is not None:
-            shown = [each for each in shown if search.list_captures(opened, each.name, url=address, limit=1).items]
+            shown = [each for each in shown if each.name not in damaged and _has(opened, each.name, address)]
     if address is not None and len(shown) == 1:
         return redirect(url_for("view.url", name=shown[0].name, url=address))
-    return page("index.html", collections=shown, warnings=listed.warnings, words=words, address=address)
+    warnings = [
+        *listed.warnings,
+        *(f"the access rules of {name} can't be read, so nothing of it is shown" for name in damaged),
+    ]
+    return page("index.html", collections=shown, warnings=warnings, words=words, address=address)
 
 
 @BLUEPRINT.get("/c/<name>/", endpoint="collection")
 def show_collection(name: str) -> AnyResponse:
     """Show the pages of a collection, or what a search finds in it."""
     check_collection(name)
-    words, after = request.args.get("q", "").strip(), request.args.get("after", "")[:LONGEST_URL]
+    words, after = request.args.get("q", "").strip(), request.args.get("after", "")
     if (address := address_in(words)) is not None:
         return redirect(url_for("view.url", name=name, url=address))
-    warnings = _warnings(name)
+    warnings, access = _warnings(name), viewing().access
+    rules = access.rules(name)
     is_whole, catalogue = refresh_catalogue(), viewing().catalogue
     if words:
-        return page("search.html", name=name, words=words, found=catalogue.search(words, name), is_whole=is_whole)
-    pages = catalogue.pages(name, after=after, limit=PAGES_AT_ONCE + 1)
+        found = catalogue.search(words, access.of_page, name)
+        return page("search.html", name=name, words=words, found=found, is_whole=is_whole)
+    place = int(after) if re.fullmatch("[0-9]{1,18}", after) else None
+    listed = catalogue.pages(name, access.of_page, after=place, limit=PAGES_AT_ONCE)
     documents = []
     with viewing().database.reading(COMMAND_LINE) as opened:
-        if not pages:  # no ghost visited a page: documents that plain crawlers kept are listed
+        if not listed.pages and listed.next is None:  # no ghost visited a page: documents of plain crawlers are listed
             given = {"mime": "text/html", "status": "2xx", "kind": "response"}
-            documents = search.list_captures(opened, name, limit=PAGES_AT_ONCE, **given).items
-    more = pages[PAGES_AT_ONCE - 1].url if len(pages) > PAGES_AT_ONCE else None
+            documents = readable_captures(
+                rules,
+                lambda row, limit: search.list_captures(opened, name, after=row, limit=limit, **given),
+                least=PAGES_AT_ONCE,
+            ).items
     return page(
         "collection.html",
         name=name,
-        pages=pages[:PAGES_AT_ONCE],
-        more=more,
+        pages=listed.pages,
+        more=listed.next,
         documents=documents,
         warnings=warnings,
         is_whole=is_whole,
@@ -77,15 +91,24 @@ def show_url(name: str) -> AnyResponse:
     """Show the calendar of a URL and its captures, or the captures of all URLs that begin with it."""
     check_collection(name)
     given, year, day, after = (request.args.get(field, "").strip() for field in ("url", "year", "day", "after"))
-    url = address_in(given) or given
+    url, rules = address_in(given) or given, viewing().access.rules(name)
     with viewing().database.reading(COMMAND_LINE) as opened:
         if url.endswith("*"):
-            listed = search.list_captures(opened, name, url=url, after=after or None)
+            listed = readable_captures(
+                rules,
+                lambda row, limit: search.list_captures(opened, name, url=url, after=row, limit=limit),
+                after or None,
+            )
             return page("captures.html", name=name, url=url, captures=listed)
-        shown = calendar.show_calendar(opened, name, url, year=int(year) if re.fullmatch("[0-9]{4}", year) else None)
+        wanted = int(year) if re.fullmatch("[0-9]{4}", year) else None
+        shown = readable_calendar(opened, rules, name, url, wanted)
         when = day or (str(shown.year) if shown.year is not None else None)
-        found = search.list_captures(
-            opened, name, url=url, match="exact", since=when, until=when, order="newest", after=after or None
+        found = readable_captures(
+            rules,
+            lambda row, limit: search.list_captures(
+                opened, name, url=url, match="exact", since=when, until=when, order="newest", after=row, limit=limit
+            ),
+            after or None,
         )
     items = [each for each in found.items if each.kind != "metadata"]  # notes of a ghost are no captures of a reader
     rows = _rows(shown)
@@ -94,17 +117,33 @@ def show_url(name: str) -> AnyResponse:
 
 @BLUEPRINT.get("/c/<name>/picture", endpoint="picture")
 def show_picture(name: str) -> AnyResponse:
-    """Return a picture that a ghost kept, drawn anew."""
+    """Return a picture that a ghost kept, drawn anew; 404 when the rules exclude it, and 451 when they block it."""
     check_collection(name)
-    offset = request.args.get("offset", "")
+    file, offset = request.args.get("file", ""), request.args.get("offset", "")
     if not re.fullmatch("[0-9]{1,18}", offset):
         abort(404, "there is no such picture")
     with viewing().database.reading(COMMAND_LINE) as opened:
-        found = capture.show_picture(opened, name, request.args.get("file", ""), int(offset))
+        with index_of(viewing().settings, name) as index:
+            kept = index.finder.at_place(name, file, int(offset))
+        access = Access.ALLOW if kept is None else viewing().access.of_place(name, kept.url, kept.date)
+        if access is Access.EXCLUDE:
+            raise NotFound("capture", f"{file} at {offset}")
+        if access is Access.BLOCK:
+            abort(451, "readers may not see the content of this page")
+        found = capture.show_picture(opened, name, file, int(offset))
     answer = Response(found.data, content_type=found.media_type)
     answer.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     answer.headers["Cache-Control"] = "private, max-age=3600"
     return answer
+
+
+def _has(opened: Transaction, name: str, url: str) -> bool:
+    """Return whether a collection has a capture of the URL that readers may know of."""
+    rules = viewing().access.rules(name)
+    found = readable_captures(
+        rules, lambda row, limit: search.list_captures(opened, name, url=url, after=row, limit=limit), least=1
+    )
+    return bool(found.items)
 
 
 def _warnings(name: str) -> list[str]:

@@ -35,6 +35,7 @@ WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'unsafe-eval'; con
 def play(name: str) -> Response:
     """Show a page as it was captured: in the player, or without it the document alone, without scripts."""
     check_collection(name)
+    viewing().access.rules(name)  # without them, nothing of the collection is shown
     url, timestamp = request.args.get("url", "").strip(), request.args.get("ts", "").strip()
     if not re.match(r"https?://[^/]", url) or len(url) > LONGEST_URL:
         raise InvalidInput(Problem("url", "is no address of a page; it begins with http:// or https://"))

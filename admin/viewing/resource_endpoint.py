@@ -2,8 +2,8 @@
 
 The answer is the capture nearest to the timestamp, by the rules of replay: revisits are resolved, `Range` and HEAD are
 answered from the whole, and a redirect leads to the address of its target. Without the collection, all collections are
-asked, and the nearest capture answers. An address without captures is answered with 404: in JSON, or as a page for a
-browser that asks for one. Nothing is fetched from the live web.
+asked, and the nearest capture answers. An address without captures is answered with 404, and one that access rules
+block with 451: in JSON, or as a page for a browser that asks for one. Nothing is fetched from the live web.
 """
 
 from __future__ import annotations
@@ -169,6 +169,9 @@ class ResourceEndpoint:
             return
         try:
             head = parse_response(memento.head)
+            if head.status == 451 and not memento.length and head.get(b"ghostfleet-replay") == b"blocked":
+                await _refuse(send, method, 451, "readers may not see the content of this address", wants_html, url)
+                return
             own = prefix if finding.address.collection is None else f"{prefix}{finding.address.collection}/"
             answer = archived_answer(head, url, own, finding.address.timestamp)
             await self._stream(answer, memento, finding.is_page, receive, send)
@@ -295,7 +298,8 @@ async def _refuse(send: Send, method: str, status: int, why: str, wants_html: bo
         answer = plain_answer(status, text, "text/html")
     else:
         text = json.dumps({"message": why, "url": url} if url else {"message": why})
-        answer = plain_answer(status, text, "application/json", [(b"ghostfleet-replay", b"miss")])
+        why_none = b"blocked" if status == 451 else b"miss"
+        answer = plain_answer(status, text, "application/json", [(b"ghostfleet-replay", why_none)])
     await send({"type": "http.response.start", "status": answer.status, "headers": list(answer.headers)})
     await send({"type": "http.response.body", "body": text.encode() if method != "HEAD" else b""})
 

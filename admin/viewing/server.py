@@ -20,11 +20,13 @@ from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.application import create_app
 from admin.viewing.page import Viewing
 from admin.viewing.page_catalogue import PageCatalogue
+from admin.viewing.readable import ReaderAccess
 from admin.viewing.resource_endpoint import PREFIX, Receive, ResourceEndpoint, Scope, Send, nearest_first
 from admin.viewing.tickets import TicketKey
 from archive.dates import Micros, now_micros
 from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
+from proxy.replay.access import ReadableCaptures
 from proxy.replay.memento import Archive
 
 log = logging.getLogger(__name__)
@@ -45,6 +47,7 @@ class ViewServer:
         """
         self._settings = settings
         self._captures = Captures(settings.database_url)
+        self._readable = ReadableCaptures(self._captures, settings.home / "collections")
         self._catalogue = PageCatalogue(settings)
         self._gate = Gatekeeper(settings, key, only)
         self._resources = ResourceEndpoint(
@@ -53,7 +56,13 @@ class ViewServer:
             self._captures.collections,
             takes_similar=settings.proxy.replay_similar,
         )
-        viewing = Viewing(settings, Database("sqlite://", now_micros, settings), self._catalogue, _only)
+        viewing = Viewing(
+            settings,
+            Database("sqlite://", now_micros, settings),
+            self._catalogue,
+            ReaderAccess(settings.home / "collections"),
+            _only,
+        )
         self._pages: Any = WSGIMiddleware(create_app(viewing), workers=_WORKERS)  # type: ignore[arg-type]
         self._stops = threading.Event()
         self._server = uvicorn.Server(
@@ -105,10 +114,10 @@ class ViewServer:
             log.warning("the catalogue of pages is not whole: %s", error)
 
     def _nearest(self, names: Sequence[str], url: str, method: str, date: Micros | None) -> list[str]:
-        """Return which of the collections have a capture of the URL, the nearest to the date first."""
+        """Return which of the collections have a capture that readers may know of, the nearest to the date first."""
         dates = {}
         for name in names:
-            for capture in self._captures.nearest(name, url, date, methods=(method,), limit=1):
+            for capture in self._readable.nearest(name, url, date, methods=(method,), limit=1):
                 dates[name] = capture.date
         return nearest_first(dates, date)
 

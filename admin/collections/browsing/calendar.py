@@ -47,8 +47,7 @@ class CalendarView(OutputModel):
 def show_calendar(transaction: Transaction, name: str, url: str, *, year: int | None = None) -> CalendarView:
     """Return the calendar of a URL in its newest year, or in the year that is given. Raises InvalidInput, NotFound."""
     key = exact_key(url)
-    if year is not None and not 1970 <= year <= 9999:
-        raise InvalidInput(Problem("year", f"{year} is no year from 1970 to 9999"))
+    check_year(year)
     with index_of(transaction.settings, name) as index:
         years = index.finder.years(name, key)
         shown = year if year is not None else (years[-1].year if years else None)
@@ -63,6 +62,12 @@ def show_calendar(transaction: Transaction, name: str, url: str, *, year: int | 
         days=[DayCount(day=_FIRST + timedelta(days=number), captures=counts[number]) for number in sorted(counts)],
         is_whole=sum(counts.values()) < MOST_OF_A_YEAR,
     )
+
+
+def check_year(year: int | None) -> None:
+    """Raise InvalidInput for a year that a calendar can't show."""
+    if year is not None and not 1970 <= year <= 9999:
+        raise InvalidInput(Problem("year", f"{year} is no year from 1970 to 9999"))
 
 
 def exact_key(url: str) -> str:

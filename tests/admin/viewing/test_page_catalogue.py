@@ -10,7 +10,9 @@ from browsed import DAY, NAME, SECOND, Shelf, png
 from exchanges import DATE
 
 from admin.collections.browsing.index import index_if_any
-from admin.viewing.page_catalogue import END_MARK, START_MARK, PageCatalogue
+from admin.viewing import page_catalogue
+from admin.viewing.page_catalogue import END_MARK, START_MARK, PageCatalogue, VisitedPage
+from archive.access_rules import Access
 from archive.settings.load import Settings
 from dedupdb.captures.capture_index import Captures
 
@@ -31,6 +33,10 @@ def catalogue(chosen: Settings) -> Iterator[PageCatalogue]:
     catalogue = PageCatalogue(chosen)
     yield catalogue
     catalogue.close()
+
+
+def everything(page: VisitedPage) -> Access:
+    return Access.ALLOW
 
 
 def visit(shelf: Shelf, url: str, title: str, text: str, *, date: int = DATE, page_id: str = "") -> None:
@@ -57,19 +63,23 @@ def fill(settings: Settings, name: str = NAME) -> None:
 
 
 def urls(catalogue: PageCatalogue, words: str, only: str | None = None) -> list[str]:
-    return [each.url for each in catalogue.search(words, only)]
+    return [each.url for each in catalogue.search(words, everything, only)]
 
 
 def test_pages_have_titles_and_pictures_of_their_newest_visit(catalogue: PageCatalogue, chosen: Settings) -> None:
     fill(chosen)
     assert refresh(catalogue, chosen)
-    pages = catalogue.pages(NAME)
+    listed = catalogue.pages(NAME, everything)
+    assert listed.next is None
+    pages = listed.pages
     assert [(each.url, each.title) for each in pages] == [(FERN, "The hill fern, later"), (OAK, "An oak")]
     assert pages[0].date == DATE + DAY
     assert all(each.picture_file and each.picture_offset for each in pages)
-    assert [each.url for each in catalogue.pages(NAME, after=FERN)] == [OAK]
-    assert [each.url for each in catalogue.pages(NAME, limit=1)] == [FERN]
-    assert catalogue.pages("none") == []
+    first = catalogue.pages(NAME, everything, limit=1)
+    assert [each.url for each in first.pages] == [FERN]
+    rest = catalogue.pages(NAME, everything, after=first.next, limit=1)
+    assert ([each.url for each in rest.pages], rest.next) == ([OAK], None)
+    assert catalogue.pages("none", everything).pages == []
 
 
 @pytest.mark.parametrize(
@@ -103,7 +113,7 @@ def test_words_find_pages(catalogue: PageCatalogue, chosen: Settings, words: str
 def test_a_result_shows_where_the_words_stand(catalogue: PageCatalogue, chosen: Settings) -> None:
     fill(chosen)
     refresh(catalogue, chosen)
-    (found,) = catalogue.search("pond")
+    (found,) = catalogue.search("pond", everything)
     assert f"{START_MARK}pond{END_MARK}" in found.snippet
     assert urls(catalogue, "oak") == [OAK]
 
@@ -123,7 +133,7 @@ def test_later_records_are_read_and_earlier_ones_are_not_read_again(catalogue: P
             each.unlink()
         assert refresh(again, chosen)
         assert urls(again, "fern") == urls(catalogue, "fern")
-        assert len(again.pages(NAME)) == 3
+        assert len(again.pages(NAME, everything).pages) == 3
     finally:
         again.close()
 
@@ -134,9 +144,9 @@ def test_reading_stops_when_its_time_is_up_and_goes_on_later(catalogue: PageCata
         shelf.kept("urn:text:", b"many words", "text/plain", url=f"http://example.org/{number}", page_id=f"{number}")
     shelf.close()
     assert not refresh(catalogue, chosen, 0)
-    assert len(catalogue.pages(NAME, limit=500)) == 100
+    assert len(catalogue.pages(NAME, everything, limit=500).pages) == 100
     assert refresh(catalogue, chosen, 60)
-    assert len(catalogue.pages(NAME, limit=500)) == 150
+    assert len(catalogue.pages(NAME, everything, limit=500).pages) == 150
 
 
 def test_a_collection_that_is_gone_leaves_no_page(catalogue: PageCatalogue, chosen: Settings) -> None:
@@ -148,8 +158,8 @@ def test_a_collection_that_is_gone_leaves_no_page(catalogue: PageCatalogue, chos
     with Captures(chosen.database_url) as index:
         index.drop(NAME, "no sources")
     refresh(catalogue, chosen)
-    assert catalogue.pages(NAME) == []
-    assert [each.collection for each in catalogue.search("oak")] == ["other"]
+    assert catalogue.pages(NAME, everything).pages == []
+    assert [each.collection for each in catalogue.search("oak", everything)] == ["other"]
 
 
 def test_hostile_and_damaged_records_are_no_failure(catalogue: PageCatalogue, chosen: Settings) -> None:
@@ -162,7 +172,7 @@ def test_hostile_and_damaged_records_are_no_failure(catalogue: PageCatalogue, ch
     shelf.kept("urn:text:", b"", "text/plain", page_id="e", url="")
     shelf.close()
     assert refresh(catalogue, chosen)
-    assert len(catalogue.search("bytes")) == 1
+    assert len(catalogue.search("bytes", everything)) == 1
     (path,) = chosen.archive_dir(NAME).glob("*.warc.gz")
     path.write_bytes(path.read_bytes()[:500])
     other = Shelf(chosen)
@@ -170,3 +180,62 @@ def test_hostile_and_damaged_records_are_no_failure(catalogue: PageCatalogue, ch
     other.close()
     assert refresh(catalogue, chosen)
     assert urls(catalogue, "still") == [OAK]
+
+
+def test_an_excluded_visit_gives_way_to_the_one_before(catalogue: PageCatalogue, chosen: Settings) -> None:
+    fill(chosen)
+    refresh(catalogue, chosen)
+
+    def older(page: VisitedPage) -> Access:
+        return Access.EXCLUDE if page.date > DATE + SECOND else Access.ALLOW
+
+    pages = catalogue.pages(NAME, older).pages
+    assert [(each.url, each.title) for each in pages] == [(FERN, "The hill fern"), (OAK, "An oak")]
+    assert catalogue.search("nothing about", older) == []
+    assert [each.title for each in catalogue.search("hill", older)] == ["The hill fern"]
+
+
+def test_a_blocked_page_is_listed_by_its_address_and_not_found_by_words(
+    catalogue: PageCatalogue, chosen: Settings
+) -> None:
+    fill(chosen)
+    refresh(catalogue, chosen)
+
+    def closed(page: VisitedPage) -> Access:
+        return Access.BLOCK if page.url == OAK else Access.ALLOW_IGNORE_EMBARGO
+
+    fern, oak = catalogue.pages(NAME, closed).pages
+    assert (fern.title, oak.url, oak.title) == ("The hill fern, later", OAK, "")
+    assert oak.picture_file is oak.picture_offset is None
+    assert [each.url for each in catalogue.search("ferns", closed)] == [FERN]
+
+
+def test_a_list_looks_at_a_bounded_number_of_visits_and_goes_on_behind_them(
+    catalogue: PageCatalogue, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(chosen)
+    for number in range(30):
+        url = f"http://example.org/{number // 3:02}"
+        shelf.kept("urn:text:", b"many words", "text/plain", url=url, page_id=f"{number}", date=DATE + number * SECOND)
+    shelf.close()
+    refresh(catalogue, chosen)
+    monkeypatch.setattr(page_catalogue, "MOST_LOOKED_AT", 8)
+    seen: list[str] = []
+
+    def last_but_oldest(page: VisitedPage) -> Access:
+        seen.append(page.url)
+        is_oldest = (page.date - DATE) // SECOND % 3 == 0
+        return Access.ALLOW if is_oldest and page.url >= "http://example.org/05" else Access.EXCLUDE
+
+    found, after = [], None
+    for _ in range(20):
+        part = catalogue.pages(NAME, last_but_oldest, after=after, limit=2)
+        assert len(seen) <= 8
+        assert len(part.pages) <= 2
+        seen.clear()
+        found += [each.url for each in part.pages]
+        after = part.next
+        if after is None:
+            break
+    assert after is None
+    assert found == [f"http://example.org/{number:02}" for number in range(5, 10)]
