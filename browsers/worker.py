@@ -31,7 +31,7 @@ from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
 from browsers.visitor_choice import is_embed, wants_ghost
-from frontier.job import Profile
+from frontier.job import BEHAVIOR_FOLDER, Profile
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
@@ -337,11 +337,13 @@ def run_worker(
 
 def _for_job(settings: Settings, profile: Profile) -> Settings:
     """Return the settings with what the job's profile says of ghosts."""
+    scripts = profile.behavior_scripts
     values: Mapping[str, object] = {
         "user_agent": profile.user_agent or None,
         "behaviors": profile.behaviors,
         "behavior_seconds": profile.behavior_seconds,
-        "behavior_scripts": profile.behavior_scripts,
+        # A curator may write the profile, who has no right to the other files of this machine.
+        "behavior_scripts": scripts and tuple(str(settings.home / BEHAVIOR_FOLDER / name) for name in scripts),
     }
     update = {name: value for name, value in values.items() if value is not None}
     return settings.model_copy(update={"browsers": settings.browsers.model_copy(update=update)})

@@ -63,6 +63,20 @@ def _is_header_name(name: str) -> str:
 
 Pattern = Annotated[str, Field(max_length=_LONGEST_PATTERN), AfterValidator(_compiles)]
 HeaderName = Annotated[str, AfterValidator(_is_header_name)]
+BEHAVIOR_FOLDER: Final = "behaviors"
+"""Folder of a home with the files that `behavior_scripts` of profiles name."""
+_BEHAVIOR_FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}\.(?:js|json|ya?ml)", re.ASCII)
+
+
+def _is_behavior_file(name: str) -> str:
+    if not _BEHAVIOR_FILE.fullmatch(name):
+        raise ValueError(
+            f"{_shown(name)} is no file of the home's folder `{BEHAVIOR_FOLDER}`; write a name such as shop-tour.json"
+        )
+    return name
+
+
+BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
 
 class _Frozen(BaseModel):
@@ -152,8 +166,10 @@ class Profile(_Frozen):
     behavior_seconds: float | None = Field(
         None, ge=0, description="longest time for all behaviours on a page; none follows browsers.behavior_seconds"
     )
-    behavior_scripts: tuple[str, ...] | None = Field(
-        None, description="files with further behaviours; none follows the setting browsers.behavior_scripts"
+    behavior_scripts: tuple[BehaviorFile, ...] | None = Field(
+        None,
+        description="files with further behaviours, in the folder `behaviors` of the home; none follows the setting"
+        " browsers.behavior_scripts",
     )
     user_agent: str = Field(
         "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"

@@ -69,3 +69,11 @@ def test_a_name_that_can_not_be_a_file_name_is_refused(name: str, collection: st
 def test_a_job_without_seeds_is_refused() -> None:
     with pytest.raises(JobError, match="job j has no seeds"):
         Job.of("j", "c", [])
+
+
+@pytest.mark.parametrize("name", ["../people.key", "/etc/passwd", "a/b.js", "notes.txt", ".js", "c:\\x.js", "b.js\n"])
+def test_a_profile_names_behaviour_files_of_the_homes_folder_only(name: str) -> None:
+    with pytest.raises(ValueError, match="is no file of the home's folder `behaviors`"):
+        Profile(behavior_scripts=(name,))
+
+    assert Profile(behavior_scripts=("shop-tour.json", "a.yml")).behavior_scripts == ("shop-tour.json", "a.yml")

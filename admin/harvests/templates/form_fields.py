@@ -23,6 +23,8 @@ from frontier.job import Profile
 from frontier.yaml_document import YamlRefused
 
 _LONGEST_INPUT: Final = 1_000_000
+_EMPTY_LIST: Final = "[]"
+"""So people write an empty list where an empty text is null."""
 type FieldValue = str | int | float | bool | list[str] | dict[str, str] | None
 
 
@@ -96,7 +98,8 @@ def with_values(text: str, given: Mapping[str, FieldValue], unset: Sequence[str]
 def typed_values(form: Mapping[str, str]) -> dict[str, FieldValue]:
     """Return the values that people typed into fields, by dotted keys. Raises InvalidInput with all problems.
 
-    An empty text is null where null is allowed, and an empty list or table.
+    An empty text is null where null is allowed, and otherwise an empty list or table. A list that may be null is empty
+    when its text is `[]`.
     """
     refuse(_unknown(form))
     fields = {each.key: each for each in known_fields()}
@@ -117,7 +120,7 @@ def shown_value(field: TemplateField) -> str:
     if value is None:
         return ""
     if isinstance(value, list):
-        return "\n".join(map(str, value))
+        return "\n".join(map(str, value)) or (_EMPTY_LIST if field.may_be_null else "")
     if isinstance(value, Mapping):
         return "\n".join(f"{name}: {each}" for name, each in value.items())
     return str(value)
@@ -128,6 +131,8 @@ def _typed(field: TemplateField, typed: str) -> FieldValue:
         raise ValueError(f"{field.key} has {len(typed):,} characters; use at most {_LONGEST_INPUT:,}")
     bare = typed.strip()
     if field.kind is ValueKind.TEXTS:
+        if field.may_be_null and bare in ("", _EMPTY_LIST):
+            return [] if bare else None
         return [line.strip() for line in typed.splitlines() if line.strip()]
     if field.kind is ValueKind.TABLE:
         return _table(field, typed)

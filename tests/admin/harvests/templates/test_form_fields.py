@@ -181,3 +181,13 @@ def test_values_that_were_set_are_read_back_and_stay_templates(values: dict[str,
     assert {key: found[key] for key in values} == values
     assert problems_of(text) == ()
     assert read_document(text).line_of(("max_links",)) is not None
+
+
+def test_a_list_that_may_be_null_tells_null_from_empty() -> None:
+    text = with_values(stock_text(DEFAULT_TEMPLATE), typed_values({"behaviors": "[]"}))
+    empty = {each.key: each for each in fields_of(text)}["behaviors"]
+
+    assert empty.value == []
+    assert shown_value(empty) == "[]"
+    assert typed_values({"behaviors": ""}) == {"behaviors": None}
+    assert typed_values({"behaviors": "click\nscroll"}) == {"behaviors": ["click", "scroll"]}
