@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 NOT_RUNNING: Final = 6
 """Exit code when the job is not running."""
 _BY_OPERATOR: Final = "by an operator"
+_MOST_FAILURES: Final = 30
+"""So many looks in a row of `--watch` may find no Redis, before the command gives up."""
 
 
 class NotRunningError(InputError):
@@ -112,8 +114,9 @@ def status(home: Path | None, settings_file: Path | None, name: str, as_json: bo
     Exit code 6 when the job is not running; one line says how it ended and which command resumes it.
     """
     from admin.jobs import steering
+    from frontier.store import FrontierUnavailable
 
-    seen = False
+    seen, failures = False, 0
     with _steering():
         target = _target(home, settings_file, name)
         while True:
@@ -127,7 +130,13 @@ def status(home: Path | None, settings_file: Path | None, name: str, as_json: bo
                 if as_json:
                     click.echo(json.dumps(target.facts()))
                 raise
-            seen = True
+            except FrontierUnavailable:
+                failures += 1
+                if not seen or failures > _MOST_FAILURES:
+                    raise
+                Event().wait(1)  # a crawl that ends stops its Redis before its reports are complete
+                continue
+            seen, failures = True, 0
             click.echo(json.dumps(found.as_json(), ensure_ascii=False) if as_json else "\n".join(found.lines()))
             if not watch:
                 return
