@@ -15,12 +15,12 @@ from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord
 from proxy.log_lines import about
 from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
-from proxy.replay.access import ReadableCaptures
+from proxy.replay.access import NearestIndex, ReadableCaptures
 from proxy.replay.answers import Memento, edited_memento, head_without_response, memento_of, own_memento
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, callback_edit
 from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
-from proxy.replay.similar import PrefixIndex, Similar
+from proxy.replay.similar import Similar
 from proxy.replay.variants import Variants
 from proxy.replay.wanted import WantedCapture
 
@@ -40,21 +40,8 @@ _LARGE: Final = 1 << 20
 """A record with a larger block is not passed over."""
 
 
-class Index(PrefixIndex, Protocol):
+class Index(NearestIndex, Protocol):
     """Replay needs this part of `dedupdb.captures.capture_index.Captures`."""
-
-    def nearest(
-        self,
-        collection: str,
-        url: str,
-        date: Micros | None,
-        *,
-        kinds: Sequence[RecordKind] = ("response", "revisit"),
-        methods: Sequence[str],
-        body: str | None = None,
-        limit: int,
-    ) -> list[Capture]:
-        """Return at most `limit` captures of these kinds of that URL by one of the methods, best first."""
 
     def by_record(self, collection: str, record_id: str) -> Capture | None:
         """Return one capture by its record's id."""
