@@ -6,6 +6,7 @@ control is touched again while it brings URLs that the page had not asked for, s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,10 +25,10 @@ _MISSES: Final = 3
 _MOST_OF_FAMILY: Final = 60
 _MOST_WITHOUT_URLS: Final = 15
 """A family whose members change the page but fetch nothing new is given up after so many members in a row."""
-_ROUTE_KINDS: Final = frozenset(("link", "hash", "window"))
-_TURNS: Final = {"toggle": 0, "button": 1, "choice": 2, "pointer": 3, "hash": 4, "link": 5, "window": 6}
-_MOST_WINDOWS: Final = 3
-"""Largest number of links that are opened in windows of their own."""
+_ROUTE_KINDS: Final = frozenset(("link", "hash", "window", "download"))
+_TURNS: Final = {"toggle": 0, "button": 1, "choice": 2, "pointer": 3, "hash": 4, "link": 5, "window": 6, "download": 7}
+_MOST_OF_KIND: Final = {"window": 3, "download": 5}
+"""Largest number of links that are opened in windows of their own, and of files that are downloaded."""
 _BLIND_REPEATS: Final = 3
 """A control with a label such as "next" is touched so often in a row without new URLs."""
 
@@ -71,7 +72,7 @@ class Clicks:
     page: PageAccess
     steps: int = 0
     _hits: int = 0
-    _windows: int = 0
+    _of_kind: Counter[str] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
     _families: dict[str, _Family] = field(default_factory=dict)
 
@@ -83,9 +84,10 @@ class Clicks:
                 return BehaviorEnd.TIMEOUT
             candidate = queue.pop(0)
             family = self._families.setdefault(candidate.family, _Family())
-            if family.is_given_up or (candidate.kind == "window" and self._windows >= _MOST_WINDOWS):
+            most = _MOST_OF_KIND.get(candidate.kind, MOST_STEPS)
+            if family.is_given_up or self._of_kind[candidate.kind] >= most:
                 continue
-            self._windows += candidate.kind == "window"
+            self._of_kind[candidate.kind] += 1
             try:
                 effect = await self._touch(candidate)
             except ToolFailed:

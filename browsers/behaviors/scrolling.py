@@ -101,7 +101,7 @@ class Scrolling:
         end = await self._down(frame, 0, MAX_STEPS)
         if frame.is_main:
             self.scroll = end
-            if end.steps == 1:
+            if end.steps == 1 or await call(frame, "hidesScrollBar"):
                 await self._wheel(frame)
         scrolled = 0
         while scrolled < boxes:  # a box may bring others
@@ -144,7 +144,7 @@ class Scrolling:
         return position
 
     async def _wheel(self, frame: Frame) -> None:
-        """Turn the wheel on a page that fits its window and moves its parts by itself."""
+        """Turn the wheel on a page that fits its window, or has no scroll bar, and moves its parts by itself."""
         if not await call(frame, "listens", ["wheel"]):
             return
         for _ in range(_MOST_WHEEL_STEPS):

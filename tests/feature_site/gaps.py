@@ -5,15 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 _REASONS: Final = {
-    "A download is neither started nor fetched.": ("download-button",),
     "A ghost does not fill search forms by default.": ("search-form",),
     "A ghost does not follow links that the Navigation API intercepts.": ("navigation-api",),
-    "A ghost does not open links in new tabs.": ("new-tab",),
-    "A ghost does not visit the targets of fragments in one page.": ("target-tabs",),
     "A ghost does not wait for all intervals of a timer.": ("interval", "slides-by-timer"),
     "A ghost has no login.": ("basic-login", "form-login"),
-    "A ghost moves the mouse over menus with listeners of their own alone.": ("hover-delegated",),
-    "A ghost scrolls pages without a scroll bar by script and not by wheel.": ("wheel-only",),
     "A ghost sends keys, and does not press the mouse button on plain text.": ("first-key",),
     "A person types another word than the ghost did.": ("search-typed",),
     "A frame that is loaded twice in one page gets one answer in the replay.": ("third-party",),

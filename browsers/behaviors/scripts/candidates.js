@@ -38,6 +38,11 @@ tools => {
   ].join('|'), 'i');
   const CLICKS = ['click', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'touchstart', 'touchend'];
   const HOVERS = ['mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove'];
+  const BUBBLING = ['mouseover', 'mousemove', 'pointerover', 'pointermove'];
+  const MOST_DELEGATED = 40;
+  // Parts of the page that a listener of an outer element is usually for.
+  const HOVERED = 'li,figure,article,[role=menuitem],[role=tab],[aria-haspopup],[class*=menu],[class*=nav-],'
+    + '[class*=dropdown],[class*=submenu],[class*=tooltip],[class*=hover],[class*=card],[class*=thumb],[class*=preview]';
   const ROLES = new Set(['button', 'tab', 'switch', 'menuitem', 'menuitemcheckbox', 'menuitemradio', 'option', 'checkbox',
     'radio', 'treeitem', 'combobox', 'link']);
   const TOGGLES = '[aria-expanded],[aria-controls],[aria-haspopup],[data-toggle],[data-bs-toggle],[data-target],[data-tab],'
@@ -75,16 +80,16 @@ tools => {
     if (name === 'summary') return 'toggle';
     if (name === 'a' && element.hasAttribute('href') && element instanceof HTMLAnchorElement) {
       const href = element.getAttribute('href').trim();
-      if (element.hasAttribute('download')) return null;
       if (/^javascript:/i.test(href)) return 'button';
       if (!/^https?:/.test(element.protocol)) return null;
+      if (element.hasAttribute('download')) return 'download';
       const fragment = href === '#' ? '#' : fragmentOf(element);
       if (role === 'tab' || element.matches(TOGGLES)) return 'toggle';
       const scripted = hears(element, CLICKS) || page.global.has('click') || ancestorHears(element)
         || page.global.has('navigate') || typeof window.navigation?.onnavigate === 'function';
       if (fragment && fragment !== '#') {
         const isPlace = document.getElementById(decodeURIComponentSafely(fragment.slice(1)));
-        return isPlace && !scripted ? null : 'hash';
+        return isPlace && !scripted && !hearsFragments() ? null : 'hash';
       }
       if (href === '#' || href === '') return scripted ? 'button' : null;
       if (element.target && element.target !== '_self') {
@@ -103,6 +108,20 @@ tools => {
     if (ROLES.has(role) || hears(element, CLICKS)) return 'button';
     if (name === 'video' || name === 'audio') return null;
     return isPointer ? 'pointer' : null;
+  };
+  /* Return whether the document changes with its fragment: by a listener, or by style rules with :target. */
+  const hearsFragments = () => page.global.has('hashchange') || typeof window.onhashchange === 'function'
+    || hasTargetRules();
+  let targetRules = null;
+  const hasTargetRules = () => {
+    if (targetRules !== null) return targetRules;
+    let left = MOST_RULES;
+    const find = (rules, depth) => [...rules].some(rule => --left > 0 && (rule.selectorText?.includes(':target')
+      || (rule.cssRules && depth < 5 && find(rule.cssRules, depth + 1))));
+    targetRules = [...document.styleSheets].some(sheet => {
+      try { return find(sheet.cssRules, 0); } catch { return false; /* A sheet of another origin can't be read. */ }
+    });
+    return targetRules;
   };
   const ancestorHears = element => {
     let node = tools.parent(element);
@@ -202,6 +221,16 @@ tools => {
         found.set(element, {number: numberOf(element), family: familyOf(element)});
       }
     };
+    // One listener of an outer element may serve parts of it, which have no listeners of their own.
+    let delegated = 0;
+    const addDelegated = outer => {
+      for (const element of outer.querySelectorAll(HOVERED + ',[data-tooltip],[data-tip],[data-hover],[data-menu],[data-preview]')) {
+        if (delegated >= MOST_DELEGATED) return;
+        if (element.querySelector(HOVERED) || found.has(element)) continue;
+        delegated += 1;
+        add(element);
+      }
+    };
     const bases = new Set();
     let left = MOST_RULES;
     const readRules = (rules, depth) => {
@@ -228,7 +257,11 @@ tools => {
       const root = page.rootOf(element);
       if (root) roots.push(root);
       if (hears(element, HOVERS) || element.hasAttribute('aria-haspopup')) add(element);
+      if (hears(element, BUBBLING)) addDelegated(element);
     }
+    const isGlobal = BUBBLING.some(type => page.global.has(type) || [window, document, document.documentElement,
+      document.body].some(each => typeof each?.['on' + type] === 'function'));
+    if (isGlobal) addDelegated(document);
     for (const root of roots.slice(0, 50)) {
       bases.clear();
       sheets(root);

@@ -12,6 +12,7 @@
   const MOST_URLS = 500;
   const MOST_URL_LENGTH = 4096;
   const MOST_RUNS = 50;
+  const MOST_DOWNLOADS = 5;
   const MOST_SPENT_MS = 4500;
   const SHORTEST_MS = 16;
   const INTERVAL_MS = 2000;
@@ -136,8 +137,13 @@
   };
   const intercepted = new WeakSet();
   let prevented = 0;
+  let downloads = 0;
   const guard = event => {
     const away = !event.destination.sameDocument && !event.hashChange && !intercepted.has(event);
+    if (typeof event.downloadRequest === 'string') {  // the document stays
+      note(left, event.destination.url);
+      if (downloads++ < MOST_DOWNLOADS) return;
+    }
     if (!away || event.navigationType === 'traverse' || !event.cancelable) return;
     event.preventDefault();
     prevented += 1;

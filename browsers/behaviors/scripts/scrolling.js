@@ -40,6 +40,10 @@ tools => {
   /* Return the position of the document without scrolling. */
   tools.position = () => ({top: main().scrollTop, view: main().clientHeight, height: main().scrollHeight});
 
+  /* Return whether the document has no scroll bar, so that only scripts scroll it. */
+  tools.hidesScrollBar = () => [document.documentElement, document.body].some(
+    element => element && /hidden|clip/.test(getComputedStyle(element).overflowY));
+
   /* Send the event of a mouse wheel to pages that move their parts by themselves. */
   tools.wheel = () => {
     const on = document.elementFromPoint(innerWidth / 2, innerHeight / 2) || document.body;
