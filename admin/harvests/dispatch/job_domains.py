@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
+from admin.harvests.dispatch.steering import NOT_DONE, Verb
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import InvalidInput, Problem
-from admin.models.job_tables import DomainHistory, JobConfiguration, StopReason
+from admin.models.job_tables import DomainHistory, JobCommand, JobConfiguration, StopReason
 from admin.models.operation import OutputModel, Page
 from admin.models.transaction import Right, Transaction
 
@@ -23,7 +24,11 @@ class JobDomain(OutputModel):
     configuration_name: str
     expected_objects: int
     max_bytes: int
+    """The limit in force: the planned one, or the one that an operator has set since. -1 stands for no limit."""
     max_objects: int
+    planned_max_bytes: int | None = None
+    """The limit with which the job was made, when an operator has set another one; None otherwise."""
+    planned_max_objects: int | None = None
     reason: str
     objects: int | None = None
     bytes: int | None = None
@@ -96,7 +101,9 @@ def list_job_domains(
     if len(rows) > wanted:
         last = shown[-1][0].domain_name
         following = last if number is None else f"{tuple(shown[-1])[-1]} {last}"
-    return Page[JobDomain](items=[_domain(row[0], row[1]) for row in shown], next=following, total=total)
+    changes = _limits_set(transaction, job_id) if shown else {}
+    items = [_in_force(_domain(row[0], row[1]), changes.get(row[0].domain_name, {})) for row in shown]
+    return Page[JobDomain](items=items, next=following, total=total)
 
 
 def stop_reasons(transaction: Transaction, job_id: int) -> list[StopReasonCount]:
@@ -109,6 +116,33 @@ def stop_reasons(transaction: Transaction, job_id: int) -> list[StopReasonCount]
         .order_by(func.count().desc(), DomainHistory.stop_reason)
     )
     return [StopReasonCount(stop_reason=StopReason(reason), domains=count) for reason, count in rows]
+
+
+def _limits_set(transaction: Transaction, job_id: int) -> dict[str, dict[str, int]]:
+    """Return the limits that operators have set for domains of the job, as its harvester carried the commands out."""
+    query = (
+        select(JobCommand.arguments)
+        .where(
+            JobCommand.job_id == job_id,
+            JobCommand.verb == Verb.SET_DOMAIN_LIMITS,
+            JobCommand.done.is_not(None),
+            JobCommand.outcome.not_like(f"{NOT_DONE}%"),
+        )
+        .order_by(JobCommand.id)
+    )
+    found: dict[str, dict[str, int]] = {}
+    for arguments in transaction.session.scalars(query):
+        limits = {name: -1 if most is None else int(most) for name, most in arguments["limits"].items()}
+        found.setdefault(arguments["domain"], {}).update(limits)
+    return found
+
+
+def _in_force(domain: JobDomain, changes: Mapping[str, int]) -> JobDomain:
+    """Return the domain with the limits that were set in place of the planned ones."""
+    planned = {"max_objects": domain.max_objects, "max_bytes": domain.max_bytes}
+    present = {f"max_{name}": most for name, most in changes.items() if f"max_{name}" in planned}
+    changed = {name: most for name, most in present.items() if most != planned[name]}
+    return domain.model_copy(update={**changed, **{f"planned_{name}": planned[name] for name in changed}})
 
 
 def _mark(after: str) -> tuple[int, str]:

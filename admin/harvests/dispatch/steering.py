@@ -70,6 +70,8 @@ class JobCommandView(OutputModel):
     outcome: str
 
 
+NOT_DONE: Final = "not carried out"
+"""The outcome of a command begins so when its harvester did not carry the command out."""
 _LIMITS: Final = frozenset(("pages", "urls", "bytes", "seconds", "host_pages"))
 _DOMAIN_LIMITS: Final = frozenset(("objects", "bytes"))
 _LARGEST_LIMIT: Final = 2**53

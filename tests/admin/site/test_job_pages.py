@@ -17,6 +17,7 @@ from site_server import RunningSite, running_site, send_form
 from sqlalchemy import event, select
 
 from admin.harvests.dispatch.harvesters import Registration, announce, register
+from admin.harvests.dispatch.job_domains import list_job_domains
 from admin.harvests.dispatch.listing import JobOrder, list_jobs
 from admin.harvests.dispatch.observations import (
     MOST_PICTURE_BYTES,
@@ -282,6 +283,34 @@ def test_the_limits_of_a_domain_are_given_by_the_page_and_by_the_api(
     shown = client.get(f"/jobs/{job[0]}").text
     assert "set-domain-limits" in shown
     assert "example.net" in shown
+
+
+def test_the_list_of_domains_has_the_limits_in_force_beside_the_planned_ones(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        planned = {each.domain_name: each for each in list_job_domains(transaction, job[0]).items}
+    limits = (
+        ("example.org", "9", "limits of"),
+        ("example.org", "8000", "limits of"),
+        ("example.com", "7", "not carried out"),
+    )
+    for domain, most, outcome in limits:
+        give(client, job[0], verb="set-domain-limits", domain=domain, max_bytes=most)
+        with sqlite_database.transaction(COMMAND_LINE) as transaction:
+            row = transaction.session.scalars(select(JobCommand).order_by(JobCommand.id.desc())).first()
+            assert row is not None
+            row.done, row.outcome = transaction.now, outcome
+    give(client, job[0], verb="set-domain-limits", domain="example.net", max_objects="3")  # nobody has done this yet
+    found = {each["domain_name"]: each for each in client.get(f"/api/v1/jobs/{job[0]}/domains").json()["items"]}
+    assert (found["example.org"]["max_bytes"], found["example.org"]["planned_max_bytes"]) == (
+        8000,
+        planned["example.org"].max_bytes,
+    )
+    for domain in ("example.com", "example.net"):
+        assert (found[domain]["max_bytes"], found[domain]["planned_max_bytes"]) == (planned[domain].max_bytes, None)
+        assert found[domain]["planned_max_objects"] is None
+    assert "planned: " in client.get(f"/jobs/{job[0]}/domains").text
 
 
 def commands(database: Database) -> list[str]:
