@@ -1,7 +1,8 @@
 """The catalogue lists the pages that ghosts visited, with title, thumbnail and text, and searches them by words.
 
-It is made of the records `urn:pageinfo:`, `urn:thumbnail:` and `urn:text:` that the capture index names, and can be
-deleted at any time: the next start reads the records again. With SQLite the catalogue is a file of its own in the home,
+It is made of the records `urn:pageinfo:`, `urn:thumbnail:` and `urn:text:` that the capture index names, and of the
+lists of pages that imported WACZ packages brought (`admin.viewing.page_lists`). It can be deleted at any time: the next
+start reads all of this again. With SQLite the catalogue is a file of its own in the home,
 searched by FTS5. With PostgreSQL its tables stand beside the capture index, searched by tsvector.
 """
 
@@ -25,10 +26,12 @@ from admin.collections.browsing.capture import INFO, TEXT, page_text, page_title
 from admin.collections.browsing.index import OpenIndex
 from admin.collections.browsing.records import RecordTrouble
 from admin.models.errors import DatabaseRefused
+from admin.viewing.page_lists import PageList, page_lists
 from archive.access_rules import Access
 from archive.capture import Capture
 from archive.dates import Micros, timestamp14
 from archive.settings.load import Settings
+from archive.wacz.pages import ArchivedPage
 from dedupdb.captures.schema import CAPTURES, new_engine, reading, to_capture
 
 log = logging.getLogger(__name__)
@@ -91,6 +94,13 @@ _LIST: Final = (
     "SELECT p.* FROM viewer_pages p WHERE p.collection = :collection AND p.url > :start"
     " ORDER BY p.url, p.date DESC, p.id DESC LIMIT :limit"
 )
+_KNOWN_PLACE: Final = (
+    'SELECT 1 FROM viewer_places WHERE collection = :collection AND file = :file AND "offset" = :offset'
+)
+_PUT_PLACE: Final = (
+    'INSERT INTO viewer_places (collection, file, "offset", page) VALUES (:collection, :file, :offset, :page)'
+    " ON CONFLICT DO NOTHING"
+)
 _READS: Final = "viewer_reads"
 _LOCK: Final = 0x67686F7375
 _ROWS_AT_ONCE: Final = 200
@@ -119,7 +129,17 @@ class VisitedPage:
 
 
 @dataclass(frozen=True, slots=True)
-class PageList:
+class CataloguedVisit:
+    """The object is one visit of a page; `id` tells the visit from others of the same URL."""
+
+    collection: str
+    url: str
+    id: str
+    date: Micros
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPages:
     """The object is a part of a list of pages."""
 
     pages: list[VisitedPage]
@@ -139,6 +159,7 @@ class PageCatalogue:
         self._settings = settings
         self._is_sqlite = settings.database_url.startswith("sqlite")
         self._mark = 0
+        self._listed: Iterator[None] | None = None
         self._reads = threading.Lock()
         self._engine = _sqlite_engine(settings) if self._is_sqlite else new_engine(settings.database_url)
         serial = "INTEGER PRIMARY KEY" if self._is_sqlite else "BIGSERIAL PRIMARY KEY"
@@ -164,7 +185,7 @@ class PageCatalogue:
         finally:
             self._reads.release()
 
-    def pages(self, collection: str, access: PageAccess, *, after: int | None = None, limit: int = 50) -> PageList:
+    def pages(self, collection: str, access: PageAccess, *, after: int | None = None, limit: int = 50) -> FoundPages:
         """Return the newest visit of each page by URL that readers may know of; `after` is the `next` of a list.
 
         A blocked page has no title and no picture. The list is short, and goes on, when most visits are excluded.
@@ -185,13 +206,13 @@ class PageCatalogue:
                     page = _page(row)
                     if page.url not in found and (allowed := _allowed(page, access(page))) is not None:
                         if len(found) == limit:
-                            return PageList(list(found.values()), next(reversed(found.values())).number)
+                            return FoundPages(list(found.values()), next(reversed(found.values())).number)
                         found[page.url] = allowed
         if page is None or looked_at < MOST_LOOKED_AT:
-            return PageList(list(found.values()), None)
+            return FoundPages(list(found.values()), None)
         # An older visit of the last URL may be readable, unless one is listed, or all visits here were of this URL.
         last = page if page.url in found or previous is None else previous
-        return PageList(list(found.values()), last.number)
+        return FoundPages(list(found.values()), last.number)
 
     def count(self, collection: str) -> int:
         """Return how many visits of pages the catalogue has of the collection."""
@@ -252,9 +273,49 @@ class PageCatalogue:
                 if time.monotonic() > ends:
                     return False
             self._mark = end
+            if time.monotonic() > ends and end < newest:
+                return False
+        return self._read_lists(index, ends)
+
+    def _read_lists(self, index: OpenIndex, ends: float) -> bool:
+        """Go on with the lists of pages of imported packages until the time is over. Return whether all were read."""
+        if self._listed is None:
+            lists = [each for each in page_lists(self._settings) if index.finder.has(each.collection)]
+            self._listed = self._take_lists(lists) if lists else iter(())
+        for _ in self._listed:
             if time.monotonic() > ends:
-                return end == newest
+                return False
+        self._listed = None
         return True
+
+    def _take_lists(self, lists: Sequence[PageList]) -> Iterator[None]:
+        """Read the lists that were not read before; each step takes some pages."""
+        for each in lists:
+            place = {"collection": each.collection, "file": each.name, "offset": each.version}
+            with self._reading() as connection:
+                if connection.execute(text(_KNOWN_PLACE), place).first() is not None:
+                    continue
+            try:
+                for batch in batched(each.pages(), _COMMIT_ROWS):
+                    with self._writing() as connection:
+                        for page in batch:
+                            self._take_listed(connection, each.collection, page)
+                    yield
+            except OSError as error:
+                log.warning("the list of pages %s of %s is not read: %s", each.name, each.collection, error.strerror)
+                continue
+            with self._writing() as connection:
+                connection.execute(text(_PUT_PLACE), {**place, "page": 0})
+
+    def _take_listed(self, connection: Connection, collection: str, listed: ArchivedPage) -> None:
+        """Take a page of a list. What a ghost kept of the same visit counts more than the list."""
+        visit = CataloguedVisit(collection, listed.url, listed.id, listed.date)
+        page = self._number_of(connection, visit)
+        known = connection.scalar(text("SELECT title FROM viewer_pages WHERE id = :page"), {"page": page})
+        if not known and listed.title:
+            self._note_title(connection, page, _storable(listed.title))
+        if listed.text:
+            self._note_text(connection, page, _storable(listed.text), is_first=True)
 
     def _window(self, index: OpenIndex, end: int) -> Sequence[Any]:
         """Return the records of pages among the rows of the capture index behind the mark, up to row `end`."""
@@ -270,7 +331,7 @@ class PageCatalogue:
         gone = [name for name in known if not index.finder.has(name)]
         if not gone:
             return
-        self._mark = 0  # a collection that was renamed has its rows under another name now
+        self._mark, self._listed = 0, None  # a collection that was renamed has its rows under another name now
         word_id = "rowid" if self._is_sqlite else "page"
         with self._writing() as connection:
             for name in gone:
@@ -285,14 +346,12 @@ class PageCatalogue:
     def _take(self, connection: Connection, capture: Capture) -> None:
         """Read one record, unless it was read before."""
         place = {"collection": capture.collection, "file": capture.filename, "offset": capture.offset}
-        known = text(
-            'SELECT 1 FROM viewer_places WHERE collection = :collection AND file = :file AND "offset" = :offset'
-        )
-        if connection.execute(known, place).first() is not None:
+        if connection.execute(text(_KNOWN_PLACE), place).first() is not None:
             return
         prefix = next(each for each in _PREFIXES if capture.url.startswith(each))
         url = capture.url.removeprefix(prefix)
-        page = self._page_of(connection, capture, url)
+        visit = CataloguedVisit(capture.collection, url, capture.page_id or capture.timestamp, capture.date)
+        page = self._number_of(connection, visit)
         try:
             if prefix == INFO:
                 self._note_title(connection, page, _storable(page_title(self._settings, capture)))
@@ -305,16 +364,15 @@ class PageCatalogue:
                 connection.execute(picture, {**place, "page": page})
         except RecordTrouble as trouble:
             log.warning("the catalogue of pages lacks %s: %s", capture.url[:200], trouble)
-        put = 'INSERT INTO viewer_places (collection, file, "offset", page) VALUES (:collection, :file, :offset, :page)'
-        connection.execute(text(put + " ON CONFLICT DO NOTHING"), {**place, "page": page})
+        connection.execute(text(_PUT_PLACE), {**place, "page": page})
 
-    def _page_of(self, connection: Connection, capture: Capture, url: str) -> int:
-        """Return the number of the visit to which the record belongs; a new visit gets one."""
+    def _number_of(self, connection: Connection, visit: CataloguedVisit) -> int:
+        """Return the number of a visit; a new visit gets one."""
         values = {
-            "collection": capture.collection,
-            "url": _storable(url),
-            "visit": capture.page_id or capture.timestamp,
-            "date": capture.date,
+            "collection": visit.collection,
+            "url": _storable(visit.url),
+            "visit": _storable(visit.id),
+            "date": visit.date,
         }
         find = text("SELECT id FROM viewer_pages WHERE collection = :collection AND url = :url AND visit = :visit")
         found = connection.scalar(find, values)
@@ -336,10 +394,12 @@ class PageCatalogue:
         ):
             connection.execute(text(statement), {"title": title, "page": page})
 
-    def _note_text(self, connection: Connection, page: int, body: str) -> None:
+    def _note_text(self, connection: Connection, page: int, body: str, *, is_first: bool = False) -> None:
+        """Note the text; with `is_first`, only for a page that has none."""
         number = "rowid" if self._is_sqlite else "page"
+        only = " AND body = ''" if is_first else ""
         connection.execute(
-            text(f"UPDATE viewer_words SET body = :body WHERE {number} = :page"), {"body": body, "page": page}
+            text(f"UPDATE viewer_words SET body = :body WHERE {number} = :page{only}"), {"body": body, "page": page}
         )
 
     @contextmanager

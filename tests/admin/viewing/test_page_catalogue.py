@@ -239,3 +239,43 @@ def test_a_list_looks_at_a_bounded_number_of_visits_and_goes_on_behind_them(
             break
     assert after is None
     assert found == [f"http://example.org/{number:02}" for number in range(5, 10)]
+
+
+def listed(settings: Settings, *pages: dict[str, object], name: str = "imported.wacz-1.jsonl") -> None:
+    """Keep a list of pages as the import of a package does."""
+    folder = settings.collection(NAME) / "pages"
+    folder.mkdir(exist_ok=True)
+    lines = [json.dumps({"ts": "2026-11-21T08:15:00Z", "id": str(each["url"]), **each}) for each in pages]
+    (folder / name).write_text("\n".join(["no page", *lines, ""]))
+
+
+def test_the_pages_of_imported_packages_have_their_titles_and_texts(
+    catalogue: PageCatalogue, chosen: Settings, database_url: str
+) -> None:
+    fill(chosen)
+    ash = "http://example.org/ash"
+    same_visit = {"url": OAK, "id": f"{OAK}-{DATE}", "title": "Another title", "text": "words of the list"}
+    listed(chosen, {"url": ash, "title": "An ash\0", "text": "keys of ash"}, same_visit)
+    assert refresh(catalogue, chosen)
+    titles = {each.url: each.title for each in catalogue.pages(NAME, everything).pages}
+    assert titles == {ash: "An ash ", FERN: "The hill fern, later", OAK: "An oak"}
+    assert (urls(catalogue, "keys"), urls(catalogue, "words"), urls(catalogue, "pond")) == ([ash], [], [OAK])
+    assert catalogue.count(NAME) == 4
+    listed(chosen, {"url": f"{ash}/2", "title": "A second ash"}, name="later.wacz-2.jsonl")
+    again = PageCatalogue(chosen)
+    try:
+        assert refresh(again, chosen)
+        assert again.count(NAME) == 5
+    finally:
+        again.close()
+
+
+def test_a_long_list_is_read_in_parts_that_take_a_short_time(catalogue: PageCatalogue, chosen: Settings) -> None:
+    fill(chosen)
+    assert refresh(catalogue, chosen)
+    listed(chosen, *({"url": f"http://example.org/{number}"} for number in range(450)))
+    rounds = 0
+    while not refresh(catalogue, chosen, 0):
+        rounds += 1
+    assert rounds >= 4
+    assert catalogue.count(NAME) == 453
