@@ -39,6 +39,8 @@ _LONGEST: Final = 70_000
 _EXACT: Final = "###"
 _DAY: Final = 86_400_000_000
 _UNITS: Final = {"years": 365 * _DAY, "months": 30 * _DAY, "weeks": 7 * _DAY, "days": _DAY, "hours": _DAY // 24}
+_MOST_UNITS: Final = 10_000_000
+"""So many of one unit make an age; the file has ages in hours, and 10,000,000 hours are more than 1,000 years."""
 _OF_A_PAGE: Final = re.compile(r"urn:[A-Za-z]+:(?=https?://)")
 _KNOWN: Final = frozenset({"access", "url", "user", "before", "after", "newer", "older", "comment"})
 
@@ -310,7 +312,8 @@ def _age(value: object) -> int | None:
         not isinstance(value, dict)
         or not value
         or not all(
-            unit in _UNITS and isinstance(count, int | float) and 0 <= count < 100_000 for unit, count in value.items()
+            unit in _UNITS and isinstance(count, int | float) and 0 <= count < _MOST_UNITS
+            for unit, count in value.items()
         )
     ):
         raise AccessRuleError(f'{str(value)[:80]!r} is no age; write for instance {{"days": 90}}')

@@ -24,6 +24,18 @@ HOSTILE: Final = '"><script>alert(1)</script>'
 PAGE: Final = "http://example.org/page"
 
 
+NOTES: Final = {
+    "title": f"Title {HOSTILE}",
+    "url": PAGE,
+    "finalUrl": f"{PAGE}#end",
+    "flaws": [{"type": "logged-out", "rule": HOSTILE}, "no flaw", {"type": 3}],
+    "behaviors": [{"id": "scroll", "steps": 7, "ended": "timeout", "links": 2, "requests": 3, "detail": HOSTILE}, 5],
+    "counts": {"requests": 12, "failed": 1},
+    "proxy": {"counts": {"missing": 2, "status": 1}},
+}
+"""What a ghost noted about its visit, with values that no ghost writes."""
+
+
 def png(width: int = 64, height: int = 48) -> bytes:
     """A small picture."""
     out = io.BytesIO()
@@ -87,7 +99,7 @@ def fill(settings: Settings) -> dict[str, Capture]:
         "hostile": shelf.page(f"/{HOSTILE}", mime=f"text/{HOSTILE}"),
         "view": shelf.kept("urn:view:", png()),
         "text": shelf.kept("urn:text:", f"Hello {HOSTILE}".encode(), "text/plain; charset=utf-8"),
-        "info": shelf.kept("urn:pageinfo:", json.dumps({"title": f"Title {HOSTILE}"}).encode(), "application/json"),
+        "info": shelf.kept("urn:pageinfo:", json.dumps(NOTES).encode(), "application/json"),
         "notes": shelf.kept(
             "", b"outlink: http://example.org/ L a/@href\r\n", "application/warc-fields", kind="metadata"
         ),

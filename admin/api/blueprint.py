@@ -10,11 +10,12 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final, Protocol
 from urllib.parse import urlencode
 
-from flask import Blueprint, Request, Response, request
+from flask import Blueprint, Request, Response, request, send_file
 from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_etags
@@ -93,7 +94,10 @@ def _view(database: Database, operation: Operation, authenticate: Authenticate) 
                     body = _body_of(operation.in_parts(database, actor, **arguments))
                 else:
                     with opened(actor) as transaction:
-                        body = _body_of(operation(transaction, **arguments))
+                        result = operation(transaction, **arguments)
+                        if isinstance(result, Path):
+                            return _file_answer(operation, result)
+                        body = _body_of(result)
         except EditConflict as error:
             if _IF_MATCH not in request.headers:
                 return problem_of(error)
@@ -213,6 +217,16 @@ def _body_of(result: Any) -> bytes | None:
 
 def _plain(value: object) -> object:
     return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
+
+
+def _file_answer(operation: Operation, path: Path) -> Response:
+    """Return a file for download, whole or in ranges. A file that is removed meanwhile is sent to its end."""
+    response = send_file(
+        path, operation.media_type, as_attachment=True, download_name=path.name, conditional=True, etag=False
+    )
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 def _answer(operation: Operation, body: bytes | None) -> Response:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from admin.collections.access.rule_file import RuleFile
 from admin.collections.names import CollectionName, chosen_collection
 from admin.options import InputError, common, load_settings
 from admin.units import counted
@@ -82,9 +84,10 @@ def add_rule(
         rule = rule_for(url, Access(access_word), is_exact=exact, period=period)
     except AccessRuleError as error:
         raise InputError(str(error)) from error
-    rules = _load(path)
-    kept = [each for each in rules.rules if not _is_same(each, rule)]
-    _save(AccessRules([*kept, rule], rules.default, rules.embargo), path)
+    with _locked(path):
+        rules = _load(path)
+        kept = [each for each in rules.rules if not _is_same(each, rule)]
+        _save(AccessRules([*kept, rule], rules.default, rules.embargo), path)
     click.echo(rule.line().rstrip())
 
 
@@ -100,11 +103,12 @@ def remove_rule(home: Path | None, settings_file: Path | None, collection: str, 
         key = rule_for(url, Access.ALLOW, is_exact=exact).key
     except AccessRuleError as error:
         raise InputError(str(error)) from error
-    rules = _load(path)
-    kept = [each for each in rules.rules if (each.key, each.is_exact) != (key, exact)]
-    if len(kept) == len(rules.rules):
-        raise InputError(f"URL {url!r} has no rule in {collection}; `collection access list` shows the rules")
-    _save(AccessRules(kept, rules.default, rules.embargo), path)
+    with _locked(path):
+        rules = _load(path)
+        kept = [each for each in rules.rules if (each.key, each.is_exact) != (key, exact)]
+        if len(kept) == len(rules.rules):
+            raise InputError(f"URL {url!r} has no rule in {collection}; `collection access list` shows the rules")
+        _save(AccessRules(kept, rules.default, rules.embargo), path)
     click.echo(f"{collection}: {counted(len(rules.rules) - len(kept), 'rule')} removed")
 
 
@@ -131,7 +135,8 @@ def set_default(
     except AccessRuleError as error:
         raise InputError(str(error)) from error
     embargo = None if period == Period() else period
-    _save(AccessRules(_load(path).rules, Access(access_word), embargo), path)
+    with _locked(path):
+        _save(AccessRules(_load(path).rules, Access(access_word), embargo), path)
     click.echo(f"{collection}: {access_word}{', with an embargo' if embargo else ''}")
 
 
@@ -142,9 +147,11 @@ def set_default(
 def import_rules(home: Path | None, settings_file: Path | None, collection: str, file: Path) -> None:
     """Add the rules of an access list of pywb (.aclj). Rules for the same URLs and dates are replaced."""
     path = _file(home, settings_file, collection)
-    new, rules = _load(file), _load(path)
-    kept = {_identity(each): each for each in (*rules.rules, *new.rules)}
-    _save(AccessRules(kept.values(), rules.default, rules.embargo), path)
+    new = _load(file)
+    with _locked(path):
+        rules = _load(path)
+        kept = {_identity(each): each for each in (*rules.rules, *new.rules)}
+        _save(AccessRules(kept.values(), rules.default, rules.embargo), path)
     click.echo(f"{collection}: {counted(len(new.rules), 'rule')} imported")
 
 
@@ -166,6 +173,14 @@ def match(home: Path | None, settings_file: Path | None, collection: str, url: s
 def _file(home: Path | None, settings_file: Path | None, collection: str) -> Path:
     settings = load_settings(home, settings_file)
     return settings.collection(chosen_collection(settings, collection)) / FILE_NAME
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Let no other process, such as the admin site, change the rules within the block."""
+    with ExitStack() as stack:
+        _checked(lambda: stack.enter_context(RuleFile(path.parent).locked()))
+        yield
 
 
 def _load(path: Path) -> AccessRules:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from admin.collections.access.operations import OPERATIONS as ACCESS
 from admin.collections.browsing.operations import OPERATIONS as COLLECTIONS
+from admin.collections.tasks.operations import OPERATIONS as TASKS
 from admin.harvests.definitions.operations import OPERATIONS as DEFINITIONS
 from admin.harvests.dispatch.operations import OPERATIONS as DISPATCH
 from admin.harvests.domains.operations import OPERATIONS as DOMAINS
@@ -27,6 +29,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *GENERATION,
     *DISPATCH,
     *COLLECTIONS,
+    *ACCESS,
+    *TASKS,
     *STATISTICS,
     *PEOPLE,
     *NOTIFICATIONS,

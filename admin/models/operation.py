@@ -63,7 +63,7 @@ class Operation:
     takes_lines: bool = False
     """Whether the use case has an argument `lines`: an upload, as an iterator of lines in bytes."""
     media_type: str = "application/json"
-    """What the output is; another type than JSON is for downloads, and the use case returns bytes."""
+    """What the output is; another type than JSON is for downloads, and the use case returns bytes, or a file's path."""
     status: int = 200
     tags: tuple[str, ...] = ()
     in_parts: Callable[..., Any] | None = None

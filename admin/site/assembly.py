@@ -8,6 +8,7 @@ from flask import Blueprint
 
 from admin.api.blueprint import error_answer, make_blueprint
 from admin.api.problems import problem_of
+from admin.collections.tasks.worker import TaskWorker
 from admin.harvests.operations import OPERATIONS
 from admin.models.database import Database
 from admin.site.identity import Identity
@@ -30,4 +31,4 @@ def make_server(database: Database, settings: Settings) -> SiteServer:
     names = HostNames(settings.admin.host, settings.admin.site_names, "admin.host_names")
     app = create_app(site, names, PAGES, api)
     live = LiveStreams(database, names, identity.actor_of_cookie)
-    return SiteServer(app, live, settings.admin)
+    return SiteServer(app, live, TaskWorker(settings), settings.admin)

@@ -11,6 +11,7 @@ import uvicorn
 from a2wsgi import WSGIMiddleware
 from flask import Flask
 
+from admin.collections.tasks.worker import TaskWorker
 from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
 from archive.listener_access import Clients
@@ -36,8 +37,12 @@ class _Server(uvicorn.Server):
 class SiteServer:
     """Serves the site on sockets that are bound already, until it is told to stop."""
 
-    def __init__(self, app: Flask, live: LiveStreams, admin: AdminSettings) -> None:
-        """Make the server, which is not started yet. `admin` says who may connect, and by which proxies."""
+    def __init__(self, app: Flask, live: LiveStreams, tasks: TaskWorker, admin: AdminSettings) -> None:
+        """Make the server, which is not started yet. `admin` says who may connect, and by which proxies.
+
+        `tasks` works as long as the server runs.
+        """
+        self._tasks = tasks
         self._pages: Any = WSGIMiddleware(_input_terminated(app), workers=WORKERS)  # type: ignore[arg-type]
         self._live = live
         self._clients = Clients(admin.allow_clients)
@@ -65,7 +70,11 @@ class SiteServer:
             # asyncio sets the option only on sockets whose protocol number is not 0. Without the option an answer,
             # which is written in two parts, waits 40 ms for the client's acknowledgement of the first part.
             each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        asyncio.run(self._server.serve(sockets=sockets))
+        self._tasks.start()
+        try:
+            asyncio.run(self._server.serve(sockets=sockets))
+        finally:
+            self._tasks.stop()
 
     def stop(self) -> None:
         """Let the server end: open streams end at once, requests within the grace time. Safe to call from anywhere."""

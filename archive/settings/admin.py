@@ -59,6 +59,12 @@ class AdminSettings(Section):
         description="Networks of the TLS proxies in front of the admin site, comma separated, such as 127.0.0.1. Their"
         " headers X-Forwarded-For and X-Forwarded-Proto are believed.",
     )
+    task_days: float = Field(
+        7,
+        ge=0,
+        description="Days after which a WACZ package that was ordered in the admin site is removed. 0 keeps packages"
+        " until somebody removes them.",
+    )
     on_end_seconds: float = Field(300, gt=0, description="Longest run of the command of `crawl --on-end`.")
 
     @field_validator("allow_clients", "host_names", "trusted_proxies", mode="before")

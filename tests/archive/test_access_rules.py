@@ -147,3 +147,9 @@ def test_changed_rules_hold_at_once_and_damaged_ones_show_nothing(tmp_path: Path
     (tmp_path / "news" / "access.aclj").write_text("spoilt")
     with pytest.raises(AccessRuleError, match="spoilt"):
         control.rules("news")
+
+
+def test_an_age_of_a_hundred_years_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "access.aclj"
+    AccessRules([], Access.ALLOW, period_of(newer_days=36_500)).save(path)
+    assert load(path).embargo == period_of(newer_days=36_500)

@@ -1,12 +1,12 @@
-"""One capture with the headers of its record, and what a ghost kept of the page: pictures, text, title."""
+"""One capture with the headers of its record, and what a ghost kept of the page: pictures, texts, notes, files."""
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from admin.collections.browsing.files import checked_file
 from admin.collections.browsing.index import index_of
+from admin.collections.browsing.page_notes import PageNotes, read_notes
 from admin.collections.browsing.pictures import RedrawnPicture, safe_picture
 from admin.collections.browsing.records import (
     RecordTrouble,
@@ -19,28 +19,32 @@ from admin.collections.browsing.records import (
 from admin.collections.browsing.search import CaptureLine, capture_line
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import OutputModel
-from admin.models.transaction import Transaction
+from admin.models.transaction import Right, Transaction
 from archive.capture import Capture
 from archive.settings.load import Settings
 from archive.storage.storage import StorageError
 from archive.warc.member_reader import WarcError
+from archive.warc.reader import StoredRecord
 from dedupdb.captures.finder import Finder
 
-PICTURES: Final = ("urn:view:", "urn:fullPage:", "urn:thumbnail:")
+PICTURES: Final = ("urn:view:", "urn:fullPage:", "urn:fullPageFinal:", "urn:thumbnail:")
 """The beginnings of the URLs of pictures that a ghost keeps, the best for a page first."""
 TEXT: Final = "urn:text:"
+TEXT_FINAL: Final = "urn:textFinal:"
 INFO: Final = "urn:pageinfo:"
+FILES: Final = {"urn:har:": ".har", "urn:pdf:": ".pdf", "urn:imageMap:": ".html", "urn:dom:": ".html"}
+"""The beginnings of the URLs of records that are offered for download, each with the ending of the file's name."""
+_KEPT: Final = (*PICTURES, TEXT, TEXT_FINAL, INFO, *FILES)
 MOST_TEXT: Final = 200_000
 """Bytes of a page's text that are shown."""
 _MOST_INFO: Final = 4_000_000
-_LONGEST_TITLE: Final = 500
 
 
 class KeptRecord(OutputModel):
     """A record that a ghost kept of a page."""
 
     kind: str
-    """view, fullPage, thumbnail, text or pageinfo."""
+    """view, fullPage, fullPageFinal, thumbnail, text, textFinal, pageinfo, har, pdf, imageMap or dom."""
     capture: CaptureLine
     is_same_visit: bool
     """The record comes from the visit of the capture; when false, it comes from the visit nearest in time."""
@@ -58,8 +62,13 @@ class CaptureView(CaptureLine):
     kept: list[KeptRecord]
     title: str
     text: str | None
-    """The text that a reader sees, as the ghost kept it; None when there is none."""
+    """The text that a reader sees before behaviours, as the ghost kept it; None when there is none."""
     text_is_whole: bool
+    text_final: str | None
+    """The text after behaviours; None when it was not kept, because it was the same or was not asked for."""
+    text_final_is_whole: bool
+    notes: PageNotes | None
+    """What the ghost noted about its visit; None when there is no note."""
 
 
 def show_capture(transaction: Transaction, name: str, file: str, offset: int) -> CaptureView:
@@ -70,15 +79,18 @@ def show_capture(transaction: Transaction, name: str, file: str, offset: int) ->
         original = _original(index.finder, capture)
         kept = _kept(index.finder, capture)
     why, warc_header, http_header = _headers(settings, capture)
-    title, text, is_whole = "", None, True
+    texts: dict[str, tuple[str, bool]] = {}
+    notes = None
     for each in kept:
         try:
-            if each.capture.url.startswith(TEXT) and text is None:
-                text, is_whole = page_text(settings, each.capture)
-            elif each.capture.url.startswith(INFO):
-                title = title or page_title(settings, each.capture)
+            for prefix in (TEXT, TEXT_FINAL):
+                if each.capture.url.startswith(prefix):
+                    texts[prefix] = page_text(settings, each.capture)
+            if each.capture.url.startswith(INFO):
+                notes = page_notes(settings, each.capture)
         except RecordTrouble as error:
             why = why or str(error)
+    text, text_final = texts.get(TEXT, (None, True)), texts.get(TEXT_FINAL, (None, True))
     return CaptureView(
         **capture_line(capture).model_dump(),
         trouble=why,
@@ -91,9 +103,12 @@ def show_capture(transaction: Transaction, name: str, file: str, offset: int) ->
             )
             for each in kept
         ],
-        title=title,
-        text=text,
-        text_is_whole=is_whole,
+        title=notes.title if notes else "",
+        text=text[0],
+        text_is_whole=text[1],
+        text_final=text_final[0],
+        text_final_is_whole=text_final[1],
+        notes=notes,
     )
 
 
@@ -110,6 +125,25 @@ def show_picture(transaction: Transaction, name: str, file: str, offset: int) ->
         return safe_picture(transaction.settings, capture)
     except RecordTrouble as error:
         raise IllegalState(str(error)) from error
+
+
+def kept_file(transaction: Transaction, name: str, file: str, offset: int) -> tuple[str, StoredRecord]:
+    """Return a HAR, PDF, image map or DOM that a ghost kept, to be closed, behind a name for the file to download.
+
+    A HAR has headers that were sent and received, so this asks for the right to steer jobs. Raises NotFound,
+    InvalidInput, Forbidden and IllegalState.
+    """
+    transaction.require(Right.OPERATE)
+    with index_of(transaction.settings, name) as index:
+        capture = _at_place(index.finder, name, file, offset)
+    ending = next((ending for prefix, ending in FILES.items() if capture.url.startswith(prefix)), None)
+    if capture.kind != "resource" or ending is None:
+        raise NotFound("file of a page", f"{file} at {offset}")
+    try:
+        record = open_record(transaction.settings, capture)
+    except RecordTrouble as error:
+        raise IllegalState(str(error)) from error
+    return f"{name}-{capture.timestamp}-{capture.url.split(':', 2)[1]}{ending}", record
 
 
 class _Kept:
@@ -139,12 +173,12 @@ def _original(finder: Finder, capture: Capture) -> Capture | None:
 
 def _kept(finder: Finder, capture: Capture) -> list[_Kept]:
     """Return what a ghost kept of the URL: one record of each kind, of the same visit or else the nearest in time."""
-    if capture.url.startswith((*PICTURES, TEXT, INFO)):
+    if capture.url.startswith(_KEPT):
         return [_Kept(capture, True)]
     if not capture.url.startswith(("http://", "https://")):
         return []
     found = []
-    for prefix in (*PICTURES, TEXT, INFO):
+    for prefix in _KEPT:
         near = finder.written_near(capture.collection, prefix + capture.url, capture.date)
         same = next((each for each in near if capture.page_id and each.page_id == capture.page_id), None)
         if near:
@@ -175,11 +209,10 @@ def page_text(settings: Settings, capture: Capture) -> tuple[str, bool]:
 
 def page_title(settings: Settings, capture: Capture) -> str:
     """Return the page's title as the ghost noted it; empty when the note can't be understood. Raises RecordTrouble."""
+    return page_notes(settings, capture).title
+
+
+def page_notes(settings: Settings, capture: Capture) -> PageNotes:
+    """Return what the ghost noted; empty notes when the record can't be understood. Raises RecordTrouble."""
     block, is_whole = read_block(settings, capture, _MOST_INFO)
-    if not is_whole:
-        return ""
-    try:
-        title = json.loads(block).get("title")
-    except (ValueError, AttributeError, RecursionError):
-        return ""
-    return plain_text(title[:_LONGEST_TITLE]) if isinstance(title, str) else ""
+    return read_notes(block) if is_whole else PageNotes()

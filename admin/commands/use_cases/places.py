@@ -31,6 +31,8 @@ NOUNS: Final[Mapping[str, tuple[str, ...]]] = {
     "message": ("notification", "message"),
     "webhook-key": ("notification", "webhook-key"),
     "collection": ("capture",),
+    "access-rule": ("capture", "access-rule"),
+    "task": ("capture", "task"),
 }
 """The groups in which the commands of a noun are. `ghostfleet job` is for jobs of `ghostfleet crawl`, which have names;
 jobs of harvests have numbers, and are in `ghostfleet harvest job`. `ghostfleet harvester` runs a harvester."""
@@ -52,6 +54,8 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "session.end": "user end-sessions",
     "token.list": "user tokens",
     "token.revoke": "user revoke-token",
+    "task.download": "wacz",
+    "access-rule.upload": "collection access import",
     "collection.list": "collection list",
     "collection.show": "collection show",
 }
@@ -76,6 +80,8 @@ GROUPS: Final[Mapping[tuple[str, ...], str]] = {
     ("user", "invitation"): "Show and revoke one-time links.",
     ("user", "token"): "Make API tokens.",
     ("capture",): "Find captures of a collection, show their records, and replay them.",
+    ("capture", "access-rule"): "Show and change which captures of a collection readers may see.",
+    ("capture", "task"): "Order WACZ packages of a server, and show how far they are.",
     ("audit",): "Show who changed what, and when.",
     ("notification",): "Subscribe users to events, and show the messages that were sent.",
     ("notification", "event"): "Show the events that can be subscribed to.",

@@ -19,6 +19,12 @@ OPERATIONS_OF: Final = {
     "domains.change": ("domain.change",),
     "domains.delete": ("domain.delete",),
     "collections.replay": ("collection.replay",),
+    "collections.access.create": ("access-rule.create",),
+    "collections.access.edit": ("access-rule.change",),
+    "collections.access.remove": ("access-rule.remove",),
+    "collections.access.default": ("access-rule.set-default",),
+    "collections.tasks.index": ("task.create-package",),
+    "collections.tasks.act": ("task.cancel", "task.remove"),
     "domains.aliases.edit": ("domain.set-alias",),
     "domains.aliases.end": ("domain.unset-alias",),
     "domains.aliases.renew": ("domain.renew-alias",),
@@ -152,7 +158,7 @@ def test_each_use_case_that_leaves_an_audit_entry_is_an_operation() -> None:
     ours = {inspect.unwrap(operation.use_case).__name__ for operation in OPERATIONS}
     top = Path(admin.__file__).parent
     found = {}
-    for folder in ("harvests", "people", "notifications"):
+    for folder in ("harvests", "people", "notifications", "collections"):
         for path in (top / folder).rglob("*.py"):
             for node in ast.parse(path.read_text("utf-8")).body:
                 if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and _is_use_case(node):

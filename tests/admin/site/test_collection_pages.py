@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterator
 from urllib.parse import quote, urlencode
@@ -10,7 +11,7 @@ from urllib.parse import quote, urlencode
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsed import HOSTILE, NAME, PAGE, Shelf, fill
+from browsed import HOSTILE, NAME, NOTES, PAGE, Shelf, fill, png
 from captured import capture as row
 from garden_crawl import COLLECTION, SEED, crawl
 from playwright.sync_api import Page as BrowserPage
@@ -85,6 +86,45 @@ def test_a_person_goes_from_the_list_to_the_picture_of_a_page(client: httpx.Clie
     assert picture.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert picture.headers["X-Content-Type-Options"] == "nosniff"
     assert picture.content.startswith(b"\xff\xd8\xff")
+
+
+def test_a_capture_shows_how_the_visit_went_and_what_was_kept_before_and_after_behaviours(
+    site: RunningSite, client: httpx.Client, settings: Settings
+) -> None:
+    shelf = Shelf(settings)
+    page, har = shelf.page(), b'{"log": {"entries": []}}'
+    kept = {
+        prefix: shelf.kept(prefix, block, kind)
+        for prefix, block, kind in (
+            ("urn:fullPage:", png(), "image/png"),
+            ("urn:fullPageFinal:", png(64, 96), "image/png"),
+            ("urn:text:", b"before", "text/plain"),
+            ("urn:textFinal:", b"after", "text/plain"),
+            ("urn:har:", har, "application/json"),
+            ("urn:imageMap:", b"<script>alert(1)</script>", "text/html"),
+            ("urn:pageinfo:", json.dumps(NOTES).encode(), "application/json"),
+        )
+    }
+    shelf.close()
+    text = client.get(at(page)).text
+    assert len(links(text, "/picture?")) == 4
+    assert "Text of the page before behaviours" in text
+    assert "Text of the page after behaviours" in text
+    for words in ("does not show the login", "12, 1 URL failed", "3 requests", ">scroll<", ">timeout<", "#end"):
+        assert words in text
+    downloads = [path for path in links(text, "/kept-file?") if str(kept["urn:har:"].offset) in path]
+    answer = client.get(downloads[0])
+    assert (answer.content, answer.headers["Content-Type"]) == (har, "application/octet-stream")
+    assert answer.headers["Content-Disposition"].endswith("har.har")
+    hostile = client.get(at(kept["urn:imageMap:"], "kept-file"))
+    assert hostile.headers["Content-Disposition"].startswith("attachment")
+    assert hostile.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert client.get(at(page, "kept-file")).status_code == 404
+    with site.client(Role.READER) as reader:
+        assert links(reader.get(at(page)).text, "/kept-file?") == []
+        assert reader.get(downloads[0]).status_code == 403
+    notes = client.get(f"/api/v1{at(page)}").json()["notes"]
+    assert [(each["id"], each["ended"], each["steps"]) for each in notes["behaviors"]] == [("scroll", "timeout", 7)]
 
 
 def test_hostile_records_are_shown_as_texts(client: httpx.Client, kept: dict[str, Capture]) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import calendar as months
 import shlex
+from collections.abc import Iterator
 from datetime import date
 from typing import Any, Final
 
@@ -122,6 +123,7 @@ def show_capture(name: str) -> Response:
     hint = replay_hint(name, found.url, found.timestamp)
     link = page_link(site().settings, request.host, name, found.url, found.timestamp) if hint else ""
     pictures = [each for each in found.kept if each.capture.url.startswith(capture.PICTURES)]
+    kept_files = [each for each in found.kept if each.capture.url.startswith(tuple(capture.FILES))]
     running = read_installation(site().settings.home)
     has_proxy = running is not None and "replay_control" in running.addresses
     return page(
@@ -131,6 +133,7 @@ def show_capture(name: str) -> Response:
         replay=hint,
         link=link,
         pictures=pictures,
+        kept_files=kept_files,
         has_proxy=has_proxy,
     )
 
@@ -165,6 +168,26 @@ def picture(name: str) -> Response:
     answer.headers["X-Content-Type-Options"] = "nosniff"
     answer.headers["Cross-Origin-Resource-Policy"] = "same-origin"
     answer.headers["Cache-Control"] = "private, max-age=3600"
+    return answer
+
+
+@BLUEPRINT.get("/<name>/kept-file", endpoint="kept_file")
+@needs(Right.OPERATE)
+def kept_file(name: str) -> Response:
+    """Return a HAR, PDF, image map or DOM that a ghost kept, as a download that no browser shows."""
+    with reading() as opened:
+        file_name, record = capture.kept_file(opened, name, *_place())
+
+    def pieces() -> Iterator[bytes]:
+        with record:
+            yield from record.block()
+
+    answer = Response(pieces(), content_type="application/octet-stream")
+    answer.headers.set("Content-Disposition", "attachment", filename=file_name)
+    answer.headers["Content-Length"] = str(record.block_length)
+    answer.headers["Content-Security-Policy"] = _SANDBOX
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers["Cache-Control"] = "no-store"
     return answer
 
 

@@ -1,0 +1,275 @@
+"""A task is a folder below `tasks` in the home. Its files say what was ordered, how far it is, and how it ended.
+
+| file | written by | content |
+|---|---|---|
+| order.json | the site that took the order | kind, collection, conditions, who and when |
+| progress.json | the process that works | the file that is read, its number, and how many there are |
+| facts.json | the process that works | what it made; or why it failed |
+| cancel | the site | empty: the task shall end |
+| running | the site | empty, and locked while a process works |
+| result.json | the site whose process worked | the state at the end, and the facts |
+
+A new folder has another name until it is whole, so that a site never sees half an order.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+from archive.dates import Micros, timestamp14
+from archive.files import make_folder, replacement, sync_folder
+from archive.json_text import parsed_object
+from archive.settings.load import Settings
+
+FOLDER: Final = "tasks"
+PACKAGE_FILE: Final = "package.wacz"
+UPLOAD_FOLDER: Final = "upload"
+ID: Final = re.compile(r"[0-9]{14}-[0-9a-f]{8}", re.ASCII)
+_DRAFT: Final = ".new-"
+_REMOVED: Final = ".removed-"
+_KEPT: Final = frozenset(("order.json", "result.json", "running", PACKAGE_FILE))
+_MOST_JSON: Final = 1_000_000
+
+
+class TaskKind(StrEnum):
+    """A task is one of these."""
+
+    PACKAGE = "package"
+    """Write a WACZ package."""
+    IMPORT = "import"
+    """Add an uploaded WARC file or WACZ package to a collection."""
+
+
+class TaskState(StrEnum):
+    """A task is in one of these states. The last three are ends."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+ENDS: Final = frozenset((TaskState.DONE, TaskState.FAILED, TaskState.CANCELLED))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOrder:
+    """The order says what a task is to do, for whom."""
+
+    kind: TaskKind
+    collection: str
+    created: Micros
+    created_by: str
+    conditions: Mapping[str, Any]
+    """For a package: since, until, job, url_prefix, title, originals. For an import: file."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult:
+    """The result says how a task ended."""
+
+    state: TaskState
+    ended: Micros
+    problem: str
+    """Why the task failed; empty otherwise."""
+    facts: Mapping[str, Any]
+
+
+class TaskFolder:
+    """The object stands for the folder of one task."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def id(self) -> str:
+        """Return the id of the task."""
+        return self.path.name
+
+    @property
+    def package(self) -> Path:
+        """Return the path of the finished package."""
+        return self.path / PACKAGE_FILE
+
+    def order(self) -> TaskOrder | None:
+        """Return the order; None when the task is gone, or its folder is damaged."""
+        found = _read(self.path / "order.json")
+        try:
+            return TaskOrder(
+                TaskKind(found["kind"]), found["collection"], found["created"], found["created_by"], found["conditions"]
+            )
+        except (KeyError, ValueError):
+            return None
+
+    def result(self) -> TaskResult | None:
+        """Return how the task ended; None before it has ended."""
+        found = _read(self.path / "result.json")
+        try:
+            return TaskResult(TaskState(found["state"]), found["ended"], found["problem"], found["facts"])
+        except (KeyError, ValueError):
+            return None
+
+    def state(self) -> TaskState:
+        """Return the state at this moment."""
+        result = self.result()
+        if result is not None:
+            return result.state
+        return TaskState.RUNNING if _is_locked(self.path / "running") else TaskState.WAITING
+
+    def progress(self) -> Mapping[str, Any]:
+        """Return what the process that works has noted; empty without a note."""
+        return _read(self.path / "progress.json")
+
+    def facts(self) -> Mapping[str, Any]:
+        """Return what the process has made, or its `problem`."""
+        return _read(self.path / "facts.json")
+
+    def note(self, name: str, values: Mapping[str, Any]) -> None:
+        """Write progress.json or facts.json in one step. Raises OSError."""
+        with replacement(self.path / name, durable=False) as file:
+            file.write(json.dumps(values).encode())
+
+    def end(self, result: TaskResult) -> None:
+        """Write the result durably, and remove all that is neither order, result nor package. Raises OSError."""
+        if result.state is not TaskState.DONE:
+            self.package.unlink(missing_ok=True)
+        self.remove_drafts(keeps_input=True)
+        with replacement(self.path / "result.json") as file:
+            values = {"state": result.state, "ended": result.ended, "problem": result.problem, "facts": result.facts}
+            file.write(json.dumps(values).encode())
+        self.remove_drafts()
+
+    def remove_drafts(self, *, keeps_input: bool = False) -> None:
+        """Remove what a process that was killed has left; with `keeps_input`, not the uploaded file."""
+        for path in self.path.iterdir():
+            if path.name == UPLOAD_FOLDER and not keeps_input:
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name not in (*_KEPT, UPLOAD_FOLDER, "cancel"):
+                path.unlink(missing_ok=True)
+
+    def ask_to_cancel(self) -> None:
+        """Ask the process that works to end."""
+        (self.path / "cancel").touch()
+
+    @property
+    def is_to_cancel(self) -> bool:
+        """Return whether somebody asked the task to end."""
+        return (self.path / "cancel").exists()
+
+    @contextmanager
+    def held(self) -> Iterator[bool]:
+        """Yield whether this process has the task for itself until the end of the block."""
+        try:
+            fd = os.open(self.path / "running", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:  # the task was removed
+            yield False
+            return
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(fd)
+
+    def remove(self) -> None:
+        """Remove the task with its package. Raises OSError."""
+        gone = self.path.with_name(f"{_REMOVED}{self.id}")
+        self.path.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def tasks_of(settings: Settings) -> list[TaskFolder]:
+    """Return the tasks of a home, oldest first."""
+    try:
+        names = os.listdir(settings.home / FOLDER)
+    except FileNotFoundError:
+        return []
+    return [TaskFolder(settings.home / FOLDER / name) for name in sorted(names) if ID.fullmatch(name)]
+
+
+def find_task(settings: Settings, task: str) -> TaskFolder | None:
+    """Return the task with this id; None without one."""
+    if not ID.fullmatch(task):
+        return None
+    found = TaskFolder(settings.home / FOLDER / task)
+    return found if found.order() is not None else None
+
+
+def new_draft(settings: Settings, now: Micros) -> Path:
+    """Make the folder of a task that is not ordered yet, to which an uploaded file can be written. Raises OSError."""
+    folder = settings.home / FOLDER
+    make_folder(folder)
+    draft = folder / f"{_DRAFT}{timestamp14(now)}-{secrets.token_hex(4)}"
+    draft.mkdir(mode=0o700)
+    return draft
+
+
+def put_order(draft: Path, order: TaskOrder) -> TaskFolder:
+    """Write the order to its draft, and give the folder its name. Raises OSError."""
+    values = {
+        "kind": order.kind,
+        "collection": order.collection,
+        "created": order.created,
+        "created_by": order.created_by,
+        "conditions": dict(order.conditions),
+    }
+    with replacement(draft / "order.json") as file:
+        file.write(json.dumps(values).encode())
+    whole = draft.with_name(draft.name.removeprefix(_DRAFT))
+    draft.rename(whole)
+    sync_folder(whole.parent)
+    return TaskFolder(whole)
+
+
+def remove_leftovers(settings: Settings, older_than: float) -> None:
+    """Remove drafts last changed before a moment (seconds since 1970), and what is left of removed tasks."""
+    folder = settings.home / FOLDER
+    for path in folder.iterdir() if folder.is_dir() else ():
+        is_old_draft = path.name.startswith(_DRAFT) and _changed(path) < older_than
+        if is_old_draft or path.name.startswith(_REMOVED):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _changed(path: Path) -> float:
+    """Return when something in the folder was changed last, in seconds since 1970."""
+    try:
+        return max(each.stat().st_mtime for each in (path, *path.rglob("*")))
+    except OSError:
+        return float("inf")
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return parsed_object(file.read(_MOST_JSON))
+    except OSError:
+        return {}
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False

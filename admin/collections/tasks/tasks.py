@@ -1,0 +1,204 @@
+"""Order packages and imports, show how far they are, cancel and remove them, and hand out finished packages.
+
+WARC files have everything that was sent and received, so all but looking asks for the right to steer jobs.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from admin.collections.browsing.index import check_collection, index_if_any
+from admin.collections.marks import unfinished_deletions, unfinished_renaming
+from admin.collections.tasks.data import PackageOrder, TaskView
+from admin.collections.tasks.task_folder import (
+    ENDS,
+    TaskFolder,
+    TaskKind,
+    TaskOrder,
+    TaskResult,
+    TaskState,
+    find_task,
+    new_draft,
+    put_order,
+    tasks_of,
+)
+from admin.collections.transfer.selection import ExportProblem, selection
+from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
+from admin.models.operation import Page
+from admin.models.transaction import Right, Transaction
+from archive.url import UrlError, canonical
+
+MOST: Final = 200
+MOST_WAITING: Final = 50
+_DAY_MICROS: Final = 86_400_000_000
+_ENTITY: Final = "collection"
+_OPTION: Final = re.compile(r"--(since|until|url-prefix) ")
+
+
+def order_package(transaction: Transaction, name: str, given: PackageOrder) -> TaskView:
+    """Let a WACZ package be written. Raises InvalidInput, NotFound, Forbidden and IllegalState."""
+    transaction.require(Right.OPERATE)
+    _check_place(transaction, name)
+    for field, text in given.model_dump(exclude={"originals"}).items():
+        if not text.isprintable():
+            raise InvalidInput(Problem(field, "the text has a control character; write it on one line"))
+    _check_prefix(given.url_prefix.strip())
+    try:
+        selection(given.since.strip(), given.until.strip(), given.job.strip(), given.url_prefix.strip())
+    except ExportProblem as error:
+        option = _OPTION.match(str(error))
+        field = option[1].replace("-", "_") if option else ""
+        raise InvalidInput(Problem(field, _OPTION.sub("", str(error)).replace(" --until", ""))) from error
+    conditions = {key: text.strip() if isinstance(text, str) else text for key, text in given.model_dump().items()}
+    return _order(transaction, TaskKind.PACKAGE, name, conditions)
+
+
+def check_known(transaction: Transaction, name: str) -> None:
+    """Raise NotFound unless there is a collection of this name."""
+    transaction.require(Right.READ)
+    with index_if_any(transaction.settings) as index:
+        check_collection(transaction.settings, index, name)
+
+
+def list_tasks(
+    transaction: Transaction, *, collection: str | None = None, after: str | None = None, limit: int = 50
+) -> Page[TaskView]:
+    """Return tasks, the newest first; `after` is the id of the last one before."""
+    transaction.require(Right.READ)
+    found = []
+    for task in reversed(tasks_of(transaction.settings)):
+        order = task.order() if after is None or task.id < after else None
+        if order is not None and collection in (None, order.collection):
+            found.append(_view(transaction, task, order))
+        if len(found) > max(1, min(limit, MOST)):
+            return Page[TaskView](items=found[:-1], next=found[-2].id)
+    return Page[TaskView](items=found, total=len(found) if after is None else None)
+
+
+def show_task(transaction: Transaction, task: str) -> TaskView:
+    """Return one task. Raises NotFound."""
+    transaction.require(Right.READ)
+    return _view(transaction, *_find(transaction, task))
+
+
+def cancel_task(transaction: Transaction, task: str) -> TaskView:
+    """Let a task end that waits or runs. Raises NotFound, Forbidden, and IllegalState for one that has ended."""
+    transaction.require(Right.OPERATE)
+    found, order = _find(transaction, task)
+    if (state := found.state()) in ENDS:
+        raise IllegalState(f"the task has ended: it is {state}")
+    _audit(transaction, "task.cancel", found, order)
+    transaction.session.flush()
+    found.ask_to_cancel()
+    with found.held() as is_ours:
+        if is_ours and found.result() is None:
+            found.end(TaskResult(TaskState.CANCELLED, transaction.now, "", {}))
+    return _view(transaction, found, order)
+
+
+def remove_task(transaction: Transaction, task: str) -> None:
+    """Remove a task that has ended, with its package. Raises NotFound, Forbidden, and IllegalState before its end."""
+    transaction.require(Right.OPERATE)
+    found, order = _find(transaction, task)
+    if (state := found.state()) not in ENDS:
+        raise IllegalState(f"the task is {state}; cancel it first")
+    _audit(transaction, "task.remove", found, order)
+    transaction.session.flush()
+    found.remove()
+
+
+def package_of(transaction: Transaction, task: str) -> Path:
+    """Return the path of a finished package. Raises NotFound and Forbidden, and IllegalState before it is done."""
+    transaction.require(Right.OPERATE)
+    found, order = _find(transaction, task)
+    if order.kind is not TaskKind.PACKAGE:
+        raise NotFound("package", task)
+    if (state := found.state()) is not TaskState.DONE or not found.package.is_file():
+        raise IllegalState(f"there is no package to download: the task is {state}")
+    return found.package
+
+
+def _check_place(transaction: Transaction, name: str) -> None:
+    """Raise NotFound and IllegalState for a collection that can't be worked on here."""
+    check_known(transaction, name)
+    settings = transaction.settings
+    folder = settings.collection(name)
+    if name in unfinished_deletions(settings) or unfinished_renaming(folder):
+        raise IllegalState(f"collection {name} is only partly deleted or renamed; complete that first")
+    if not folder.is_dir():
+        raise IllegalState(f"the files of {name} are not in this home; make the package on the machine that has them")
+
+
+def _check_prefix(url: str) -> None:
+    """Raise InvalidInput for a prefix that no URL can have; empty is none."""
+    try:
+        if url:
+            canonical(url if "://" in url else f"http://{url}")
+    except (UrlError, UnicodeError) as error:
+        why = f"{url[:200]!a} is no beginning of a URL; write such as https://example.org/news/"
+        raise InvalidInput(Problem("url_prefix", why)) from error
+
+
+def _order(transaction: Transaction, kind: TaskKind, name: str, conditions: Mapping[str, Any]) -> TaskView:
+    settings = transaction.settings
+    waiting = sum(1 for each in tasks_of(settings) if each.result() is None)
+    if waiting >= MOST_WAITING:
+        raise IllegalState(f"{waiting} tasks wait already; cancel one, or try again when some have ended")
+    order = TaskOrder(kind, name, transaction.now, transaction.actor.name, conditions)
+    asked = {key: value for key, value in conditions.items() if value not in ("", None)}
+    transaction.audit(f"{kind}.create", _ENTITY, name, name, new=asked)
+    transaction.session.flush()
+    draft = None
+    try:
+        draft = new_draft(settings, transaction.now)
+        return _view(transaction, put_order(draft, order), order)
+    except OSError as error:
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
+        raise IllegalState(f"the order can't be written: {error.strerror}") from error
+
+
+def _find(transaction: Transaction, task: str) -> tuple[TaskFolder, TaskOrder]:
+    found = find_task(transaction.settings, task)
+    order = found.order() if found is not None else None
+    if found is None or order is None:
+        raise NotFound("task", task)
+    return found, order
+
+
+def _audit(transaction: Transaction, action: str, task: TaskFolder, order: TaskOrder) -> None:
+    old = {"task": task.id, "kind": str(order.kind), "created_by": order.created_by}
+    transaction.audit(action, _ENTITY, order.collection, order.collection, old=old)
+
+
+def _view(transaction: Transaction, task: TaskFolder, order: TaskOrder) -> TaskView:
+    result, progress = task.result(), task.progress()
+    facts = result.facts if result is not None else {}
+    days = transaction.settings.admin.task_days
+    expires = None if result is None or not days else int(result.ended + days * _DAY_MICROS)
+    wanted = ("since", "until", "job", "url_prefix", "title", "file")
+    return TaskView(
+        id=task.id,
+        kind=order.kind,
+        collection=order.collection,
+        state=task.state(),
+        created=order.created,
+        created_by=order.created_by,
+        **{name: order.conditions.get(name, "") for name in wanted},
+        current=progress.get("name", "") if result is None else "",
+        number=progress.get("number", 0) if result is None else 0,
+        of=progress.get("of", 0) if result is None else 0,
+        is_to_cancel=result is None and task.is_to_cancel,
+        ended=result.ended if result is not None else None,
+        expires=expires,
+        problem=result.problem if result is not None else "",
+        bytes=facts.get("bytes"),
+        captures=facts.get("captures"),
+        pages=facts.get("pages"),
+        missing=facts.get("missing", []),
+        missing_count=facts.get("missing_count", 0),
+    )

@@ -1,0 +1,147 @@
+"""This process carries out one task: `python -m admin.collections.tasks.work FOLDER`. The site's worker starts it.
+
+The process ends with its parent: it reads its standard input, which the parent keeps open, to the end. SIGTERM cancels
+the task, and nothing half-done stays.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from admin.collections.tasks.task_folder import PACKAGE_FILE, UPLOAD_FOLDER, TaskFolder, TaskKind, TaskOrder
+from admin.collections.transfer.importing import (
+    Choices,
+    Importer,
+    ImportOutcome,
+    ImportProblem,
+    check_space,
+    find,
+    packages_in,
+)
+from admin.collections.transfer.packaging import Packager
+from admin.collections.transfer.selection import ExportProblem, selection
+from admin.options import INTERRUPTED, JOB_FAILED
+from archive.settings.load import Settings, load
+from archive.storage.storage import StorageError
+from archive.wacz.reader import PackageError
+from archive.warc.member_reader import WarcError
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.schema import CapturesError
+from dedupdb.index.indexer import Indexer
+
+_MOST_NAMED: Final = 20
+_LONGEST: Final = 500
+_NOTE_SECONDS: Final = 0.3
+_NICENESS: Final = 10
+_PROBLEMS: Final = (ExportProblem, ImportProblem, CapturesError, PackageError, StorageError, WarcError, ValueError)
+
+type _Note = Callable[[str, int, int], None]
+"""The function notes the file that is read, how far the task is, and when it will be done, in the same unit."""
+
+
+def main() -> int:
+    """Carry out the task in the folder that the command line names; return the exit code."""
+    folder = TaskFolder(Path(sys.argv[1]))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    os.nice(_NICENESS)
+    order = folder.order()
+    if order is None:
+        return JOB_FAILED
+    settings = load()
+    works = {TaskKind.PACKAGE: _package, TaskKind.IMPORT: _import}
+    try:
+        folder.note("facts.json", works[order.kind](settings, folder, order, _noter(folder)))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except _PROBLEMS as error:
+        folder.note("facts.json", {"problem": str(error)[:_LONGEST]})
+        return JOB_FAILED
+    except OSError as error:
+        folder.note("facts.json", {"problem": f"a file can't be used: {error.strerror or error}"[:_LONGEST]})
+        return JOB_FAILED
+    return 0
+
+
+def _package(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Note) -> dict[str, Any]:
+    wanted = order.conditions
+    chosen = selection(wanted["since"], wanted["until"], wanted["job"], wanted["url_prefix"])
+    packager = Packager(
+        settings,
+        order.collection,
+        folder.path / PACKAGE_FILE,
+        chosen,
+        title=wanted["title"],
+        originals=wanted["originals"],
+    )
+    made = packager.run(note)
+    return {
+        "bytes": made.bytes,
+        "captures": made.captures,
+        "originals": made.originals,
+        "pages": made.pages,
+        "missing": [line[:_LONGEST] for line in made.missing[:_MOST_NAMED]],
+        "missing_count": len(made.missing),
+    }
+
+
+def _import(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Note) -> dict[str, Any]:
+    wanted = find([folder.path / UPLOAD_FOLDER / order.conditions["file"]])
+    size = max(1, sum(each.size for each in wanted))
+    taken = 0
+    with Captures(settings.database_url) as captures:
+        importer = Importer(settings, order.collection, captures, Choices())
+        check_space(settings, importer.space_needed(wanted))
+        done = []
+        for each in wanted:
+
+            def copied(count: int, name: str = each.name) -> None:
+                nonlocal taken
+                taken += count
+                note(name, min(taken, size), size)
+
+            done.append(importer.take(each, copied))
+        with Indexer("", captures, settings.home) as indexer:
+            new = indexer.reconcile(order.collection)
+        pages = sum(map(importer.keep_pages, packages_in(wanted, done)))
+    refused = [each for each in done if each.outcome is ImportOutcome.REFUSED]
+    said = [f"{Path(each.source).name}: {each.reason}" for each in refused]
+    said += [f"{each.name}: {line}" for each in done for line in each.first_problems]
+    if len(refused) == len(done):
+        raise ImportProblem("; ".join(said[:_MOST_NAMED]))
+    return {
+        "captures": new,
+        "pages": pages,
+        "files": len(done) - len(refused),
+        "missing": [line[:_LONGEST] for line in said[:_MOST_NAMED]],
+        "missing_count": len(said),
+    }
+
+
+def _noter(folder: TaskFolder) -> _Note:
+    """Return the function that writes progress.json, at most three times in a second."""
+    last = 0.0
+
+    def note(name: str, number: int, of: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _NOTE_SECONDS or number == of:
+            last = time.monotonic()
+            folder.note("progress.json", {"name": name[:_LONGEST], "number": number, "of": of})
+
+    return note
+
+
+def _end_with_parent() -> None:
+    os.read(sys.stdin.fileno(), 1)  # a buffered read would hold a lock that the interpreter needs at its end
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""A thread of the admin site lets processes carry out the tasks of the home, one at a time, the oldest first.
+
+Several sites may share a home: a lock of the home says which of them works. A task whose site was killed waits again,
+and begins anew. Results are removed after `admin.task_days`, and packages with their collection.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from admin.collections.tasks.task_folder import (
+    FOLDER,
+    TaskFolder,
+    TaskResult,
+    TaskState,
+    remove_leftovers,
+    tasks_of,
+)
+from archive.dates import now_micros
+from archive.files import free_bytes
+from archive.settings.load import Settings
+
+log = logging.getLogger(__name__)
+
+_LOOK_SECONDS: Final = 1.0
+_WATCH_SECONDS: Final = 0.2
+_STOP_SECONDS: Final = 30.0
+_DAY_MICROS: Final = 86_400_000_000
+_DRAFT_SECONDS: Final = 86_400.0
+_HOME_LOCK: Final = ".lock"
+
+
+class TaskWorker:
+    """The worker runs in a thread of its own between `start` and `stop`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._stops = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
+
+    def start(self) -> None:
+        """Begin with the tasks that wait."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the process that works; its task waits for the next start."""
+        self._stops.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stops.wait(_LOOK_SECONDS):
+            try:
+                self._look()
+            except OSError as error:
+                log.warning("tasks of collections are not carried out: %s", error)
+
+    def _look(self) -> None:
+        """Carry out the oldest task that waits, and remove tasks that nobody needs any more."""
+        tasks = tasks_of(self._settings)
+        if not tasks:
+            return
+        with self._home_lock() as is_ours:
+            if not is_ours:
+                return
+            remove_leftovers(self._settings, time.time() - _DRAFT_SECONDS)
+            for task in tasks:
+                if self._is_unneeded(task):
+                    task.remove()
+                elif task.result() is None and not self._stops.is_set():
+                    self._carry_out(task)
+
+    def _is_unneeded(self, task: TaskFolder) -> bool:
+        order, result = task.order(), task.result()
+        if order is None:
+            return True
+        days = self._settings.admin.task_days
+        is_old = result is not None and days > 0 and result.ended + days * _DAY_MICROS < now_micros()
+        has_gone = result is not None and not self._settings.collection(order.collection).is_dir()
+        return is_old or has_gone
+
+    def _carry_out(self, task: TaskFolder) -> None:
+        with task.held() as is_ours:
+            if not is_ours or task.result() is not None:
+                return
+            if task.is_to_cancel:
+                task.end(TaskResult(TaskState.CANCELLED, now_micros(), "", {}))
+                return
+            task.remove_drafts(keeps_input=True)
+            result = self._watched(task)
+            if result is None:
+                task.remove_drafts(keeps_input=True)
+            else:
+                task.end(result)
+
+    def _watched(self, task: TaskFolder) -> TaskResult | None:
+        """Run the process to its end, and return the result; None when the site stops before."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "admin.collections.tasks.work", str(task.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            env={**os.environ, **self._settings.for_child()},
+        )
+        state, problem = TaskState.DONE, ""
+        try:
+            while process.poll() is None:
+                if self._stops.is_set():
+                    return None
+                if task.is_to_cancel:
+                    state = TaskState.CANCELLED
+                    break
+                if free_bytes(self._settings.home) < self._settings.archive.min_free_bytes:
+                    state, problem = TaskState.FAILED, "the disk is nearly full; free some space, and order it again"
+                    break
+                self._stops.wait(_WATCH_SECONDS)
+        finally:
+            _end(process)
+        facts = task.facts()
+        if state is TaskState.DONE and (process.returncode or not facts):
+            why = f"its process ended with code {process.returncode}; the log of the site says more"
+            return TaskResult(TaskState.FAILED, now_micros(), str(facts.get("problem") or why), {})
+        return TaskResult(state, now_micros(), problem, facts if state is TaskState.DONE else {})
+
+    @contextmanager
+    def _home_lock(self) -> Iterator[bool]:
+        """Yield whether this site is the one that works until the end of the block."""
+        fd = os.open(self._settings.home / FOLDER / _HOME_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield False
+            else:
+                yield True
+        finally:
+            os.close(fd)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Let the process end by SIGTERM; kill it when it does not end in time."""
+    process.terminate()
+    try:
+        process.wait(_STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdin is not None:
+        process.stdin.close()

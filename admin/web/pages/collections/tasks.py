@@ -1,0 +1,101 @@
+"""These pages order WACZ packages of a collection or of a job, show how far they are, and hand them out."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flask import Blueprint, request, send_file
+from werkzeug.wrappers import Response
+
+from admin.collections.tasks import tasks
+from admin.collections.tasks.data import PackageOrder, TaskView
+from admin.collections.tasks.task_folder import ENDS
+from admin.models.errors import NotFound
+from admin.models.transaction import Right, Transaction
+from admin.web.forms import Form
+from admin.web.page import done, needs, page, reading, transaction
+
+BLUEPRINT: Final = Blueprint("tasks", __name__, url_prefix="/<name>/packages")
+_FIELDS: Final = ("since", "until", "job", "url_prefix", "title")
+_DOWNLOAD_POLICY: Final = "default-src 'none'; sandbox"
+
+
+@BLUEPRINT.route("", methods=["GET", "POST"], endpoint="index")
+@needs(Right.READ, changes=Right.OPERATE)
+def index(name: str) -> Response:
+    """List the packages and imports of a collection, and order a package."""
+    with reading() as opened:
+        tasks.check_known(opened, name)
+    form = Form(
+        {"job": request.args.get("job", ""), **dict.fromkeys(("since", "until", "url_prefix", "title"), "")}
+        | {"originals": True},
+        switches=("originals",),
+    )
+    if form.is_sent:
+
+        def save(given: PackageOrder) -> TaskView:
+            with transaction() as opened:
+                return tasks.order_package(opened, name, given)
+
+        if form.run(save, PackageOrder, _order_of) is not None:
+            return done("The package is being written. This page shows how far it is.", ".index", name=name)
+    return page("collections/tasks.html", 422 if form.has_problems else 200, form=form, **_values(name))
+
+
+@BLUEPRINT.get("/live", endpoint="live")
+@needs(Right.READ)
+def live(name: str) -> Response:
+    """Show the part of the page that changes while a task is carried out."""
+    with reading() as opened:
+        tasks.check_known(opened, name)
+    return page("collections/tasks_live.html", **_values(name))
+
+
+@BLUEPRINT.post("/<task>/<any(cancel, remove):action>", endpoint="act")
+@needs(Right.OPERATE)
+def act(name: str, task: str, action: str) -> Response:
+    """Cancel a task that waits or runs, or remove one that has ended."""
+    with transaction() as opened:
+        _check(opened, name, task)
+        if action == "cancel":
+            tasks.cancel_task(opened, task)
+            return done("The task is cancelled. Nothing of it stays.", ".index", name=name)
+        tasks.remove_task(opened, task)
+    return done("The package was removed.", ".index", name=name)
+
+
+@BLUEPRINT.get("/<task>/package", endpoint="download")
+@needs(Right.OPERATE)
+def download(name: str, task: str) -> Response:
+    """Return a finished package for download, whole or in ranges."""
+    with reading() as opened:
+        _check(opened, name, task)
+        path = tasks.package_of(opened, task)
+    answer = send_file(
+        path,
+        "application/octet-stream",
+        as_attachment=True,
+        download_name=f"{name}-{task}.wacz",
+        conditional=True,
+        etag=False,
+    )
+    answer.headers["Content-Security-Policy"] = _DOWNLOAD_POLICY
+    answer.headers["X-Content-Type-Options"] = "nosniff"
+    answer.headers["Cache-Control"] = "no-store"
+    return answer
+
+
+def _check(opened: Transaction, name: str, task: str) -> None:
+    if tasks.show_task(opened, task).collection != name:
+        raise NotFound("task", task)
+
+
+def _order_of(sent: dict[str, Any]) -> dict[str, Any]:
+    return {**{field: sent.get(field, "") for field in _FIELDS}, "originals": sent.get("originals", False)}
+
+
+def _values(name: str) -> dict[str, Any]:
+    with reading() as opened:
+        found = tasks.list_tasks(opened, collection=name, after=request.args.get("after"))
+    is_busy = any(each.state not in ENDS for each in found.items)
+    return {"name": name, "tasks": found, "is_busy": is_busy, "ends": ENDS}

@@ -1,0 +1,229 @@
+"""admin/collections/tasks and their pages: packages that people order, follow, cancel, download and remove."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from axe_pages import serious_in_both_schemes
+from browsed import NAME, PAGE, Shelf, fill
+from site_server import RunningSite, running_site, send_form
+from sqlalchemy import select
+from waiting import until
+
+from admin.collections.tasks.task_folder import FOLDER, TaskFolder, TaskKind, TaskOrder, new_draft, put_order, tasks_of
+from admin.collections.tasks.worker import TaskWorker
+from admin.models.database import Database
+from admin.models.people_tables import AuditEntry, Role
+from admin.models.transaction import COMMAND_LINE
+from archive.dates import now_micros
+from archive.settings.load import Settings
+from archive.wacz.reader import ForeignPackage
+
+PACKAGES = f"/collections/{NAME}/packages"
+DAY = 86_400_000_000
+EVERYTHING = {"since": "", "until": "", "job": "", "url_prefix": "", "title": "", "originals": True}
+
+
+@pytest.fixture
+def site(sqlite_database: Database, settings: Settings) -> Iterator[RunningSite]:
+    fill(settings)
+    with running_site(sqlite_database, settings.home) as running:
+        yield running
+
+
+@pytest.fixture
+def operator(site: RunningSite) -> Iterator[httpx.Client]:
+    with site.client(Role.OPERATOR) as client:
+        yield client
+
+
+def listed(client: httpx.Client) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = client.get("/api/v1/tasks").json()["items"]
+    return found
+
+
+def ended(client: httpx.Client) -> dict[str, Any]:
+    """The newest task, when it has ended."""
+    until(lambda: listed(client)[0]["ended"] is not None, what="the task", within=120)
+    return listed(client)[0]
+
+
+def order(settings: Settings, **conditions: Any) -> TaskFolder:
+    """A task as the site writes it."""
+    given = TaskOrder(TaskKind.PACKAGE, NAME, now_micros(), "somebody", {**EVERYTHING, **conditions})
+    return put_order(new_draft(settings, now_micros()), given)
+
+
+@pytest.fixture
+def worker(settings: Settings) -> Iterator[Callable[[], TaskWorker]]:
+    """Starts workers, which end with the test."""
+    started: list[TaskWorker] = []
+
+    def start() -> TaskWorker:
+        started.append(TaskWorker(settings))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.stop()
+
+
+def test_a_person_orders_a_package_and_downloads_it(
+    site: RunningSite, operator: httpx.Client, tmp_path: Path, settings: Settings
+) -> None:
+    wrong = send_form(operator, PACKAGES, since="2027", until="2026", url_prefix=PAGE, originals="on")
+    assert (wrong.status_code, 'id="since-problem"' in wrong.text, listed(operator)) == (422, True, [])
+    wrong = send_form(operator, PACKAGES, url_prefix="http://", originals="on")
+    assert (wrong.status_code, 'id="url_prefix-problem"' in wrong.text) == (422, True)
+    assert send_form(operator, PACKAGES, until="2026-11", url_prefix=PAGE, title="Ferns").status_code == 303
+    made = ended(operator)
+    assert (made["state"], made["created_by"], made["missing_count"]) == ("done", "the-operator", 0), made
+    path = re.findall(r'href="([^"]+/package)"', operator.get(PACKAGES).text)[0]
+    answer = operator.get(path, headers={"Accept-Encoding": "identity"})
+    assert answer.headers["Content-Disposition"].startswith("attachment; filename=news-")
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["Content-Type"] == "application/octet-stream"
+    (tmp_path / "made.wacz").write_bytes(answer.content)
+    with ForeignPackage(tmp_path / "made.wacz") as package:
+        assert [each.url for each in package.pages()] == [PAGE]
+        assert len(list(package.warcs())) == 1
+    part = operator.get(f"/api/v1/tasks/{made['id']}/package", headers={"Range": "bytes=10-19"})
+    assert (part.status_code, part.content) == (206, answer.content[10:20])
+    assert part.headers["Content-Disposition"].startswith("attachment")
+    removed = send_form(operator, PACKAGES, to=f"{PACKAGES}/{made['id']}/remove")
+    assert (removed.status_code, operator.get(path).status_code, tasks_of(settings)) == (303, 404, [])
+    with site.database.reading(COMMAND_LINE) as opened:
+        entries = opened.session.scalars(
+            select(AuditEntry).where(AuditEntry.entity == "collection").order_by(AuditEntry.id)
+        ).all()
+    assert [(each.action, each.actor) for each in entries] == [
+        ("package.create", "the-operator"),
+        ("task.remove", "the-operator"),
+    ]
+
+
+def test_readers_see_packages_and_neither_make_nor_download_them(site: RunningSite, operator: httpx.Client) -> None:
+    send_form(operator, PACKAGES)
+    made = ended(operator)
+    with site.client(Role.READER) as reader:
+        text = reader.get(PACKAGES).text
+        assert ("done" in text, f"{made['id']}/package" in text) == (True, False)
+        assert "New package" not in text
+        for path in (f"{PACKAGES}/{made['id']}/package", f"/api/v1/tasks/{made['id']}/package"):
+            assert reader.get(path).status_code == 403
+        token = re.search(r'name="csrf_token" value="([^"]+)"', reader.get("/profile").text)
+        assert token is not None
+        assert reader.post(PACKAGES, data={"csrf_token": token[1]}).status_code == 403
+    assert operator.get(f"/collections/other/packages/{made['id']}/package").status_code == 404
+    assert operator.get(f"{PACKAGES}/..%2f..%2fadmin.key/package").status_code == 404
+
+
+def test_a_package_that_can_not_be_made_says_why_and_leaves_nothing(
+    settings: Settings, worker: Callable[[], TaskWorker]
+) -> None:
+    fill(settings)
+    for sidecar in settings.index_dir(NAME).rglob("*.cdxj"):
+        sidecar.write_text("no line of an index\n")
+    task = order(settings)
+    worker()
+    until(lambda: task.result() is not None, what="the task", within=120)
+    result = task.result()
+    assert result is not None
+    assert (result.state, bool(result.problem)) == ("failed", True)
+    assert sorted(each.name for each in task.path.iterdir()) == ["order.json", "result.json", "running"]
+
+
+def large_collection(settings: Settings) -> None:
+    """A collection that takes a while to package."""
+    shelf = Shelf(settings)
+    for number in range(4_000):
+        shelf.page(f"/{number}")
+    shelf.close()
+
+
+def working(task: TaskFolder) -> list[int]:
+    """The processes that carry a task out."""
+    found = []
+    for each in Path("/proc").iterdir():
+        if each.name.isdecimal():
+            try:
+                if str(task.path).encode() in (each / "cmdline").read_bytes():
+                    found.append(int(each.name))
+            except OSError:
+                continue
+    return found
+
+
+def test_a_task_that_is_cancelled_leaves_no_part_of_a_package(site: RunningSite, settings: Settings) -> None:
+    large_collection(settings)
+    with site.client(Role.OPERATOR) as client:
+        send_form(client, PACKAGES)
+        (task,) = tasks_of(settings)
+        until(lambda: bool(working(task)), what="the task", within=60)
+        assert "Cancel" in client.get(f"{PACKAGES}/live").text
+        send_form(client, PACKAGES, to=f"{PACKAGES}/{task.id}/cancel")
+        assert ended(client)["state"] == "cancelled"
+        until(lambda: not working(task), what="the task", within=60)
+        assert not task.package.exists()
+        assert [each.name for each in task.path.iterdir() if ".part" in each.name] == []
+        assert client.post(f"/api/v1/tasks/{task.id}/cancel").status_code == 403  # without the token of its forms
+
+
+def test_a_task_of_a_killed_site_is_begun_anew(settings: Settings, worker: Callable[[], TaskWorker]) -> None:
+    large_collection(settings)
+    task = order(settings)
+    script = (
+        "import time; from archive.settings.load import load; from admin.collections.tasks.worker import TaskWorker;"
+        " TaskWorker(load()).start(); time.sleep(600)"
+    )
+    site = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, **settings.for_child()})
+    try:
+        until(lambda: bool(working(task)), what="the task", within=60)
+    finally:
+        os.kill(site.pid, signal.SIGKILL)
+        site.wait()
+    until(lambda: not working(task), what="the task", within=60)
+    assert (task.state(), task.package.exists()) == ("waiting", False)
+    worker()
+    until(lambda: task.result() is not None, what="the task", within=120)
+    assert (task.state(), task.package.is_file()) == ("done", True)
+
+
+def test_packages_are_removed_after_their_time_and_with_their_collection(
+    settings: Settings, worker: Callable[[], TaskWorker]
+) -> None:
+    fill(settings)
+    old, other, waiting = order(settings), order(settings), new_draft(settings, now_micros())
+    for task, collection, age in ((old, NAME, 8), (other, "deleted", 0)):
+        given = TaskOrder(TaskKind.PACKAGE, collection, now_micros() - age * DAY, "somebody", EVERYTHING)
+        text = {
+            "kind": given.kind,
+            "collection": collection,
+            "created": given.created,
+            "created_by": "",
+            "conditions": {},
+        }
+        task.note("order.json", text)
+        task.note("result.json", {"state": "done", "ended": given.created, "problem": "", "facts": {}})
+        task.package.write_bytes(b"a package")
+    worker()
+    until(lambda: not old.path.exists() and not other.path.exists(), what="the task", within=60)
+    assert waiting.is_dir()
+    assert list((settings.home / FOLDER).glob(".removed-*")) == []
+
+
+def test_the_page_is_accessible_and_a_job_leads_to_it(site: RunningSite, operator: httpx.Client) -> None:
+    send_form(operator, PACKAGES)
+    ended(operator)
+    assert 'value="daily"' in operator.get(f"{PACKAGES}?job=daily").text
+    assert serious_in_both_schemes(site, operator, [PACKAGES, f"/collections/{NAME}"]) == []
