@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -25,7 +26,7 @@ from browsers.robots_rules import RobotsRules
 from browsers.visit import FleetUnavailable, FoundLink, GhostTrouble, Visit, VisitOrder
 from browsers.visitor_choice import wants_ghost
 from browsers.worker import Visitors, Worker, WorkerTally, run_worker
-from frontier.job import Job, Profile
+from frontier.job import BEHAVIOR_FOLDER, Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier
 from frontier.store import FrontierLost
@@ -123,6 +124,29 @@ def test_a_page_that_hangs_is_tried_twice_and_stands_in_the_crawl_log(
     noted = [(line[1], line[3]) for line in lines if "ghost:hang" in line[11].split(",")]
     assert noted == [("200", origin.url("/"))] * 2
     assert frontier.reports.progress().codes == {200: 1}
+    frontier.close()
+
+
+@pytest.mark.browser
+def test_behaviour_files_of_a_profile_are_those_of_the_homes_folder(
+    fleet: Fleet, redis_url: str, origin: RawOrigin
+) -> None:
+    origin.script("/", page("<button onclick=\"fetch('/clicked')\">Load more</button>"))
+    origin.script("/clicked", page("by the flow"))
+    steps = [{"type": "navigate", "url": origin.url("/")}, {"type": "click", "selectors": [["text/Load more"]]}]
+    folder = fleet.home / BEHAVIOR_FOLDER
+    folder.mkdir(exist_ok=True)
+    (folder / "tour.json").write_text(json.dumps({"title": "Tour", "steps": steps}), "utf-8")
+    settings = quick(fleet, browsers__sandbox=False, browsers__behavior_scripts="/no/such/file.json")
+    profile = {"visitor": "chromium", "robots": "ignore", "behaviors": (), "behavior_scripts": ("tour.json",)}
+    frontier = opened(settings, redis_url, [origin.url("/")], **profile)
+
+    harvest(settings, fleet, redis_url, concurrency=1)
+
+    kept = fleet.proxy.records(frontier.job.collection)
+    (info,) = kept.of(f"urn:pageinfo:{origin.url('/')}")
+    assert [(each["id"], each["ended"]) for each in json.loads(info.block)["behaviors"]] == [("flow:Tour", "done")]
+    assert kept.of(origin.url("/clicked"), "response")
     frontier.close()
 
 
