@@ -1,4 +1,7 @@
-"""HAProxy speaks TLS in front of the admin site: cookies, links, addresses and live pages are those of the outside."""
+"""HAProxy and nginx speak TLS in front of the admin site: cookies, links, addresses and live pages are right outside.
+
+HAProxy runs with the file in `deploy`, nginx with the lines in the deploy guide.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +26,61 @@ from admin.models.transaction import COMMAND_LINE
 from admin.web.page import SESSION_COOKIE
 from archive.dates import now_micros
 
-FILE = Path(__file__).resolve().parents[3] / "deploy" / "haproxy" / "admin.cfg"
+ROOT = Path(__file__).resolve().parents[3]
+FILE = ROOT / "deploy" / "haproxy" / "admin.cfg"
+GUIDE = ROOT / "docs" / "how-to" / "deploy.md"
 NAME = "archive.test"
 AUTHORITY = certificate_authority()
+NGINX = """
+daemon off;
+pid {folder}/nginx.pid;
+error_log stderr;
+events {{}}
+http {{
+  access_log off;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  server {{
+    listen 127.0.0.1:{tls} ssl;
+    ssl_certificate {folder}/cert.pem;
+    ssl_certificate_key {folder}/cert.pem;
+    {location}
+  }}
+}}
+"""
+"""A configuration around the location of the guide."""
+
+
+def certificate(folder: Path) -> Path:
+    """The file with certificate and key."""
+    AUTHORITY.issue_cert(NAME).private_key_and_cert_chain_pem.write_to_path(folder / "cert.pem")
+    return folder / "cert.pem"
 
 
 def configuration(folder: Path, site: str, plain: int, tls: int) -> Path:
     """The file as deployed, but for ports, the certificate and the address of the site."""
-    certificate = AUTHORITY.issue_cert(NAME)
-    certificate.private_key_and_cert_chain_pem.write_to_path(folder / "cert.pem")
-    text = FILE.read_text("utf-8").replace("/etc/haproxy/archive.example.org.pem", str(folder / "cert.pem"))
+    text = FILE.read_text("utf-8").replace("/etc/haproxy/archive.example.org.pem", str(certificate(folder)))
     text = text.replace("bind :80", f"bind 127.0.0.1:{plain}").replace("bind :443", f"bind 127.0.0.1:{tls}")
     config = folder / "admin.cfg"
     config.write_text(text.replace("127.0.0.1:8080", site.removeprefix("http://")), "utf-8")
     return config
 
 
+def nginx_configuration(folder: Path, site: str, tls: int) -> Path:
+    """The location of the guide, but for the address of the site, in a server with a certificate."""
+    certificate(folder)
+    (location,) = re.findall(r"```nginx\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
+    location = location.replace("127.0.0.1:8080", site.removeprefix("http://"))
+    config = folder / "nginx.conf"
+    config.write_text(NGINX.format(folder=folder, tls=tls, location=location), "utf-8")
+    return config
+
+
 class Front:
-    """The site, and HAProxy in front of it."""
+    """The site, and a TLS proxy in front of it."""
 
     def __init__(self, site: RunningSite, tls: int, plain: int) -> None:
         self.site, self.tls, self.plain = site, tls, plain
@@ -61,9 +101,9 @@ def issuer(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         yield f"http://localhost:{server.server_port}"
 
 
-@pytest.fixture
-def front(sqlite_database: Database, tmp_path: Path, issuer: str) -> Iterator[Front]:
-    command = program("haproxy", "apt-get install haproxy")
+@pytest.fixture(params=["haproxy", "nginx"])
+def front(request: pytest.FixtureRequest, sqlite_database: Database, tmp_path: Path, issuer: str) -> Iterator[Front]:
+    command = program(request.param, f"apt-get install {request.param}")
     sqlite_database.clock = now_micros
     tls, plain = free_port(), free_port()
     settings = {
@@ -73,9 +113,12 @@ def front(sqlite_database: Database, tmp_path: Path, issuer: str) -> Iterator[Fr
         "people.oidc_client_id": "ghostfleet",
     }
     with running_site(sqlite_database, tmp_path / "home", settings) as site:
-        config = configuration(tmp_path, site.address, plain, tls)
+        if request.param == "nginx":
+            options = ["-p", str(tmp_path), "-c", str(nginx_configuration(tmp_path, site.address, tls))]
+        else:
+            options = ["-db", "-f", str(configuration(tmp_path, site.address, plain, tls))]
         with (tmp_path / "log").open("wb") as log:
-            process = subprocess.Popen([command, "-db", "-f", str(config)], stdout=log, stderr=log)
+            process = subprocess.Popen([command, *options], stdout=log, stderr=log)
         try:
             found = Front(site, tls, plain)
 
@@ -87,10 +130,10 @@ def front(sqlite_database: Database, tmp_path: Path, issuer: str) -> Iterator[Fr
                 except httpx.TransportError:
                     return False
 
-            until(answers, what="the site behind HAProxy", within=60)
+            until(answers, what="the site behind the TLS proxy", within=60)
             yield found
         finally:
-            process.kill()
+            process.terminate()  # nginx ends its workers then
             process.wait(30)
 
 
@@ -126,6 +169,7 @@ def test_a_person_logs_in_by_tls_and_links_lead_back(front: Front) -> None:
         assert stream.status_code == 421
 
 
+@pytest.mark.parametrize("front", ["haproxy"], indirect=True)
 def test_plain_http_leads_to_tls(front: Front) -> None:
     answer = httpx.get(f"http://127.0.0.1:{front.plain}/jobs", headers={"Host": NAME})
     assert (answer.status_code, answer.headers["Location"]) == (308, f"https://{NAME}/jobs")
@@ -138,7 +182,7 @@ def test_the_local_address_keeps_working_without_tls(front: Front) -> None:
 
 
 def test_the_audit_has_the_address_of_the_client_and_not_of_the_proxy(front: Front) -> None:
-    """A client's own header has no effect through HAProxy; a trusted proxy's header names the client."""
+    """A client's own header has no effect through the proxy; a trusted proxy's header names the client."""
     with front.client(**{"X-Forwarded-For": "192.0.2.99"}) as client:
         send_form(
             client, front.site.link(Role.ADMINISTRATOR), name="anna", password=PASSWORD, repeated=PASSWORD, zone="UTC"
