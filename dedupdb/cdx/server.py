@@ -39,7 +39,7 @@ from archive.name_rules import NAME_PATTERN
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures, SearchTimeout
 from dedupdb.captures.filters import Filter
-from dedupdb.captures.query import QueryError
+from dedupdb.captures.query import NumberedPage, QueryError
 from dedupdb.captures.schema import CapturesError
 from dedupdb.cdx import results as results
 from dedupdb.cdx.formats import OutputForm, form
@@ -167,12 +167,12 @@ def _found(
     wanted = form(output, given.get("fl") or given.get("fields") or "", work.extra)
     queries.flag(single, "fastLatest")  # a negative limit reads the latest captures alone in any case
     if queries.flag(single, "showNumPages"):
-        return _pages(captures, query, queries.page_size(single))
+        return _pages(captures, query, allowed, queries.page_size(single))
     found = islice(results.find(captures, query, work), skipped, None)
     # The search for the first capture comes before the answer begins, so that an error still has a status.
     first = list(islice(found, 1))
     page = query.page
-    if not first and page and page.number and captures.size(query) <= page.number * page.size:
+    if not first and page and page.number and _page_count(captures, query, allowed, page.size) <= page.number:
         raise QueryError("page", f"{page.number} is behind the last page")
     if not first and output == "json" and wanted.media_type != "application/json":
         return _nothing(single["url"])
@@ -220,11 +220,21 @@ def _with_resume_key(
         yield f"{held or ''}\n{last}\n" if last else held or ""
 
 
-def _pages(captures: Captures, query: queries.Query, blocks: int) -> Response:
+def _pages(captures: Captures, query: queries.Query, allowed: tuple[Filter, ...], blocks: int) -> Response:
     """Return the number of pages in pywb's form."""
-    rows = captures.size(query)
-    count = -(-rows // queries.BLOCK)
-    return jsonify({"pages": -(-count // blocks), "pageSize": blocks, "blocks": count})
+    pages = _page_count(captures, query, allowed, blocks * queries.BLOCK)
+    count = min(-(-captures.size(query) // queries.BLOCK), pages * blocks)
+    return jsonify({"pages": pages, "pageSize": blocks, "blocks": count})
+
+
+def _page_count(captures: Captures, query: queries.Query, allowed: tuple[Filter, ...], size: int) -> int:
+    """Return the number of pages of `size` index rows, up to the last page with a capture that readers may know of."""
+    pages = -(-captures.size(query) // size)
+    if allowed:
+        asked = replace(query, filters=allowed, limit=1, sort="default", closest=None, after=None)
+        while pages and not any(captures.search(replace(asked, page=NumberedPage(pages - 1, size)))):
+            pages -= 1
+    return pages
 
 
 def _nothing(url: str) -> Response:

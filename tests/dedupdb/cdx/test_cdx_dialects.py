@@ -355,6 +355,28 @@ def mementos(captures: Captures, tmp_path: Path) -> FlaskClient:
     return create_app(captures, access=access, memento_url="https://play.example/w/").test_client()
 
 
+def test_the_number_of_pages_does_not_tell_of_excluded_captures(captures: Captures, tmp_path: Path) -> None:
+    captures.add(capture(f"http://hidden.test/{number}", offset=100_000 + number) for number in range(3_500))
+    captures.add([capture("http://hidden.test/z", offset=10)])
+    client = create_app(captures, access=AccessControl(tmp_path)).test_client()
+    asked = "/news/cdx?url=hidden.test/*&showNumPages=true"
+    assert client.get(asked).json == {"blocks": 2, "pageSize": 1, "pages": 2}
+    (tmp_path / "news").mkdir()
+
+    def hide(*urls: str) -> None:
+        AccessRules([rule_for(url, Access.EXCLUDE) for url in urls]).save(tmp_path / "news" / "access.aclj")
+
+    hide("http://hidden.test/z", "http://hidden.test/6", "http://hidden.test/5", "http://hidden.test/8")
+    assert client.get(asked).json == {"blocks": 2, "pageSize": 1, "pages": 2}
+    hide("http://hidden.test/z", *(f"http://hidden.test/{digit}" for digit in range(4, 10)))
+    assert client.get(asked).json == {"blocks": 1, "pageSize": 1, "pages": 1}
+    hide("http://hidden.test/")
+    nowhere = client.get("/news/cdx?url=nowhere.test/*&showNumPages=true").json
+    assert client.get(asked).json == nowhere == {"blocks": 0, "pageSize": 1, "pages": 0}
+    statuses = [client.get(f"/news/cdx?url={host}.test/*&page=1").status_code for host in ("hidden", "nowhere")]
+    assert statuses == [400, 400]
+
+
 def test_a_timemap_lists_the_mementos(mementos: FlaskClient) -> None:
     found = mementos.get("/news/timemap/link/http://example.org/")
     assert found.mimetype == "application/link-format"
