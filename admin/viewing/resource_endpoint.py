@@ -1,9 +1,10 @@
 """Each archived resource has an address: `/w/<collection>/<timestamp>id_/<url>`, and its body comes unrewritten.
 
-The answer is the capture nearest to the timestamp, by the rules of replay: revisits are resolved, `Range` and HEAD are
-answered from the whole, and a redirect leads to the address of its target. Without the collection, all collections are
-asked, and the nearest capture answers. An address without captures is answered with 404, and one that access rules
-block with 451: in JSON, or as a page for a browser that asks for one. Nothing is fetched from the live web.
+The answer is the capture nearest to the timestamp, by the rules of replay: revisits are resolved, `Range` and HEAD
+are answered from the whole, and a redirect leads to the address of its target. Without the collection, all
+collections are asked, and the nearest capture answers; when none has the URL, the first collection with a similar URL
+answers. An address without captures is answered with 404, and one that access rules block with 451: in JSON, or as a
+page for a browser that asks for one. Nothing is fetched from the live web.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import html
 import json
 import logging
 import re
+import time
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -43,6 +45,8 @@ PREFIX: Final = "/w/"
 MOST_COLLECTIONS: Final = 200
 """So many collections are asked when the address names none."""
 _THREADS: Final = 8
+_SIMILAR_SECONDS: Final = 2.0
+"""Time for which collections are asked for a similar URL, when the address names no collection."""
 _MOST_BODY: Final = 16 * 1024 * 1024
 _LONGEST: Final = 60_000
 _ADDRESS: Final = re.compile(
@@ -208,11 +212,15 @@ class ResourceEndpoint:
         """Return the capture of the first collection that can answer, the nearest in time first."""
         address = finding.address
         chosen = address.collection or finding.only
-        names = [chosen] if chosen else self._names()[:MOST_COLLECTIONS]
-        if len(names) > 1:
-            names = self._nearest(names, address.url, finding.method, finding.date)
+        known = [chosen] if chosen else self._names()[:MOST_COLLECTIONS]
+        names = known if len(known) == 1 else self._nearest(known, address.url, finding.method, finding.date)
+        ends: float | None = None
+        if not names and finding.takes_similar:  # no collection has this URL, but some may have one that is similar
+            names, ends = known, time.monotonic() + _SIMILAR_SECONDS
         trouble: PayloadElsewhere | RecordDamaged | None = None
         for name in names:
+            if ends is not None and time.monotonic() > ends:
+                break
             try:
                 memento = self._archive.find(finding.wanted(name))
             except (PayloadElsewhere, RecordDamaged) as error:
