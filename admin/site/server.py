@@ -12,6 +12,7 @@ from a2wsgi import WSGIMiddleware
 from flask import Flask
 
 from admin.collections.tasks.worker import TaskWorker
+from admin.fleet.web_server import send_at_once, server_config
 from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
 from archive.listener_access import Clients
@@ -49,27 +50,12 @@ class SiteServer:
         self._forwarded = Forwarding(self._served, admin)
         self._server = _Server(
             live,
-            uvicorn.Config(
-                self._application,
-                interface="asgi3",
-                ws="wsproto",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=_GRACE_SECONDS,
-                timeout_keep_alive=30,
-                limit_concurrency=1000,
-            ),
+            server_config(self._application, grace_seconds=_GRACE_SECONDS, most_at_once=1000),
         )
 
     def run(self, sockets: list[socket.socket]) -> None:
         """Serve until `stop` is called, or a signal comes that uvicorn handles itself."""
-        for each in sockets:
-            # asyncio sets the option only on sockets whose protocol number is not 0. Without the option an answer,
-            # which is written in two parts, waits 40 ms for the client's acknowledgement of the first part.
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        send_at_once(sockets)
         self._tasks.start()
         try:
             asyncio.run(self._server.serve(sockets=sockets))

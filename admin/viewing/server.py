@@ -14,6 +14,7 @@ from a2wsgi import WSGIMiddleware
 from flask import has_request_context, request
 
 from admin.collections.browsing.index import index_if_any
+from admin.fleet.web_server import send_at_once, server_config
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
 from admin.viewing.access import Gatekeeper, RefusedRequest
@@ -66,26 +67,12 @@ class ViewServer:
         self._pages: Any = WSGIMiddleware(create_app(viewing), workers=_WORKERS)  # type: ignore[arg-type]
         self._stops = threading.Event()
         self._server = uvicorn.Server(
-            uvicorn.Config(
-                self._application,
-                interface="asgi3",
-                ws="wsproto",
-                lifespan="off",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                date_header=False,
-                proxy_headers=False,
-                timeout_graceful_shutdown=_GRACE_SECONDS,
-                timeout_keep_alive=30,
-                limit_concurrency=500,
-            )
+            server_config(self._application, grace_seconds=_GRACE_SECONDS, most_at_once=500, has_date_header=False)
         )
 
     def run(self, sockets: list[socket.socket]) -> None:
         """Serve until `stop` is called."""
-        for each in sockets:
-            each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        send_at_once(sockets)
         reader = threading.Thread(target=self._read_pages, name="catalogue", daemon=True)
         reader.start()
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from admin.harvests.domains.crawler_traps import try_traps
 from admin.harvests.domains.data import TrapInput, TrapResult, TrapTest, TrapView
@@ -36,6 +36,35 @@ class TrapTestReport:
         """Return for each sample whether any expression excludes it."""
         matches = [each.matches for each in self.results if each.matches]
         return [any(row[place] for row in matches) for place in range(len(self.samples))]
+
+
+def edit[M: BaseModel](
+    read: Callable[[], tuple[Sequence[TrapView], int]], model: type[M], save: Callable[[M], object]
+) -> tuple[Form, TrapTestReport | None, bool]:
+    """Show the traps of a domain or a harvest in a form; test what was sent, or keep it.
+
+    `read` returns the present traps and their edition, and `save` takes a `model` with the fields `traps` and
+    `edition`. Return the form, the report of a test, and whether the traps were saved.
+    """
+
+    def present() -> dict[str, Any]:
+        traps, edition = read()
+        return {**values_of(traps), "edition": edition}
+
+    form = Form({**present(), SAMPLES: ""})
+    if not form.is_sent:
+        return form, None, False
+    if form.value("action") == "test":
+        return form, tested(form, trap_lines(str(form.value(ACTIVE))), ACTIVE), False
+
+    def keep(given: M) -> bool:
+        placed(form.values, lambda: save(given))
+        return True
+
+    def convert(sent: dict[str, Any]) -> dict[str, Any]:
+        return {"traps": traps_of(sent), "edition": sent.get("edition")}
+
+    return form, None, form.run(keep, model, convert, present) is True
 
 
 def values_of(traps: Sequence[TrapView]) -> dict[str, Any]:

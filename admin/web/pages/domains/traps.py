@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from flask import Blueprint, request
+from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import crawler_traps as use_cases
-from admin.harvests.domains.data import TrapsChange, TrapsView
+from admin.harvests.domains.data import TrapsChange, TrapView
 from admin.harvests.domains.domain import show_domain
-from admin.harvests.domains.trap_test import trap_lines
 from admin.models.transaction import Right
 from admin.web import trap_forms
-from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction
 
 BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<name>/crawler-traps")
@@ -26,28 +25,18 @@ def edit(name: str) -> Response:
     with reading() as opened:
         domain = show_domain(opened, name)
         found = use_cases.show_domain_traps(opened, name)
-    form = Form({**_values(found), trap_forms.SAMPLES: ""})
-    report = None
-    if form.is_sent and request.form.get("action") == "test":
-        report = trap_forms.tested(form, trap_lines(str(form.value(trap_forms.ACTIVE))), trap_forms.ACTIVE)
-    elif form.is_sent:
 
-        def save(given: TrapsChange) -> TrapsView:
-            with transaction() as opened:
-                return trap_forms.placed(form.values, lambda: use_cases.set_domain_traps(opened, name, given))
+    def read() -> tuple[Sequence[TrapView], int]:
+        with reading() as opened:
+            present = use_cases.show_domain_traps(opened, name)
+        return present.traps, present.edition
 
-        def convert(sent: dict[str, Any]) -> dict[str, Any]:
-            return {"traps": trap_forms.traps_of(sent), "edition": sent.get("edition")}
+    def save(given: TrapsChange) -> None:
+        with transaction() as opened:
+            use_cases.set_domain_traps(opened, name, given)
 
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(use_cases.show_domain_traps(opened, name))
-
-        if form.run(save, TrapsChange, convert, present) is not None:
-            return done("The crawler traps were saved.", "domains.show", name=domain.name)
+    form, report, is_saved = trap_forms.edit(read, TrapsChange, save)
+    if is_saved:
+        return done("The crawler traps were saved.", "domains.show", name=domain.name)
     status = 422 if form.has_problems else 200
     return page("domains/traps.html", status, domain=domain, traps=found.traps, form=form, report=report)
-
-
-def _values(found: TrapsView) -> dict[str, Any]:
-    return {**trap_forms.values_of(found.traps), "edition": found.edition}

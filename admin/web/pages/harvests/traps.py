@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from flask import Blueprint, request
+from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from admin.harvests.definitions import definition
-from admin.harvests.definitions.data import HarvestChange, HarvestView
-from admin.harvests.domains.trap_test import trap_lines
+from admin.harvests.definitions.data import HarvestChange
+from admin.harvests.domains.data import TrapView
 from admin.models.transaction import Right
 from admin.web import trap_forms
-from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction
 
 BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<path:name>/crawler-traps")
@@ -24,28 +24,18 @@ def edit(name: str) -> Response:
     """Show the crawler traps of a harvest; test others, or keep them."""
     with reading() as opened:
         found = definition.show_harvest(opened, name)
-    form = Form({**_values(found), trap_forms.SAMPLES: ""})
-    report = None
-    if form.is_sent and request.form.get("action") == "test":
-        report = trap_forms.tested(form, trap_lines(str(form.value(trap_forms.ACTIVE))), trap_forms.ACTIVE)
-    elif form.is_sent:
 
-        def save(given: HarvestChange) -> HarvestView:
-            with transaction() as opened:
-                return trap_forms.placed(form.values, lambda: definition.change_harvest(opened, name, given))
+    def read() -> tuple[Sequence[TrapView], int]:
+        with reading() as opened:
+            present = definition.show_harvest(opened, name)
+        return present.traps, present.edition
 
-        def convert(sent: dict[str, Any]) -> dict[str, Any]:
-            return {"traps": trap_forms.traps_of(sent), "edition": sent.get("edition")}
+    def save(given: HarvestChange) -> None:
+        with transaction() as opened:
+            definition.change_harvest(opened, name, given)
 
-        def present() -> dict[str, Any]:
-            with reading() as opened:
-                return _values(definition.show_harvest(opened, name))
-
-        if form.run(save, HarvestChange, convert, present) is not None:
-            return done("The crawler traps were saved.", "harvests.show", name=found.name)
+    form, report, is_saved = trap_forms.edit(read, HarvestChange, save)
+    if is_saved:
+        return done("The crawler traps were saved.", "harvests.show", name=found.name)
     status = 422 if form.has_problems else 200
     return page("harvests/traps.html", status, harvest=found, form=form, report=report)
-
-
-def _values(found: HarvestView) -> dict[str, Any]:
-    return {**trap_forms.values_of(found.traps), "edition": found.edition}
