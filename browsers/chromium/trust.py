@@ -44,6 +44,17 @@ def trusted_keys(home: Path, proxy: str) -> tuple[str, ...]:
     return (leaf.strip().decode("ascii"), ours)
 
 
+def authority_of(home: Path, proxy: str) -> bytes:
+    """Return the certificate of the proxy's authority as PEM, from the home, else from the proxy (host:port).
+
+    Raises FleetUnavailable when there is none.
+    """
+    authority = _find(home, proxy, "ca.pem")
+    if authority is None:
+        raise FleetUnavailable("no-ca-certificate")
+    return authority
+
+
 def spki_hash(pem: bytes) -> str:
     """Return the base64 SHA-256 of a certificate's public key, as Chromium's list of trusted keys has it (RFC 7469)."""
     key = x509.load_pem_x509_certificate(pem).public_key()

@@ -24,6 +24,17 @@ def thumbnail(png: bytes, width: int) -> bytes:
     return _jpeg(small, 80)
 
 
+def of_size(png: bytes, width: int, height: int) -> bytes:
+    """Return the picture as PNG of this size. A picture of too many pixels is returned as it is."""
+    with Image.open(io.BytesIO(png)) as picture:
+        if picture.size == (width, height) or picture.width * picture.height > _MOST_PIXELS:
+            return png
+        small = picture.resize((width, height), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    small.save(out, "PNG")
+    return out.getvalue()
+
+
 def as_jpeg(png: bytes) -> bytes:
     """Return the picture as JPEG of high quality."""
     with Image.open(io.BytesIO(png)) as picture:

@@ -1,0 +1,89 @@
+"""The process and the folder of a running browser, of whichever engine.
+
+The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds all files of the browser. The next start
+removes the folders of processes that have ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = "ghostfleet-ghost-"
+_FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
+_END_SECONDS: Final = 5.0
+_END_TICK: Final = 0.02
+_SAID_BYTES: Final = 20_000
+
+
+class BrowserProcess:
+    """The process was started in a process group of its own. Its error output goes to a file in its folder."""
+
+    def __init__(self, pid: int, said: Path) -> None:
+        self.pid = pid
+        self._said = said
+        self._is_reaped = False
+
+    def said(self) -> str:
+        """Return the end of the error output."""
+        with suppress(OSError):
+            return self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace")
+        return ""
+
+    def forget_said(self) -> None:
+        """Empty the file of the error output, which a page could fill."""
+        with suppress(OSError):
+            os.truncate(self._said, 0)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the process has ended."""
+        return self._is_reaped or self._reap()
+
+    async def end(self) -> None:
+        """Kill what is left of the process group, and wait for the process."""
+        if self._is_reaped:
+            return
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+        give_up = time.monotonic() + _END_SECONDS
+        while not self._reap() and time.monotonic() < give_up:
+            await asyncio.sleep(_END_TICK)
+
+    def _reap(self) -> bool:
+        try:
+            pid, _ = os.waitpid(self.pid, os.WNOHANG)
+        except ChildProcessError:
+            pid = self.pid
+        self._is_reaped = pid != 0
+        return self._is_reaped
+
+
+def new_folder() -> Path:
+    """Return a new folder for the files of one browser."""
+    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+
+
+def sweep() -> None:
+    """Remove the folders of processes that have ended."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        match = _FOLDER_NAME.match(folder.name)
+        if match and not _is_alive(int(match[1])):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    with suppress(PermissionError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
+    return True

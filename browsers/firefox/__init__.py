@@ -1,0 +1,1 @@
+"""Firefox is a browser engine, which is controlled with WebDriver BiDi."""
