@@ -14,7 +14,7 @@ from archive.settings import BrowserSettings
 from browsers.browser_files import new_folder, sweep
 from browsers.chromium.browser import BrowserDown
 from browsers.chromium.memory import MemoryWatch
-from browsers.engine import Device, EngineError, EngineLost, WindowOptions
+from browsers.engine import Device, EngineError, WindowOptions
 from browsers.firefox.bidi.connection import BidiConnection
 from browsers.firefox.bidi.cookies import parameter_of
 from browsers.firefox.bidi.window import FirefoxWindow
@@ -28,7 +28,6 @@ _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
 _MAX_EARLY: Final = 1000
 """So many events of browsing contexts that have not been announced yet are kept."""
-_CRASHED: Final = "about:tabcrashed"
 _EVENTS: Final = (
     "browsingContext.contextCreated",
     "browsingContext.contextDestroyed",
@@ -146,6 +145,7 @@ class FirefoxEngine:
         sent = [
             self.root.send("browser.setDownloadBehavior", downloadBehavior={"type": "denied"}, **mine),
             self.root.send("browsingContext.setViewport", viewport=viewport, devicePixelRatio=device.scale, **mine),
+            self.root.send("emulation.setScreenSettingsOverride", screenArea=viewport, **mine),
         ]
         if agent := device.user_agent or self._user_agent:
             sent.append(self.root.send("emulation.setUserAgentOverride", userAgent=agent, **mine))
@@ -214,24 +214,14 @@ class FirefoxEngine:
             else:
                 self._early.append((method, params))
 
-    async def _find_crashed(self) -> None:
-        """Lose the windows whose page shows that its process has ended."""
-        answer = await self.root.send("browsingContext.getTree", maxDepth=0)
-        for told in answer["contexts"]:
-            owner = self._owners.get(told["context"])
-            if owner is not None and told["url"] == _CRASHED and owner.main_frame.id == told["context"]:
-                owner.lose()
-
     async def _ping(self) -> None:
-        """Ask the browser regularly, since no event tells of a browser or of a process that hangs or has ended."""
+        """Ask the browser for its state regularly, since no event tells of a browser that hangs."""
         while not self.lost.is_set():
             await asyncio.sleep(_PING_SECONDS)
             self._process.forget_said()
             try:
                 async with asyncio.timeout(_STOP_SECONDS):
-                    await self._find_crashed()
-            except EngineLost:
-                self._lose()
+                    await self.root.send("browser.getUserContexts")
             except (EngineError, TimeoutError):
                 self._lose()
 

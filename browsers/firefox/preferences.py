@@ -233,7 +233,8 @@ _STEADY: Final[Mapping[str, Preference]] = {
     "widget.gtk.overlay-scrollbars.enabled": True,
     "layout.testing.overlay-scrollbars.always-visible": False,
     "gfx.color_management.mode": 0,
-    "remote.active-protocols": 1,
+    "remote.events.async.mouse.enabled": True,  # events pass through the whole browser, into frames of other processes
+    "remote.events.async.wheel.enabled": True,
 }
 
 _DARK, _LIGHT = 0, 1
@@ -249,7 +250,11 @@ def preferences_of(device: Device) -> dict[str, Preference]:
     if device.lang:
         found["intl.accept_languages"] = ", ".join(each.partition(";")[0].strip() for each in device.lang.split(","))
     if device.has_touch:
-        found |= {"dom.w3c_touch_events.enabled": 1, "dom.maxtouchpoints.testing.value": 5}
+        found |= {
+            "dom.w3c_touch_events.enabled": 1,
+            "dom.w3c_touch_events.legacy_apis.enabled": True,
+            "dom.maxtouchpoints.testing.value": 5,
+        }
     if device.is_mobile:
         found |= {"dom.meta-viewport.enabled": True}
     return found

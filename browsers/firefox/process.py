@@ -15,6 +15,8 @@ from browsers.browser_files import BrowserProcess
 
 _PORT_FILE: Final = "WebDriverBiDiServer.json"
 """Firefox writes the address on which it listens into this file of the profile."""
+_SCREEN: Final = "8192"
+"""Width and height of the screen that Firefox thinks of, which bound its windows."""
 _TICK: Final = 0.02
 _KEPT: Final = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ", "MOZ_DISABLE_CONTENT_SANDBOX")
 """Variables of the worker that Firefox gets. A desktop's services are none of its business."""
@@ -33,7 +35,7 @@ class FirefoxProcess(BrowserProcess):
 
     @classmethod
     def start(cls, executable: Path, folder: Path, *, sandbox: bool) -> Self:
-        """Start Firefox without a window, with the folder's `profile` and all its files in `folder`. Raises OSError."""
+        """Start Firefox without a screen, with the folder's `profile` and all its files in `folder`. Raises OSError."""
         said, profile = folder / "stderr.log", folder / "profile"
         command = ["--headless", "--no-remote", "--profile", str(profile), "--remote-debugging-port=0"]
         environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
@@ -44,6 +46,8 @@ class FirefoxProcess(BrowserProcess):
             "XDG_RUNTIME_DIR": str(folder),
             "TMPDIR": str(folder),
             "MOZ_HEADLESS": "1",
+            "MOZ_HEADLESS_WIDTH": _SCREEN,
+            "MOZ_HEADLESS_HEIGHT": _SCREEN,
             "MOZ_CRASHREPORTER_DISABLE": "1",
             "MOZ_DATA_REPORTING": "0",
             "DBUS_SESSION_BUS_ADDRESS": "disabled:",

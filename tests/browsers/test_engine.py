@@ -11,7 +11,7 @@ from typing import Any
 import psutil
 import pytest
 import pytest_asyncio
-from engines import ENGINES, Engines, kill_page, open_pages
+from engines import ENGINES, TELEPHONE, Engines, kill_page, open_pages
 from origin import RawOrigin
 from visiting import Fleet, document, page
 
@@ -19,7 +19,6 @@ from browsers.engine import (
     Area,
     Binding,
     BrowserWindow,
-    Device,
     DialogAnswer,
     DialogSeen,
     Engine,
@@ -44,6 +43,7 @@ class Opener:
 
     engine: Engine
     fleet: Fleet
+    engines: Engines
 
     @asynccontextmanager
     async def window(self, **options: Any) -> AsyncIterator[BrowserWindow]:
@@ -76,7 +76,7 @@ async def _engines(_fleet: Fleet) -> AsyncIterator[Engines]:
 @pytest_asyncio.fixture(params=ENGINES, loop_scope="module")
 async def opener(request: pytest.FixtureRequest, _engines: Engines, fleet: Fleet) -> Opener:
     """An engine that other tests use, too: whatever a page did to it, it must still work."""
-    return Opener(await _engines.get(request.param), fleet)
+    return Opener(await _engines.get(request.param), fleet, _engines)
 
 
 async def eventually(condition: Callable[[], Any]) -> None:
@@ -84,6 +84,17 @@ async def eventually(condition: Callable[[], Any]) -> None:
     async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.02)
+
+
+async def shows(frame: Frame, function: str, value: Any) -> None:
+    """Wait until the function returns this value."""
+    found = None
+    try:
+        async with asyncio.timeout(30):
+            while (found := await frame.evaluate(function)) != value:
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        pytest.fail(f"{found!r} is not {value!r}")
 
 
 async def test_scripts_run_in_the_world_that_was_asked_for(opener: Opener, origin: RawOrigin) -> None:
@@ -196,7 +207,19 @@ async def test_clicks_reach_points_in_frames_of_other_origins(opener: Opener, or
                 "() => { const b = document.links[0].getBoundingClientRect(); return [b.x + 5, b.y + 5] }"
             )
             await window.click(Point(corner.x + box[0], corner.y + box[1]))
-            assert await inner.evaluate("() => document.title") == "true"
+            await shows(inner, "() => document.title", "true")
+
+
+async def test_clicks_reach_the_corners_of_the_window(opener: Opener, origin: RawOrigin) -> None:
+    style = "<style>html, body { margin: 0; height: 100%; overflow: hidden }</style>"
+    script = "<script>onclick = e => document.title += `${e.clientX},${e.clientY};`</script>"
+    origin.script("/", page(f"{script}text", head=style))
+
+    async with opener.at(origin.url("/")) as window:
+        await window.click(Point(1, 1))
+        await window.click(Point(5000, 5000))
+        await window.click(Point(1278, 1022))
+        await shows(window.main_frame, "() => document.title", "1,1;1278,1022;")
 
 
 async def test_keys_wheel_and_mouse_arrive(opener: Opener, origin: RawOrigin) -> None:
@@ -212,9 +235,9 @@ async def test_keys_wheel_and_mouse_arrive(opener: Opener, origin: RawOrigin) ->
         await window.wheel(Point(300, 300), 500)
         with pytest.raises(ValueError, match="no key"):
             await window.press("Escapade")
+        await shows(window.main_frame, "() => document.getElementById('i').value", "aütext")
         seen = set(await window.main_frame.evaluate("() => seen", world=World.PAGE))
         assert {"a", "Escape", "ArrowDown", "ü", "move"} <= seen
-        assert await window.main_frame.evaluate("() => document.getElementById('i').value") == "aütext"
         async with asyncio.timeout(30):
             while await window.main_frame.evaluate("() => scrollY") < 100:
                 await asyncio.sleep(0.02)
@@ -249,23 +272,14 @@ async def test_windows_that_a_page_opens_load_and_are_closed(opener: Opener, ori
 
 async def test_a_window_is_the_device_that_was_asked_for(opener: Opener, origin: RawOrigin) -> None:
     origin.script("/", page("<meta name=viewport content='width=device-width'>", head="<title>t</title>"))
-    device = Device(
-        400,
-        700,
-        scale=2.0,
-        has_touch=True,
-        is_mobile=True,
-        user_agent="Telephone/1.0",
-        lang="de-AT,de;q=0.9",
-        timezone="Asia/Tokyo",
-        dark=True,
-    )
     script = """() => [innerWidth, innerHeight, devicePixelRatio, navigator.maxTouchPoints > 0, navigator.userAgent,
       navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone,
       matchMedia('(prefers-color-scheme: dark)').matches, navigator.webdriver]"""
 
-    async with opener.at(origin.url("/"), device=device) as window:
-        told = await window.main_frame.evaluate(script)
+    opener.engine = await opener.engines.get(opener.engine.name.lower(), TELEPHONE)
+
+    async with opener.at(origin.url("/"), device=TELEPHONE) as window:
+        told = await window.main_frame.evaluate(script, world=World.PAGE)
         picture = await window.screenshot()
         whole = await window.screenshot(Area(0, 0, 400, 900))
 

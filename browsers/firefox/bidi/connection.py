@@ -83,7 +83,8 @@ class BidiConnection(asyncio.Protocol):
         self.closed = asyncio.Event()
         """Set when the browser has closed the connection."""
         self.handler: EventHandler = _ignore
-        self._opened = asyncio.Event()
+        self.opened = asyncio.Event()
+        """Set when the browser has accepted the WebSocket."""
         self._wire = WSConnection(ConnectionType.CLIENT)
         self._request = Request(host=f"{host}:{port}", target=_PATH)
         self._transport: asyncio.Transport | None = None
@@ -97,7 +98,7 @@ class BidiConnection(asyncio.Protocol):
     async def open(cls, host: str, port: int) -> Self:
         """Return a connection to the browser that listens there. Raises OSError and EngineLost."""
         _, connection = await asyncio.get_running_loop().create_connection(lambda: cls(host, port), host, port)
-        ends = [asyncio.ensure_future(event.wait()) for event in (connection._opened, connection.closed)]
+        ends = [asyncio.ensure_future(event.wait()) for event in (connection.opened, connection.closed)]
         try:
             await asyncio.wait(ends, return_when="FIRST_COMPLETED")
         finally:
@@ -148,7 +149,7 @@ class BidiConnection(asyncio.Protocol):
             for event in self._wire.events():
                 match event:
                     case AcceptConnection():
-                        self._opened.set()
+                        self.opened.set()
                     case Ping() if self._transport is not None:
                         self._transport.write(self._wire.send(event.response()))
                     case Message():

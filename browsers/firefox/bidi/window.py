@@ -45,7 +45,11 @@ _HIDE_CONTROL: Final = """
 }
 """
 """Firefox has no preference for this. A bound function has the text of a built-in one."""
+_CRASHED: Final = "about:tabcrashed"
+"""Firefox shows this page when the process of a page has ended. A page can't go there."""
 _OUTSIDE: Final = "move target out of bounds"
+_BORDER, _BARS = 100, 300
+"""The bars of the browser's own window take fewer CSS pixels than these."""
 _A4: Final = {"width": 21.0, "height": 29.7}
 """Centimetres."""
 
@@ -107,12 +111,21 @@ class FirefoxWindow:
         """Open the empty page, and prepare it. Raises EngineError."""
         answer = await self.channel.send("browsingContext.create", type="window", userContext=self.user_context)
         main = self._begin_page(answer["context"])
+        await self._enlarge(main.id)
         scripts = [*self._bindings.scripts(), *map(_preload_script, self._options.init_scripts)]
         if self._host.hides_control:
             scripts.insert(0, {"functionDeclaration": _HIDE_CONTROL})
         waits = [self.channel.send("script.addPreloadScript", contexts=[main.id], **script) for script in scripts]
         for wait in waits:
             self._scripts.append((await wait)["script"])
+
+    async def _enlarge(self, context: str) -> None:
+        """Make the browser's own window so large that no part of the page is outside, where no input would arrive."""
+        tree = await self.channel.send("browsingContext.getTree", root=context, maxDepth=0)
+        device = self._options.device
+        size = {"width": device.width + _BORDER, "height": device.height + _BARS}
+        window = tree["contexts"][0]["clientWindow"]
+        await self.channel.send("browser.setClientWindowState", clientWindow=window, state="normal", **size)
 
     def lose(self) -> None:
         """Note that the page's process or the browser has ended."""
@@ -183,7 +196,9 @@ class FirefoxWindow:
         match method:
             case "browsingContext.navigationCommitted":
                 frame.url = params["url"]
-                if frame.is_main:
+                if frame.is_main and frame.url.startswith(_CRASHED):
+                    self.lose()
+                elif frame.is_main:
                     self._commits += 1
                     self._navigation = params["navigation"]
                     self._committed.set()
