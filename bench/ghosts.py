@@ -172,13 +172,13 @@ def _round(folder: Path, ready: dict[str, str], site: str, urls: Sequence[str], 
 
 def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> None:
     """Visit the URLs; the parent says when to go on after the warm-up, and when to end."""
-    from browsers.chromium.ghost import ChromiumVisitor
-    from browsers.chromium.trust import trusted_keys
+    from browsers.engine_choice import proxy_trust
+    from browsers.ghosts.ghost import ChromiumVisitor
 
     home = Path(ready["home"])
     settings = load({"home": str(home)}, environment={})
     with Control(ready["control"], read_token(home)) as control:
-        visitor = ChromiumVisitor(settings, [control], trusted_keys(home, ready["proxy"]))
+        visitor = ChromiumVisitor(settings, [control], proxy_trust(home, ready["proxy"]))
         try:
             failed = 0
             for number, url in enumerate(urls):

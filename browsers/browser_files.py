@@ -17,11 +17,30 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from browsers.visit import FleetUnavailable
+
 _FOLDER: Final = "ghostfleet-ghost-"
 _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
 _END_SECONDS: Final = 5.0
 _END_TICK: Final = 0.02
 _SAID_BYTES: Final = 20_000
+
+
+class BrowserDown(FleetUnavailable):
+    """The browser does not start. `complaint` is one line with the remedy, where it is known."""
+
+    def __init__(self, executable: Path, told: str) -> None:
+        super().__init__("browser-start")
+        lines = [line for line in told.splitlines() if line.strip()] or ["the browser ended at once"]
+        reason, remedy = lines[-1].strip()[:200], ""
+        if "No usable sandbox" in told:
+            reason = "no sandbox can be had here"
+            remedy = (
+                "; install the package chromium-sandbox, or allow namespaces to users"
+                " (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0),"
+                " or set browsers.sandbox to false where nothing else is on the machine"
+            )
+        self.complaint = f"{executable} does not start: {reason}{remedy}"
 
 
 class BrowserProcess:

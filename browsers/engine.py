@@ -43,6 +43,10 @@ class EngineLost(EngineError):
     """The window was closed, its process ended, or the browser ended. The window is of no further use."""
 
 
+class BrowserMissing(RuntimeError):
+    """No browser was found. The message says what to install or set."""
+
+
 class World(StrEnum):
     """A script runs in one of these JavaScript worlds. Both see the same DOM."""
 

@@ -22,7 +22,7 @@ from archive.dates import now_micros
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
-from browsers.chromium.trust import trusted_keys
+from browsers.engine_choice import proxy_trust
 from browsers.heartbeat import LeaseHeartbeat
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
@@ -339,6 +339,7 @@ def _for_job(settings: Settings, profile: Profile) -> Settings:
     """Return the settings with what the job's profile says of ghosts."""
     scripts = profile.behavior_scripts
     values: Mapping[str, object] = {
+        "engine": profile.engine,
         "user_agent": profile.user_agent or None,
         "behaviors": profile.behaviors,
         "behavior_seconds": profile.behavior_seconds,
@@ -361,9 +362,9 @@ def _ghost(
 
     The ghost's modules are imported only here, since most jobs do not need them.
     """
-    from browsers.chromium.ghost import ChromiumVisitor
+    from browsers.ghosts.ghost import ChromiumVisitor
 
-    ghost = ChromiumVisitor(settings, controls, trusted_keys(settings.home, proxy), headers, login)
+    ghost = ChromiumVisitor(settings, controls, proxy_trust(settings.home, proxy), headers, login)
     at_the_end.callback(ghost.close)
     ghost.open()
     return ghost

@@ -130,7 +130,10 @@ class Profile(_Frozen):
         "plain", description="plain runs no JavaScript, chromium opens each page in a browser, mixed does both"
     )
     rendered_fraction: float = Field(
-        0.1, ge=0, le=1, description="share of pages that the visitor `mixed` opens in Chromium"
+        0.1, ge=0, le=1, description="share of pages that the visitor `mixed` opens in a browser"
+    )
+    engine: Literal["chromium", "firefox"] | None = Field(
+        None, description="browser of the visitors `chromium` and `mixed`; none follows the setting browsers.engine"
     )
     scope: ScopeKind = Field(
         "host", description="the crawl takes in the seed pages, their folders (prefix), hosts or domains, or any URL"
@@ -177,7 +180,7 @@ class Profile(_Frozen):
     browser_profile: str = Field(
         "",
         pattern=rf"^$|{NAME_PATTERN}",
-        description="name of a stored browser profile, whose login Chromium uses; `ghostfleet profile browser create`",
+        description="name of a stored browser profile, whose login browsers use; `ghostfleet profile browser create`",
     )
     headers: Mapping[str, str] = Field(
         {}, description="names and values of headers that are sent with every request to every site"

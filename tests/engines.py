@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import needs
 import psutil
@@ -15,10 +15,9 @@ from visiting import Fleet
 from archive.settings import BrowserSettings
 from browsers.chromium.browser import ChromiumEngine
 from browsers.chromium.flags import launch_flags
-from browsers.chromium.trust import authority_of
-from browsers.engine import BrowserWindow, Device, Engine, EngineError
+from browsers.engine import BrowserMissing, BrowserWindow, Device, Engine, EngineError
 from browsers.firefox.browser import FirefoxEngine
-from browsers.firefox.executable import BrowserMissing, check_version, find_firefox
+from browsers.firefox.executable import check_version, find_firefox
 from browsers.firefox.trust import make_database
 
 ENGINES = ("chromium", "firefox")
@@ -51,7 +50,7 @@ class Engines:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._running: dict[tuple[str, Device], Engine] = {}
-        self._folder = TemporaryDirectory(prefix="engines-")
+        self._database: Mapping[str, bytes] = {}
 
     async def get(self, name: str, device: Device = Device()) -> Engine:  # noqa: B008
         """A running engine of that name, for windows that look like the device."""
@@ -67,17 +66,15 @@ class Engines:
         """Stop all engines."""
         for running in self._running.values():
             await running.stop()
-        self._folder.cleanup()
 
     async def _start(self, name: str, device: Device) -> Engine:
         if name == "chromium":
             executable = Path(needs.chromium())
-            command = launch_flags(self._fleet.trusted, ["127.0.0.1"], "en", sandbox=False)
+            command = launch_flags(self._fleet.trusted.keys, ["127.0.0.1"], "en", sandbox=False)
             return await ChromiumEngine.start(executable, command, BrowserSettings())
-        executable, trust = firefox(), Path(self._folder.name)
-        if not any(trust.iterdir()):
-            make_database(executable, authority_of(self._fleet.home, ""), trust)
-        return await FirefoxEngine.start(executable, trust, BrowserSettings(), device)
+        executable = firefox()
+        self._database = self._database or make_database(executable, self._fleet.trusted.authority)
+        return await FirefoxEngine.start(executable, self._database, BrowserSettings(), device)
 
 
 async def open_pages(engine: Engine) -> int:

@@ -8,7 +8,8 @@ import socket
 
 import pytest
 
-from browsers.chromium.executable import BrowserMissing, find_chromium
+from browsers.chromium.executable import find_chromium
+from browsers.engine import BrowserMissing
 
 
 def in_ci() -> bool:

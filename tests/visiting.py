@@ -12,7 +12,7 @@ from origin import Close, Send
 from proxying import RunningProxy
 
 from archive.settings.load import Settings, load
-from browsers.chromium.trust import trusted_keys
+from browsers.engine_choice import ProxyTrust, proxy_trust
 from browsers.proxy_client import Control, read_token
 from browsers.visit import VisitOrder
 
@@ -39,9 +39,9 @@ class Fleet:
         return load({"home": str(self.home), **names}, environment={})
 
     @property
-    def trusted(self) -> tuple[str, ...]:
-        """The hashes of the keys that a browser has to trust."""
-        return trusted_keys(self.home, self.proxy.ready["proxy"])
+    def trusted(self) -> ProxyTrust:
+        """What makes a browser trust the proxy."""
+        return proxy_trust(self.home, self.proxy.ready["proxy"])
 
     def order(self, url: str, **changes: Any) -> VisitOrder:
         """An order to visit a URL, in a new collection, with a crawl.log."""

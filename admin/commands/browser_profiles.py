@@ -60,7 +60,7 @@ def create(
     """
     from archive.dates import now_micros
     from archive.url import UrlError, canonical, host_of
-    from browsers.chromium.login_visits import profile_by_form
+    from browsers.ghosts.login_visits import profile_by_form
     from browsers.logins.browser_profile import BrowserProfile, LoginCheck
     from browsers.logins.form_login import Credentials
     from browsers.logins.profile_store import ProfileStore, ProfileUnusable
@@ -118,7 +118,7 @@ def check(home: Path | None, settings_file: Path | None, name: str, resolve: tup
 
     Exit code 1 when the page does not show the login any more.
     """
-    from browsers.chromium.login_visits import has_login
+    from browsers.ghosts.login_visits import has_login
     from browsers.logins.profile_store import ProfileStore
 
     settings = _settings(home, settings_file, resolve, flags)
@@ -172,7 +172,7 @@ def _password(file: Path | None) -> str:
 
 def _with_fleet(settings: Settings, work: Callable[[Addresses], None]) -> int:
     """Start a fleet, work, and stop it. Problems of the login end the command with one line."""
-    from browsers.chromium.executable import BrowserMissing
+    from browsers.engine import BrowserMissing
     from browsers.logins.form_login import LoginFailed
     from browsers.logins.profile_store import ProfileUnusable
     from browsers.visit import FleetUnavailable

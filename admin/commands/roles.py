@@ -53,7 +53,7 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
     """
     parent, settings = _begin(home, settings_file, given, "worker")
     from browsers.behaviors.hosts.hosted import ScriptError
-    from browsers.chromium.executable import BrowserMissing
+    from browsers.engine import BrowserMissing
     from browsers.visit import FleetUnavailable
     from browsers.worker import run_worker
     from frontier.store import FrontierLost

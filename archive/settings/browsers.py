@@ -46,7 +46,11 @@ BEHAVIOR_NAMES: Final[tuple[BehaviorName, ...]] = get_args(BehaviorName.__value_
 class BrowserSettings(Section):
     """These settings control the visits of browsers and of plain crawlers."""
 
+    engine: Literal["chromium", "firefox"] = Field(
+        "chromium", description="Browser of the ghosts: chromium (or Chrome), or firefox, from release 153 on."
+    )
     executable: str = Field("", description="Chromium or Chrome to use. By default an installed one is found.")
+    firefox_executable: str = Field("", description="Firefox to use. By default an installed one is found.")
     workers: int = Field(2, ge=1, le=256, description="Visits at a time.")
     page_seconds: float = Field(90, gt=0, description="Longest visit of one page.")
     load_seconds: float = Field(45, gt=0, description="Longest wait for a page's load event.")
@@ -83,7 +87,7 @@ class BrowserSettings(Section):
     height: int = Field(1024, ge=100, description="Height of the window in CSS pixels.")
     lang: str = Field("en", description="Accept-Language of browsers.")
     sandbox: bool = Field(
-        True, description="Use Chromium's sandbox. Chromium has none when it runs as root; a warning says so."
+        True, description="Use the browser's sandbox. Chromium has none when it runs as root; a warning says so."
     )
     close_seconds: float = Field(30, gt=0, description="Longest wait until a page's last captures are durable.")
     full_page_height: int = Field(

@@ -1,55 +1,28 @@
-"""A running Chromium has a process and a profile folder. Both are removed at its end.
-
-The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds all files of the browser. The next start
-removes the folders of processes that have ended.
-"""
+"""A running Chromium has a process and a profile folder. Both are removed at its end."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Self
 
 from archive.settings import BrowserSettings
+from browsers.browser_files import BrowserDown, new_folder, sweep
 from browsers.chromium import flags
 from browsers.chromium.devtools.connection import Connection, DevToolsSession
 from browsers.chromium.devtools.process import ChromiumProcess
 from browsers.chromium.devtools.window import ChromiumWindow
-from browsers.chromium.memory import MemoryWatch
 from browsers.engine import BrowserCookie, EngineError, WindowOptions
-from browsers.visit import FleetUnavailable
+from browsers.memory import MemoryWatch
 
 log = logging.getLogger(__name__)
-_FOLDER: Final = "ghostfleet-ghost-"
-_FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
-
-
-class BrowserDown(FleetUnavailable):
-    """The browser does not start. `complaint` is one line with the remedy, where it is known."""
-
-    def __init__(self, executable: Path, told: str) -> None:
-        super().__init__("browser-start")
-        lines = [line for line in told.splitlines() if line.strip()] or ["the browser ended at once"]
-        reason, remedy = lines[-1].strip()[:200], ""
-        if "No usable sandbox" in told:
-            reason = "no sandbox can be had here"
-            remedy = (
-                "; install the package chromium-sandbox, or allow namespaces to users"
-                " (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0),"
-                " or set browsers.sandbox to false where nothing else is on the machine"
-            )
-        self.complaint = f"{executable} does not start: {reason}{remedy}"
 
 
 class ChromiumEngine:
@@ -91,7 +64,7 @@ class ChromiumEngine:
     @classmethod
     async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings) -> Self:
         """Return a running browser. Raises BrowserDown when it does not start."""
-        _sweep()
+        sweep()
         folder = _new_folder()
         process = ChromiumProcess.start(executable, command, folder)
         connection = Connection()
@@ -221,29 +194,12 @@ class ChromiumEngine:
 
 
 def _new_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+    folder = new_folder()
     preferences = folder / "profile" / "Default" / "Preferences"
     preferences.parent.mkdir(parents=True)
     preferences.write_text(flags.PREFERENCES, "utf-8")
     (folder / "profile" / "Local State").write_text(flags.LOCAL_STATE, "utf-8")
     return folder
-
-
-def _sweep() -> None:
-    """Remove the folders of processes that have ended."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        match = _FOLDER_NAME.match(folder.name)
-        if match and not _is_alive(int(match[1])):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_alive(pid: int) -> bool:
-    with suppress(PermissionError):
-        try:
-            os.kill(pid, 0)
-        except ProcessLookupError:
-            return False
-    return True
 
 
 def _cookie_parameter(cookie: BrowserCookie) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from browsers.engine import BrowserMissing
+
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Names of executables on PATH. The first one that is found is used."""
 MAC_APPLICATIONS: Final = (
@@ -19,10 +21,6 @@ _PLAYWRIGHT_BINARIES: Final = (
     "chromium-*/chrome-linux*/chrome",
     "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
 )
-
-
-class BrowserMissing(RuntimeError):
-    """No browser was found for a ghost. The message says what to install or set."""
 
 
 def find_chromium(chosen: str = "") -> Path:

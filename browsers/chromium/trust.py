@@ -13,14 +13,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-import httpx
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from browsers.authority import authority_of, published
 from browsers.visit import FleetUnavailable
 
 _SPKI_HASH: Final = re.compile(rb"[A-Za-z0-9+/]{43}=")
-_SECONDS: Final = 10.0
 
 
 def trusted_keys(home: Path, proxy: str) -> tuple[str, ...]:
@@ -30,9 +29,7 @@ def trusted_keys(home: Path, proxy: str) -> tuple[str, ...]:
     or be of an earlier release. A proxy of an earlier release has no hash of a leaf's key. Raises FleetUnavailable when
     there is no CA certificate, or when an answer of the proxy can't be used.
     """
-    authority, leaf = _find(home, proxy, "ca.pem"), _find(home, proxy, "leaf.spki")
-    if authority is None:
-        raise FleetUnavailable("no-ca-certificate")
+    authority, leaf = authority_of(home, proxy), published(home, proxy, "leaf.spki")
     try:
         ours = spki_hash(authority)
     except ValueError as error:
@@ -44,35 +41,9 @@ def trusted_keys(home: Path, proxy: str) -> tuple[str, ...]:
     return (leaf.strip().decode("ascii"), ours)
 
 
-def authority_of(home: Path, proxy: str) -> bytes:
-    """Return the certificate of the proxy's authority as PEM, from the home, else from the proxy (host:port).
-
-    Raises FleetUnavailable when there is none.
-    """
-    authority = _find(home, proxy, "ca.pem")
-    if authority is None:
-        raise FleetUnavailable("no-ca-certificate")
-    return authority
-
-
 def spki_hash(pem: bytes) -> str:
     """Return the base64 SHA-256 of a certificate's public key, as Chromium's list of trusted keys has it (RFC 7469)."""
     key = x509.load_pem_x509_certificate(pem).public_key()
     return base64.b64encode(
         hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).digest()
     ).decode()
-
-
-def _find(home: Path, proxy: str, name: str) -> bytes | None:
-    """Return that file of the home's `ca` folder, else the proxy's page of that name; None when it has none."""
-    file = home / "ca" / name
-    if file.is_file():
-        return file.read_bytes()
-    try:
-        answer = httpx.get(f"http://{proxy}/{name}", trust_env=False, timeout=_SECONDS)
-        if answer.status_code == httpx.codes.NOT_FOUND:
-            return None
-        answer.raise_for_status()
-    except httpx.HTTPError as error:
-        raise FleetUnavailable("no-ca-certificate") from error
-    return answer.content

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from archive.settings import BrowserSettings
-from browsers.browser_files import new_folder, sweep
-from browsers.chromium.browser import BrowserDown
-from browsers.chromium.memory import MemoryWatch
+from browsers.browser_files import BrowserDown, new_folder, sweep
 from browsers.engine import Device, EngineError, WindowOptions
 from browsers.firefox.bidi.connection import BidiConnection
 from browsers.firefox.bidi.cookies import parameter_of
 from browsers.firefox.bidi.window import FirefoxWindow
 from browsers.firefox.preferences import preferences_of, user_js
 from browsers.firefox.process import FirefoxProcess
-from browsers.firefox.trust import FILES
+from browsers.memory import MemoryWatch
 
 log = logging.getLogger(__name__)
 _START_SECONDS: Final = 60.0
@@ -38,6 +36,7 @@ _EVENTS: Final = (
     "browsingContext.navigationCommitted",
     "browsingContext.navigationStarted",
     "browsingContext.userPromptOpened",
+    "network.authRequired",
     "network.beforeRequestSent",
     "network.fetchError",
     "network.responseCompleted",
@@ -81,17 +80,19 @@ class FirefoxEngine:
         ]
 
     @classmethod
-    async def start(cls, executable: Path, trust: Path, settings: BrowserSettings, device: Device) -> Self:
+    async def start(
+        cls, executable: Path, trust: Mapping[str, bytes], settings: BrowserSettings, device: Device
+    ) -> Self:
         """Return a running browser for windows that look like the device. Raises BrowserDown when it does not start.
 
-        `trust` is a folder with the files of `trust.make_database`.
+        `trust` has the files of `trust.make_database`.
         """
         sweep()
         folder = new_folder()
         profile = folder / "profile"
         profile.mkdir()
-        for name in FILES:
-            shutil.copy(trust / name, profile)
+        for name, content in trust.items():
+            (profile / name).write_bytes(content)
         (profile / "user.js").write_text(user_js(preferences_of(device)), "utf-8")
         process = FirefoxProcess.start(executable, folder, sandbox=settings.sandbox)
         connection: BidiConnection | None = None
@@ -106,6 +107,7 @@ class FirefoxEngine:
                 version = str(answer["capabilities"]["browserVersion"])
                 started = cls(process, connection, version, folder, settings)
                 await started.root.send("session.subscribe", events=list(_EVENTS))
+                await started.root.send("network.addIntercept", phases=["authRequired"])
         except (EngineError, OSError, TimeoutError) as error:
             if connection is not None:
                 connection.close()
@@ -190,6 +192,10 @@ class FirefoxEngine:
 
     def _on_event(self, method: str, params: Mapping[str, Any]) -> None:
         context = params.get("context") or params.get("source", {}).get("context") or ""
+        if method == "network.authRequired":
+            # A 401 is an answer to show and to record. Firefox would wait until a person enters a password.
+            self.root.send("network.continueWithAuth", request=params["request"]["request"], action="cancel")
+            return
         if method == "browsingContext.contextCreated":
             owner = self._owners.get(params.get("parent") or "") or self._windows.get(params.get("userContext") or "")
             if owner is not None:

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-from browsers.chromium.executable import BrowserMissing
+from browsers.engine import BrowserMissing
 
 NAMES: Final = ("firefox-esr", "firefox")
 """Names of executables on PATH. The first one that is found is used."""
@@ -21,12 +21,12 @@ _VERSION: Final = re.compile(r"Firefox (\d+)(\.[\d.]+)?")
 
 
 def find_firefox(chosen: str = "") -> Path:
-    """Return the browser to start. `chosen` is the setting browsers.firefox. Raises BrowserMissing in one line."""
+    """Return the browser to start. `chosen` is a setting. Raises BrowserMissing in one line."""
     if chosen:
         path = shutil.which(chosen)
         if path is None:
             raise BrowserMissing(
-                f"browsers.firefox = {chosen!r} is not an executable; set its path, or leave the setting empty"
+                f"browsers.firefox_executable = {chosen!r} is not an executable; set its path, or leave it empty"
             )
         return Path(path)
     for found in (*map(shutil.which, NAMES), MAC_APPLICATION):
@@ -34,7 +34,7 @@ def find_firefox(chosen: str = "") -> Path:
             return Path(found)
     raise BrowserMissing(
         f"Firefox was not found; install release {OLDEST} or newer (Debian: apt-get install firefox-esr), "
-        "or set browsers.firefox to its path"
+        "or set browsers.firefox_executable to its path"
     )
 
 

@@ -11,17 +11,21 @@ through the proxy, whose certificates all come from its own authority.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import ssl
 import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from ctypes import c_char_p, c_int, c_uint, c_ulong, c_void_p
 from pathlib import Path
 from typing import Any, Final
 
 from browsers.visit import FleetUnavailable
 
-FILES: Final = ("cert9.db", "key4.db", "pkcs11.txt")
+log = logging.getLogger(__name__)
+_FILES: Final = ("cert9.db", "key4.db", "pkcs11.txt")
 _SECONDS: Final = 60
 _LIBRARY: Final = "libnss3.so" if sys.platform != "darwin" else "libnss3.dylib"
 _VALID_AUTHORITY: Final = 0x08
@@ -30,22 +34,27 @@ _TRUSTED_AUTHORITY: Final = 0x10
 _NAME: Final = b"recording proxy"
 
 
-def make_database(executable: Path, authority: bytes, folder: Path) -> None:
-    """Write the files of a certificate database with this authority (a certificate as PEM) into the folder.
+def make_database(executable: Path, authority: bytes) -> Mapping[str, bytes]:
+    """Return the files of a certificate database with this authority (a certificate as PEM), by their names.
 
     Raises FleetUnavailable when Firefox's library is missing or refuses.
     """
     library = _library(executable)
-    ran = subprocess.run(
-        [sys.executable, "-m", "browsers.firefox.trust", str(library), str(folder)],
-        input=ssl.PEM_cert_to_DER_cert(authority.decode("ascii")),
-        env={**os.environ, "LD_LIBRARY_PATH": str(library.parent), "DYLD_LIBRARY_PATH": str(library.parent)},
-        capture_output=True,
-        timeout=_SECONDS,
-        check=False,
-    )
-    if ran.returncode != 0 or not (folder / FILES[0]).is_file():
-        raise FleetUnavailable("proxy-not-trusted")
+    with tempfile.TemporaryDirectory(prefix="ghostfleet-trust-") as folder:
+        ran = subprocess.run(
+            [sys.executable, "-m", "browsers.firefox.trust", str(library), folder],
+            input=ssl.PEM_cert_to_DER_cert(authority.decode("ascii")),
+            env={**os.environ, "LD_LIBRARY_PATH": str(library.parent), "DYLD_LIBRARY_PATH": str(library.parent)},
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        try:
+            ran.check_returncode()
+            return {name: (Path(folder) / name).read_bytes() for name in _FILES}
+        except (subprocess.CalledProcessError, OSError) as error:
+            log.error("Firefox can't be told to trust the proxy: %s", ran.stderr.decode("utf-8", "replace")[-500:])
+            raise FleetUnavailable("proxy-not-trusted") from error
 
 
 def _library(executable: Path) -> Path:

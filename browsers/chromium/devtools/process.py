@@ -1,16 +1,15 @@
-"""This module starts and ends the process of a Chromium, with the two pipes of the DevTools protocol."""
+"""This module starts the process of a Chromium, with the two pipes of the DevTools protocol."""
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
-import signal
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
+
+from browsers.browser_files import BrowserProcess
 
 _TO_BROWSER: Final = 3
 _FROM_BROWSER: Final = 4
@@ -18,21 +17,16 @@ _FROM_BROWSER: Final = 4
 _ABOVE: Final = 10
 """Our ends of the pipes have descriptors from this one on, so that none is in the way of Chromium's numbers."""
 _PIPE_BYTES: Final = 1024 * 1024
-_END_SECONDS: Final = 5.0
-_END_TICK: Final = 0.02
-_SAID_BYTES: Final = 20_000
 
 
-class ChromiumProcess:
-    """The process was started in a process group of its own. Its error output goes to a file in its folder."""
+class ChromiumProcess(BrowserProcess):
+    """The process has two pipes."""
 
     def __init__(self, pid: int, from_browser: int, to_browser: int, said: Path) -> None:
-        self.pid = pid
+        super().__init__(pid, said)
         self.from_browser = from_browser
         """Descriptor of our end, which the connection reads and closes."""
         self.to_browser = to_browser
-        self._said = said
-        self._is_reaped = False
 
     @classmethod
     def start(cls, executable: Path, command: Sequence[str], folder: Path) -> Self:
@@ -71,35 +65,6 @@ class ChromiumProcess:
             os.close(their_in)
             os.close(their_out)
         return cls(pid, from_browser, to_browser, said)
-
-    def said(self) -> str:
-        """Return the end of the error output."""
-        with suppress(OSError):
-            return self._said.read_bytes()[-_SAID_BYTES:].decode("utf-8", "replace")
-        return ""
-
-    def forget_said(self) -> None:
-        """Empty the file of the error output, which a page could fill."""
-        with suppress(OSError):
-            os.truncate(self._said, 0)
-
-    async def end(self) -> None:
-        """Kill what is left of the process group, and wait for the process."""
-        if self._is_reaped:
-            return
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)
-        give_up = time.monotonic() + _END_SECONDS
-        while not self._reap() and time.monotonic() < give_up:
-            await asyncio.sleep(_END_TICK)
-
-    def _reap(self) -> bool:
-        try:
-            pid, _ = os.waitpid(self.pid, os.WNOHANG)
-        except ChildProcessError:
-            pid = self.pid
-        self._is_reaped = pid != 0
-        return self._is_reaped
 
 
 def _high(pipe: tuple[int, int]) -> tuple[int, int]:

@@ -6,6 +6,9 @@ import re
 from typing import Final
 
 _NAMES: Final = {
+    "NS_BINDING_ABORTED": "ERR_ABORTED",
+    "NS_ERROR_BLOCKED_BY_POLICY": "ERR_BLOCKED_BY_RESPONSE",
+    "NS_ERROR_CONTENT_BLOCKED": "ERR_BLOCKED_BY_CLIENT",
     "NS_ERROR_CONNECTION_REFUSED": "ERR_CONNECTION_REFUSED",
     "NS_ERROR_CORRUPTED_CONTENT": "ERR_INVALID_HTTP_RESPONSE",
     "NS_ERROR_INVALID_CONTENT_ENCODING": "ERR_CONTENT_DECODING_FAILED",
@@ -45,8 +48,6 @@ _NAMES: Final = {
 }
 """Chromium's names by Firefox's names, which are of XPCOM, of NSS, or of pages such as `about:neterror?e=netReset`."""
 _WORD: Final = re.compile(r"[A-Za-z0-9_]+")
-ABORTED: Final = "NS_BINDING_ABORTED"
-"""Another navigation, a download, or an answer without a document replaced the navigation."""
 
 
 def reason_of(message: str) -> str:
@@ -54,6 +55,4 @@ def reason_of(message: str) -> str:
     for word in _WORD.findall(message):
         if word in _NAMES:
             return _NAMES[word]
-        if word == ABORTED:
-            return "ERR_ABORTED"
     return "ERR_FAILED"

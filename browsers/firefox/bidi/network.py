@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from browsers.firefox.bidi.errors import reason_of
 from browsers.traffic import BrowserRequest, Traffic
 
 _UNAWAITED: Final = frozenset(("ping", "cspviolationreport", "prefetch", "eventsource", "websocket"))
@@ -72,14 +73,14 @@ class RequestEvents:
                 self._traffic.finished(asked.key, asked.request)
             case "network.fetchError":
                 del self._asked[key]
-                self._traffic.failed(asked.key, asked.request, params.get("errorText") or "failed")
+                self._traffic.failed(asked.key, asked.request, reason_of(params.get("errorText") or ""))
 
     def frames_ended(self, frames: Iterable[str]) -> None:
         """End the requests of frames, since no event of them will come."""
         ended = frozenset(frames)
         for key, asked in [(key, asked) for key, asked in self._asked.items() if asked.frame in ended]:
             del self._asked[key]
-            self._traffic.failed(asked.key, asked.request, "NS_BINDING_ABORTED")
+            self._traffic.failed(asked.key, asked.request, "ERR_ABORTED")
 
     def _sent(self, key: str, params: Mapping[str, Any]) -> None:
         told = params["request"]

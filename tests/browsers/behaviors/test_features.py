@@ -11,7 +11,7 @@ import pytest
 from behavior_site import PAGES, Feature, FeatureSite
 from visiting import Fleet
 
-from browsers.chromium.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import ChromiumVisitor
 
 pytestmark = pytest.mark.browser
 

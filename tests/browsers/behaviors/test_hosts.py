@@ -17,7 +17,7 @@ from visiting import Fleet
 from browsers.behaviors.hosts.flows import read_flow
 from browsers.behaviors.hosts.hosted import ScriptError
 from browsers.behaviors.hosts.scripts import BehaviorScripts
-from browsers.chromium.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.visit import Visit
 
 CLASS = """

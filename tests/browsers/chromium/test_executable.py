@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from browsers.chromium import executable
-from browsers.chromium.executable import BrowserMissing, find_chromium
+from browsers.chromium.executable import find_chromium
+from browsers.engine import BrowserMissing
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pytest
 from origin import RawOrigin, Step
 from visiting import Fleet, page
 
-from browsers.chromium.ghost import ChromiumVisitor
-from browsers.chromium.login_visits import has_login, profile_by_form
+from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.login_visits import has_login, profile_by_form
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck
 from browsers.logins.form_login import Credentials, LoginFailed
 

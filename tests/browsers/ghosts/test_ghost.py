@@ -24,9 +24,9 @@ from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
 from admin.demo.garden import GardenSite
-from browsers.chromium.executable import BrowserMissing
-from browsers.chromium.ghost import ChromiumVisitor
 from browsers.chromium.trust import spki_hash
+from browsers.engine import BrowserMissing
+from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit
 
 pytestmark = pytest.mark.browser
@@ -38,6 +38,7 @@ LIMITS: dict[str, Any] = {
     "scroll_seconds": 5,
     "close_seconds": 10,
     "sandbox": False,
+    "engine": os.environ.get("ENGINE", "chromium"),
 }
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from browsers.chromium.memory import MemoryWatch
+from browsers.memory import MemoryWatch
 
 SLEEPER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 

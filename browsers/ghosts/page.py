@@ -18,8 +18,8 @@ from archive.settings.browsers import PageRecordKind
 from browsers.behaviors.general_pass import PassReport, run_behaviors
 from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.patience import Patience
-from browsers.chromium import render
 from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
+from browsers.ghosts import render
 from browsers.links import html
 from browsers.links.documents import media_type
 from browsers.page_quality.probe import PageProbe

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-import os
 import threading
 import time
 import uuid
@@ -23,12 +22,12 @@ from archive.settings import BrowserSettings
 from archive.settings.load import Settings
 from browsers.behaviors.hosts.scripts import BehaviorScripts
 from browsers.behaviors.page_tools import observer
-from browsers.chromium import page_outcome
-from browsers.chromium.browser import BrowserDown, ChromiumEngine
-from browsers.chromium.executable import BrowserMissing, find_chromium
-from browsers.chromium.flags import launch_flags
-from browsers.chromium.page import PageSnapshot, visit_page
-from browsers.chromium.page_records import (
+from browsers.browser_files import BrowserDown
+from browsers.engine import BrowserMissing, BrowserWindow, Device, DialogAnswer, Engine, EngineError, WindowOptions
+from browsers.engine_choice import ProxyTrust, engine_start
+from browsers.ghosts import page_outcome
+from browsers.ghosts.page import PageSnapshot, visit_page
+from browsers.ghosts.page_records import (
     PageRecord,
     PageVisit,
     derived_records,
@@ -37,7 +36,6 @@ from browsers.chromium.page_records import (
     found_links,
     page_info_record,
 )
-from browsers.engine import BrowserWindow, Device, DialogAnswer, Engine, EngineError, WindowOptions
 from browsers.logins.browser_profile import UNRECORDED, BrowserProfile, LoginCheck
 from browsers.logins.form_login import is_logged_in
 from browsers.page_quality.assessment import flaws_of
@@ -58,11 +56,11 @@ class ChromiumVisitor:
         self,
         settings: Settings,
         controls: Sequence[Control],
-        trusted: Sequence[str],
+        trusted: ProxyTrust,
         headers: OwnHeaders | None = None,
         profile: BrowserProfile | None = None,
     ) -> None:
-        """`trusted` are the hashes of `trust.trusted_keys`. `profile` has the login of all visits.
+        """`trusted` is from `engine_choice.proxy_trust`. `profile` has the login of all visits.
 
         Raises BrowserMissing when there is no browser, and ScriptError for a file with behaviours that can't be used.
         """
@@ -72,16 +70,9 @@ class ChromiumVisitor:
         self._scripts = BehaviorScripts(settings.browsers)
         self._controls = itertools.cycle(controls)
         hosts = [control.address.rpartition(":")[0] for control in controls]
-        sandbox = _may_sandbox(settings)
-        executable = find_chromium(settings.browsers.executable)
-        command = launch_flags(
-            trusted, hosts, settings.browsers.lang, sandbox=sandbox, webdriver=settings.browsers.webdriver
-        )
-        self._engines = _Engines(
-            lambda: ChromiumEngine.start(executable, command, settings.browsers),
-            settings.browsers.contexts_per_browser,
-        )
         self._device = device_of(settings.browsers)
+        start = engine_start(settings.browsers, trusted, hosts, self._device)
+        self._engines = _Engines(start, settings.browsers.contexts_per_browser)
         self._loop = _LoopThread("ghosts")
 
     def open(self) -> None:
@@ -324,13 +315,3 @@ class _LoopThread:
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log errors of futures that nobody waits for when a browser ends."""
     log.debug("%s: %r", context.get("message"), context.get("exception"))
-
-
-def _may_sandbox(settings: Settings) -> bool:
-    if not settings.browsers.sandbox:
-        log.warning("Chromium runs without its sandbox, since browsers.sandbox is false")
-        return False
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        log.warning("Chromium runs without its sandbox, since root can't use it; run ghostfleet as another user")
-        return False
-    return True

@@ -9,7 +9,7 @@ import pytest
 from origin import RawOrigin, Send
 from visiting import Fleet, page, redirect
 
-from browsers.chromium.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.plain import PlainVisitor
 
 pytestmark = pytest.mark.browser

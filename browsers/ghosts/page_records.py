@@ -28,7 +28,7 @@ from archive.dates import Micros, iso_date
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.url import UrlError, canonical
-from browsers.chromium.page import PageSnapshot
+from browsers.ghosts.page import PageSnapshot
 from browsers.links import html
 from browsers.links.collector import LinkCollector
 from browsers.page_quality.flaws import MAX_DOM, MAX_URLS, PageEvidence, PageFlaw

@@ -10,7 +10,7 @@ import pytest
 from origin import RawOrigin, Send, Step
 from visiting import Fleet, document, page
 
-from browsers.chromium.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import ChromiumVisitor
 
 pytestmark = pytest.mark.browser
 

@@ -14,7 +14,7 @@ from proxying import RunningProxy
 from visiting import Fleet, page
 from waiting import until
 
-from browsers.chromium.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.visit import FleetUnavailable, Visit, VisitOrder
 
 pytestmark = pytest.mark.browser

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from browsers.chromium.page import PageSnapshot
-from browsers.chromium.page_outcome import visit_of
-from browsers.chromium.page_records import PageVisit, fetched_urls, found_links
+from browsers.ghosts.page import PageSnapshot
+from browsers.ghosts.page_outcome import visit_of
+from browsers.ghosts.page_records import PageVisit, fetched_urls, found_links
 from browsers.links.collector import LinkCollector
 from browsers.proxy_client import SessionCounts
 from browsers.traffic import MainAnswer, PageRequest

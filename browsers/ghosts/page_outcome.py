@@ -6,8 +6,8 @@ from typing import Final
 
 from archive import crawl_log
 from browsers import proxy_outcome
-from browsers.chromium.page import PageSnapshot
-from browsers.chromium.page_records import PageVisit, fetched_urls
+from browsers.ghosts.page import PageSnapshot
+from browsers.ghosts.page_records import PageVisit, fetched_urls
 from browsers.links.collector import LinkCollector
 from browsers.links.documents import media_type
 from browsers.proxy_client import SessionCounts

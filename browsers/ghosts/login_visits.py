@@ -7,9 +7,9 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from archive.settings.load import Settings
-from browsers.chromium.ghost import ChromiumVisitor
-from browsers.chromium.trust import trusted_keys
 from browsers.engine import BrowserWindow, EngineError, NavigationFailed
+from browsers.engine_choice import proxy_trust
+from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.form_login import Credentials, LoginFailed, is_logged_in, log_in, state_of
 from browsers.proxy_client import Control, SessionRequest, read_token
@@ -64,7 +64,7 @@ def _in_window[T](
     work: Callable[[BrowserWindow], Coroutine[Any, Any, T]],
 ) -> T:
     with Control(controls[0], read_token(settings.home)) as control:
-        visitor = ChromiumVisitor(settings, [control], trusted_keys(settings.home, proxy), profile=profile)
+        visitor = ChromiumVisitor(settings, [control], proxy_trust(settings.home, proxy), profile=profile)
         try:
             visitor.open()
             session = control.open(SessionRequest(_COLLECTION, mode="live", listen=True))

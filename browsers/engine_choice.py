@@ -1,0 +1,74 @@
+"""The setting `browsers.engine` chooses the browser of the ghosts. No other module names an engine."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from archive.settings import BrowserSettings
+from browsers.authority import authority_of
+from browsers.chromium.browser import ChromiumEngine
+from browsers.chromium.executable import find_chromium
+from browsers.chromium.flags import launch_flags
+from browsers.chromium.trust import trusted_keys
+from browsers.engine import Device, Engine
+from browsers.firefox.browser import FirefoxEngine
+from browsers.firefox.executable import check_version, find_firefox
+from browsers.firefox.trust import make_database
+
+log = logging.getLogger(__name__)
+
+type EngineStart = Callable[[], Awaitable[Engine]]
+"""A function that starts an engine. Raises BrowserDown."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyTrust:
+    """Browsers trust a recording proxy by these facts."""
+
+    keys: tuple[str, ...]
+    """Hashes of the keys in the proxy's certificates (`browsers.chromium.trust.trusted_keys`)."""
+    authority: bytes
+    """Certificate of the proxy's authority as PEM."""
+
+
+def proxy_trust(home: Path, proxy: str) -> ProxyTrust:
+    """Return the facts from the home, else from the proxy (host:port). Raises FleetUnavailable."""
+    return ProxyTrust(trusted_keys(home, proxy), authority_of(home, proxy))
+
+
+def engine_start(
+    settings: BrowserSettings, trust: ProxyTrust, proxy_hosts: Iterable[str], device: Device
+) -> EngineStart:
+    """Return the function that starts the chosen browser for windows that look like `device`.
+
+    `proxy_hosts` are the hosts on which sessions listen. Raises BrowserMissing when there is no such browser, or when
+    it is too old, and FleetUnavailable when the browser can't be told to trust the proxy.
+    """
+    sandbox = _may_sandbox(settings)
+    if settings.engine == "firefox":
+        return _firefox(settings.model_copy(update={"sandbox": sandbox}), trust, device)
+    executable = find_chromium(settings.executable)
+    command = launch_flags(trust.keys, proxy_hosts, settings.lang, sandbox=sandbox, webdriver=settings.webdriver)
+    return lambda: ChromiumEngine.start(executable, command, settings)
+
+
+def _firefox(settings: BrowserSettings, trust: ProxyTrust, device: Device) -> EngineStart:
+    executable = find_firefox(settings.firefox_executable)
+    check_version(executable)
+    database = make_database(executable, trust.authority)
+    device = replace(device, lang=device.lang or settings.lang)
+    return lambda: FirefoxEngine.start(executable, database, settings, device)
+
+
+def _may_sandbox(settings: BrowserSettings) -> bool:
+    if not settings.sandbox:
+        log.warning("the browser runs without its sandbox, since browsers.sandbox is false")
+        return False
+    if settings.engine == "chromium" and hasattr(os, "geteuid") and os.geteuid() == 0:
+        log.warning("Chromium runs without its sandbox, since root can't use it; run ghostfleet as another user")
+        return False
+    return True
