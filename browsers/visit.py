@@ -74,6 +74,9 @@ class Visit:
     """Seconds of the site's Retry-After."""
     fetched: tuple[str, ...] = ()
     """Other URLs that this visit fetched: targets of redirects and embeds. They are marked as seen and not queued."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """Seconds of the stages of a ghost's visit, such as load, settle, behaviors, records. A stage with a slash in its
+    name is a part of another one, such as behaviors/scroll."""
 
 
 class FleetUnavailable(Exception):

@@ -17,6 +17,7 @@ The document is kept from being left meanwhile. The addresses to which the page 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
@@ -161,7 +162,7 @@ class _Hosted:
 
 async def _run(name: str, behavior: _Behavior, page: PageAccess, report: PassReport) -> BehaviorOutcome:
     """Run one behaviour, and return to the visited page after it."""
-    links, requests = len(page.links), page.window.traffic.requests
+    links, requests, began = len(page.links), page.window.traffic.requests, time.monotonic()
     detail = ""
     try:
         ended = await behavior.run()
@@ -185,5 +186,6 @@ async def _run(name: str, behavior: _Behavior, page: PageAccess, report: PassRep
         ended,
         links=len(page.links) - links,
         requests=page.window.traffic.requests - requests,
+        seconds=round(time.monotonic() - began, 3),
         detail=detail[:_MAX_DETAIL],
     )

@@ -30,6 +30,7 @@ class BehaviorOutcome:
     """Number of URLs that the behaviour added to the links of the page."""
     requests: int = 0
     """Number of requests that the page sent meanwhile."""
+    seconds: float = 0.0
     bytes: int | None = None
     """Number of received bytes, when it is known."""
     detail: str = ""

@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from browsers.behaviors.page_tools import FrameSilent, ToolFailed, ask, call
+from browsers.behaviors.page_tools import ToolFailed, ask, call, in_all
 from browsers.behaviors.patience import Patience
 from browsers.engine import BrowserWindow, EngineError, Frame, Point
 
@@ -176,24 +177,13 @@ class PageAccess:
 
     async def collect(self) -> None:
         """Keep the addresses to which documents wanted to go, and the routes that they showed."""
-        for frame in self.frames():
-            try:
-                self.add_links(await ask(frame, "left"), "script/location")
-                self.add_links(await ask(frame, "routes"), "script/history")
-            except ToolFailed:
-                continue  # the frame went away
+        for name, context in (("left", "script/location"), ("routes", "script/history")):
+            for _, urls in await in_all(self.frames(), partial(ask, name=name), self.patience.drop):
+                self.add_links(urls, context)
 
     async def in_frames(self, name: str, *values: object) -> list[tuple[Frame, object]]:
         """Return the results of a tool in all frames that have one."""
-        found: list[tuple[Frame, object]] = []
-        for frame in self.frames():
-            try:
-                found.append((frame, await call(frame, name, *values)))
-            except FrameSilent:
-                self.patience.drop(frame)
-            except ToolFailed:
-                continue  # the frame went away, or its document runs no scripts
-        return found
+        return await in_all(self.frames(), lambda frame: call(frame, name, *values), self.patience.drop)
 
     async def _check_document(self) -> None:
         try:

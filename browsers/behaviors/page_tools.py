@@ -6,7 +6,7 @@ The observer is an init script of every frame. The other scripts are put into a 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -81,6 +81,27 @@ async def call(frame: Frame, name: str, *values: Any) -> Any:
     if answer is None:
         raise ToolFailed("the document changed meanwhile")
     return answer[0]
+
+
+async def in_all(
+    frames: Sequence[Frame], use: Callable[[Frame], Awaitable[Any]], silent: Callable[[Frame], None]
+) -> list[tuple[Frame, Any]]:
+    """Use all frames at the same time. Return the results of those that have one, in the order of the frames.
+
+    `silent` gets each frame that does not answer. Raises EngineLost and TimeoutError.
+    """
+    results = await asyncio.gather(*map(use, frames), return_exceptions=True)
+    found: list[tuple[Frame, Any]] = []
+    for frame, result in zip(frames, results, strict=True):
+        if isinstance(result, FrameSilent):
+            silent(frame)
+        elif isinstance(result, ToolFailed):
+            continue  # the frame went away, or its document runs no scripts
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            found.append((frame, result))
+    return found
 
 
 def may_answer(frame: Frame) -> bool:

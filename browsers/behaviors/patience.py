@@ -10,7 +10,7 @@ import asyncio
 import time
 from typing import Any, Final
 
-from browsers.behaviors.page_tools import FrameSilent, ToolFailed, ask, may_answer
+from browsers.behaviors.page_tools import ask, in_all, may_answer
 from browsers.engine import BrowserWindow, Frame
 
 MOST_FRAMES: Final = 50
@@ -71,12 +71,5 @@ class Patience:
         await self._in_frames("rest")
 
     async def _in_frames(self, name: str) -> list[Any]:
-        found: list[Any] = []
-        for frame in self.frames():
-            try:
-                found.append(await ask(frame, name))
-            except FrameSilent:
-                self.drop(frame)
-            except ToolFailed:
-                continue  # the frame went away, or its document runs no scripts
-        return found
+        answers = await in_all(self.frames(), lambda frame: ask(frame, name), self.drop)
+        return [answer for _, answer in answers]

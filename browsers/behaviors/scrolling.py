@@ -6,13 +6,14 @@ without lazy content takes a tenth of a second for each step, and a slow page ge
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import PageAccess
-from browsers.behaviors.page_tools import ToolFailed, ask, call
-from browsers.engine import Frame
+from browsers.behaviors.page_tools import ToolFailed, ask, call, in_all
+from browsers.engine import Frame, Point
 
 type Ended = Literal["bottom", "height", "steps", "time"]
 
@@ -71,6 +72,21 @@ class Scroll:
         return "steps" if self.steps + 1 >= most_steps else None
 
 
+@dataclass(frozen=True, slots=True)
+class FrameRoom:
+    """A frame shows so many CSS pixels of its document."""
+
+    width: float
+    height: float
+    depth: int
+    """Number of frames in which this frame lies."""
+
+    def fits(self, corner: Point, window: FrameRoom) -> bool:
+        """Return whether a frame of this size is wholly in view when its upper left corner is at this point."""
+        is_right = corner.x >= 0 and corner.x + self.width <= window.width
+        return is_right and corner.y >= 0 and corner.y + self.height <= window.height
+
+
 @dataclass(slots=True)
 class Scrolling:
     """The object scrolls one page."""
@@ -83,18 +99,35 @@ class Scrolling:
 
     async def run(self) -> BehaviorEnd:
         """Scroll the main document, its boxes, and then the other frames with theirs."""
-        for frame in self.page.frames():
-            try:
-                await self._scroll_frame(frame)
-            except ToolFailed:
-                if frame.is_main:
-                    raise
-        for frame in self.page.frames():
-            try:
-                await call(frame, "scrollHome")
-            except ToolFailed:
-                continue  # the frame went away
+        main, *others = self.page.frames()
+        await self._scroll_frame(main)
+        while others:
+            together = await self._shown_together(others)
+            await in_all(together, self._scroll_frame, self.page.patience.drop)
+            others = [frame for frame in others if frame not in together]
+        await self.page.in_frames("scrollHome")
         return BehaviorEnd.TIMEOUT if self._is_cut_short else BehaviorEnd.DONE
+
+    async def _shown_together(self, frames: Sequence[Frame]) -> Sequence[Frame]:
+        """Bring the first frame into view, and return all frames that can be scrolled at the same time.
+
+        A frame that scrolls must stay in view, since what is lazy in it waits for this. So these are frames of the main
+        document that are wholly in view. A frame in another frame is scrolled alone.
+        """
+        first, *others = frames
+        try:
+            window = FrameRoom(*await call(self.page.window.main_frame, "room"))
+            room = FrameRoom(*await call(first, "show"))
+        except ToolFailed:
+            return [first]
+        if room.depth != 1:
+            return [first]
+        places = await in_all(others, lambda frame: self._is_in_view(frame, window), self.page.patience.drop)
+        return [first, *(frame for frame, is_in_view in places if is_in_view)]
+
+    async def _is_in_view(self, frame: Frame, window: FrameRoom) -> bool:
+        room = FrameRoom(*await call(frame, "room"))
+        return room.depth == 1 and room.fits(await self.page.point(frame, {"x": 0, "y": 0}), window)
 
     async def _scroll_frame(self, frame: Frame) -> None:
         boxes = int(await call(frame, "boxes"))

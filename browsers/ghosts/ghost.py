@@ -13,11 +13,13 @@ import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from archive.dates import now_micros
+from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
 from browsers.behaviors.hosts.scripts import BehaviorScripts
@@ -41,10 +43,13 @@ from browsers.logins.form_login import is_logged_in
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
 from browsers.proxy_client import Control, ProxySession, SessionRequest
+from browsers.stage_times import StageTimes
 from browsers.traffic import Traffic
 from browsers.visit import FleetUnavailable, FoundLink, OwnHeaders, Visit, VisitOrder
 
 log = logging.getLogger(__name__)
+_WRITES_AT_ONCE: Final = 8
+"""Number of records of pages that are written at the same time."""
 
 
 class ChromiumVisitor:
@@ -74,6 +79,7 @@ class ChromiumVisitor:
         start = engine_start(settings.browsers, trusted, hosts, self._device)
         self._engines = _Engines(start, settings.browsers.contexts_per_browser)
         self._loop = _LoopThread("ghosts")
+        self._writers = ThreadPoolExecutor(_WRITES_AT_ONCE, "ghost-records")
 
     def open(self) -> None:
         """Start the first browser before the first visit. Raises BrowserMissing when it does not start."""
@@ -87,12 +93,16 @@ class ChromiumVisitor:
         began = time.monotonic()
         page_id = str(uuid.uuid4())
         control = next(self._controls)
-        session = control.open(SessionRequest.for_page(order, page_id, self._unrecorded))
+        times = StageTimes()
+        with times.measure("session"):
+            session = control.open(SessionRequest.for_page(order, page_id, self._unrecorded))
         try:
-            page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id))
-            found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
+            page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id, times))
+            with times.measure("link-search"):
+                found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
             if page_visit.snapshot.is_page and trouble is None:
-                page_visit = replace(page_visit, flaws=self._flaws(page_visit))
+                with times.measure("flaws"):
+                    page_visit = replace(page_visit, flaws=self._flaws(page_visit))
                 self._write_records(control, session, page_visit, found.links)
         except BaseException:
             self._abandon(control, session)
@@ -107,7 +117,9 @@ class ChromiumVisitor:
                 control, session
             )  # another visit follows, so that the captures of this one need not be waited for
             raise trouble
-        report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
+        with times.measure("session-end"):
+            report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
+        log.debug("%s took %s", order.url, compact_json(times.seconds()))
         return page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
 
     def in_window[T](self, proxy: str, work: Callable[[BrowserWindow], Coroutine[Any, Any, T]]) -> T:
@@ -161,29 +173,36 @@ class ChromiumVisitor:
             facts = page_visit.window if record.kind == "resource" else None
             control.write(session, record.kind, record.uri, record.content_type, record.block, facts)
 
-        settings = self._settings.browsers
-        for record in derived_records(page_visit, links, settings):
-            write(record)
-        kept = control.exchanges(session, wait_seconds=settings.close_seconds)
-        write(page_info_record(page_visit, links, kept))
+        settings, times = self._settings.browsers, page_visit.snapshot.times
+        with times.measure("records"):
+            # A record is durable when the proxy answers, and several at once share one flush to the disk.
+            written = [self._writers.submit(write, each) for each in derived_records(page_visit, links, settings)]
+            wait(written)  # none may go on after an error of another one
+            for each in written:
+                each.result()
+        with times.measure("captures"):
+            kept = control.exchanges(session, wait_seconds=settings.close_seconds)
+        with times.measure("page-info"):
+            write(page_info_record(page_visit, links, kept))
 
     def close(self) -> None:
         """Close the browsers and their loop."""
         self._loop.run(self._engines.close())
         self._loop.close()
+        self._writers.shutdown()
 
     def _abandon(self, control: Control, session: ProxySession) -> None:
         with suppress(FleetUnavailable):  # a proxy that has ended has no sessions
             control.finish(session, wait_seconds=1)
 
     async def _visit_page(
-        self, order: VisitOrder, session: ProxySession, page_id: str
+        self, order: VisitOrder, session: ProxySession, page_id: str, times: StageTimes
     ) -> tuple[PageVisit, FleetUnavailable | None]:
         settings = self._settings.browsers
         moment = now_micros()
         traffic = Traffic()
-        async with self._engines.lend() as engine:
-            snapshot = PageSnapshot(crashed=True)
+        async with self._engines.lend(times) as engine:
+            snapshot = PageSnapshot(crashed=True, times=times)
             hosted = self._scripts.for_page(order.url)
             options = self._options(session.address)
             options = replace(
@@ -193,14 +212,16 @@ class ChromiumVisitor:
             )
             is_logged_out = False
             with suppress(EngineError):
-                window = await engine.open(options)
+                with times.measure("window"):
+                    window = await engine.open(options)
                 traffic = window.traffic
                 try:
-                    snapshot = await visit_page(window, order.url, settings, hosted)
+                    snapshot = await visit_page(window, order.url, settings, hosted, times)
                     snapshot.out_of_memory = snapshot.crashed and window.ended_for_memory()
                     is_logged_out = await self._shows_no_login(window, snapshot)
                 finally:
-                    await window.close()
+                    with times.measure("window-close"):
+                        await window.close()
             browser = f"{engine.name}/{engine.version}"
         page_visit = PageVisit(
             order,
@@ -259,10 +280,11 @@ class _Engines:
         self._lock = asyncio.Lock()
 
     @asynccontextmanager
-    async def lend(self) -> AsyncIterator[Engine]:
-        """Lend an engine for one visit."""
+    async def lend(self, times: StageTimes | None = None) -> AsyncIterator[Engine]:
+        """Lend an engine for one visit. The start of an engine is a stage of `times`."""
         async with self._lock:
-            running = await self._ready()
+            with (times or StageTimes()).measure("browser-start"):
+                running = await self._ready()
             running.used += 1
             running.busy += 1
         try:

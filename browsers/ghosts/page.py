@@ -24,6 +24,7 @@ from browsers.links import html
 from browsers.links.documents import media_type
 from browsers.page_quality.probe import PageProbe
 from browsers.page_records.image_map import LinkArea
+from browsers.stage_times import StageTimes
 from browsers.traffic import MainAnswer
 
 _RESERVE_SECONDS: Final = 10.0
@@ -74,6 +75,7 @@ class PageSnapshot:
     behaviors: PassReport = field(default_factory=PassReport)
     notes: list[str] = field(default_factory=list)
     """Annotations about steps that failed or were cut short."""
+    times: StageTimes = field(default_factory=StageTimes)
 
     @property
     def is_page(self) -> bool:
@@ -93,10 +95,17 @@ class Deadline:
 
 
 async def visit_page(
-    window: BrowserWindow, url: str, settings: BrowserSettings, hosted: Sequence[HostedBehavior] = ()
+    window: BrowserWindow,
+    url: str,
+    settings: BrowserSettings,
+    hosted: Sequence[HostedBehavior] = (),
+    times: StageTimes | None = None,
 ) -> PageSnapshot:
-    """Visit `url` in a fresh window, within the page's time. `hosted` are behaviours of the user."""
-    snapshot = PageSnapshot()
+    """Visit `url` in a fresh window, within the page's time. `hosted` are behaviours of the user.
+
+    The stages of the visit are added to `times`.
+    """
+    snapshot = PageSnapshot(times=times or StageTimes())
     steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(window, url, settings, snapshot, hosted).run())
     ends = {steps, asyncio.ensure_future(window.lost.wait())}
     try:
@@ -137,7 +146,8 @@ class _Steps:
 
     async def run(self) -> None:
         snapshot = self._snapshot
-        await self._load()
+        with snapshot.times.measure("load"):
+            await self._load()
         if not snapshot.is_page or snapshot.hangs:
             return
         await self._try("settle", self._settle)
@@ -150,7 +160,7 @@ class _Steps:
         await self._try("text", self._take_text)
         await self._try("state", self._note_state)
         await self._try("behaviors", self._behave)
-        await self._try("settle", self._settle)
+        await self._try("settle", self._settle, stage="settle-again")
         await self._try("dom", self._take_dom)
         await self._try("text-final", self._take_final_text)
         await self._try("probe", self._take_probe)
@@ -196,6 +206,8 @@ class _Steps:
                 self._window, self._patience, settings.behaviors, seconds, settings.scroll_seconds, report, self._hosted
             )
         finally:
+            for outcome in report.outcomes:
+                self._snapshot.times.add(f"behaviors/{outcome.id}", outcome.seconds)
             self._snapshot.notes += report.notes
             self._snapshot.links += report.links
 
@@ -255,8 +267,8 @@ class _Steps:
         if kind in self._settings.page_records:
             await self._try(kind, step)
 
-    async def _try(self, name: str, step: Callable[[], Awaitable[None]]) -> None:
-        """Run one step. When it fails, note this, and continue with the next.
+    async def _try(self, name: str, step: Callable[[], Awaitable[None]], stage: str = "") -> None:
+        """Run one step, and measure it as `stage`. When it fails, note this, and continue with the next.
 
         The steps of a page that hangs are skipped.
         """
@@ -264,8 +276,9 @@ class _Steps:
             return
         seconds = self._deadline.left(max(_STEP_SECONDS, self._settings.behavior_seconds + _RESERVE_SECONDS))
         try:
-            async with asyncio.timeout(seconds):
-                await step()
+            with self._snapshot.times.measure(stage or name):
+                async with asyncio.timeout(seconds):
+                    await step()
         except TimeoutError:
             self._snapshot.notes.append(f"{name}-failed")
             await self._check_whether_it_hangs()

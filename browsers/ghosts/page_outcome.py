@@ -68,6 +68,7 @@ def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts 
         ),
         retry_after=proxy_outcome.retry_after(headers),
         fetched=tuple(sorted(fetched)),
+        stages=snapshot.times.seconds(),
     )
 
 

@@ -22,6 +22,18 @@ tools => {
     return boxes.length;
   };
 
+  /* Return the width and the height of the frame's visible part, and the number of frames around the frame. */
+  tools.room = () => {
+    let depth = 0;
+    for (let frame = window; frame !== frame.parent && depth < 100; frame = frame.parent) depth += 1;
+    return [innerWidth, innerHeight, depth];
+  };
+  /* Bring the frame into view. */
+  tools.show = () => {
+    document.documentElement.scrollIntoView({block: 'nearest', behavior: 'instant'});
+    return tools.room();
+  };
+
   /* Scroll one step, and return the position. Number 0 is the document; `back` is up or to the left. */
   tools.scroll = (number, isAcross, isBack) => {
     const box = number === 0 ? main() : boxes[number - 1];

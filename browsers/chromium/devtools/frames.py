@@ -12,6 +12,9 @@ from browsers.engine import EngineError, EngineLost, FrameGone, Point, ScriptFai
 WORLD_NAME: Final = "ghostfleet"
 """Name of our isolated JavaScript world."""
 _GROUP: Final = "ghostfleet"
+_ERRORS: Final = "ghostfleet-errors"
+_NEVER_BEGAN: Final = "Cannot find context"
+"""Beginning of the error message when a document had gone before a function was called there."""
 _MAX_ERROR: Final = 500
 
 
@@ -28,6 +31,8 @@ class ChromiumFrame:
         self.is_gone = False
         self._world: tuple[str, str, int] | None = None
         """DevToolsSession and document of our isolated world, and its execution context."""
+        self._own_document: tuple[str, str, str] | None = None
+        """DevToolsSession and document of the page's own world, and the object of that document."""
 
     @property
     def is_main(self) -> bool:
@@ -57,7 +62,7 @@ class ChromiumFrame:
         if self.is_gone:
             raise FrameGone("the frame was removed")
         if world is World.PAGE:
-            return await self._call(function, argument, {"objectId": await self._document()})
+            return await self._evaluate_in_page(function, argument)
         has_cached = self._cached_world() is not None
         try:
             return await self._call(function, argument, {"executionContextId": await self._isolated()})
@@ -68,6 +73,21 @@ class ChromiumFrame:
         # The document of the remembered world had gone before the call.
         return await self._call(function, argument, {"executionContextId": await self._isolated()})
 
+    async def _evaluate_in_page(self, function: str, argument: Any) -> Any:
+        """Call a function in the page's own world."""
+        known = self._own_document
+        if known is not None and known[:2] == (self.session.id, self.loader):
+            try:
+                return await self._call(function, argument, {"objectId": known[2]})
+            except FrameGone as error:
+                self._own_document = None
+                if self.is_gone or not str(error).startswith(_NEVER_BEGAN):
+                    raise
+        session, loader = self.session, self.loader
+        document = await self._document()
+        self._own_document = (session.id, loader, document)
+        return await self._call(function, argument, {"objectId": document})
+
     async def _call(self, function: str, argument: Any, place: Mapping[str, Any]) -> Any:
         try:
             answer = await self.session.send(
@@ -76,16 +96,15 @@ class ChromiumFrame:
                 arguments=[{"value": argument}],
                 awaitPromise=True,
                 returnByValue=True,
+                objectGroup=_ERRORS,
                 **place,
             )
         except (FrameGone, EngineLost):
             raise
         except EngineError as error:  # such as a result that refers to itself
             raise ScriptFailed(str(error)[:_MAX_ERROR]) from error
-        finally:
-            if "objectId" in place:
-                self.session.send("Runtime.releaseObjectGroup", objectGroup=_GROUP)
         if "exceptionDetails" in answer:
+            self.session.send("Runtime.releaseObjectGroup", objectGroup=_ERRORS)
             details = answer["exceptionDetails"]
             text = details.get("exception", {}).get("description") or details.get("text", "")
             raise ScriptFailed(str(text)[:_MAX_ERROR])
