@@ -145,7 +145,9 @@ def ghosts(pages: int, sites: Sequence[str], soak: bool, as_data: bool) -> None:
         ]
         click.echo(json.dumps(results, indent=1))
     else:
-        Console(width=max(Console().width, TABLE_WIDTH)).print(ghost_bench.table(found))
+        console = Console(width=max(Console().width, TABLE_WIDTH))
+        console.print(ghost_bench.table(found))
+        console.print(ghost_bench.stage_table(found))
     if any(one.failed for one in found):
         raise click.ClickException("visits failed; the column failed has their number")
     if soak and not all(one.is_flat for one in found):

@@ -11,9 +11,10 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Final
@@ -56,8 +57,11 @@ class GhostRound:
     """Memory after the warm-up. Memory that processes share counts once, in parts (Linux calls this PSS)."""
     last_bytes: int
     peak_bytes: int
+    mean_bytes: int
     zombies: int
     """Processes below the worker that ended and were not waited for."""
+    stages: Mapping[str, float] = field(default_factory=dict)
+    """Mean seconds of a page's stages, in their order. A name with a slash is a part of another stage."""
 
     @property
     def pages_per_minute(self) -> float:
@@ -105,12 +109,24 @@ def measure(sites: Sequence[str], pages: int, tell: Callable[[GhostRound], None]
 def table(found: Sequence[GhostRound]) -> Table:
     """Return the results as a table."""
     made = Table(title="one worker, one visit at a time")
-    for name in ("site", "pages", "failed", "pages/min", "CPU s/page", "MB first", "MB last", "MB peak"):
+    for name in ("site", "pages", "failed", "pages/min", "CPU s/page", "MB first", "MB last", "MB mean", "MB peak"):
         made.add_column(name, justify="left" if name == "site" else "right")
     for one in found:
-        sizes = (f"{size / 1e6:.0f}" for size in (one.first_bytes, one.last_bytes, one.peak_bytes))
+        sizes = (f"{size / 1e6:.0f}" for size in (one.first_bytes, one.last_bytes, one.mean_bytes, one.peak_bytes))
         speed = (f"{one.pages_per_minute:.1f}", f"{one.cpu_per_page:.2f}")
         made.add_row(one.site, str(one.pages), str(one.failed), *speed, *sizes)
+    return made
+
+
+def stage_table(found: Sequence[GhostRound]) -> Table:
+    """Return the mean seconds of the stages of a visit as a table."""
+    made = Table(title="seconds of a visit, by stage")
+    made.add_column("stage")
+    for one in found:
+        made.add_column(one.site, justify="right")
+    for stage in dict.fromkeys(stage for one in found for stage in one.stages):
+        label = f"  {stage.partition('/')[2]}" if "/" in stage else stage
+        made.add_row(label, *(f"{one.stages.get(stage, 0):.3f}" for one in found))
     return made
 
 
@@ -140,12 +156,11 @@ def _round(folder: Path, ready: dict[str, str], site: str, urls: Sequence[str], 
     worker.start()
     theirs.close()
     over = threading.Event()
-    peak = 0
+    sizes: list[int] = []
 
     def watch() -> None:
-        nonlocal peak
         while not over.wait(_SAMPLE_SECONDS):
-            peak = max(peak, _memory(pid))
+            sizes.append(_memory(pid))
 
     try:
         ours.recv()  # the warm-up is over
@@ -155,7 +170,7 @@ def _round(folder: Path, ready: dict[str, str], site: str, urls: Sequence[str], 
         watcher.start()
         try:
             ours.send("go")
-            failed = int(ours.recv())
+            failed, stages = ours.recv()
         finally:
             over.set()
             watcher.join()
@@ -167,7 +182,20 @@ def _round(folder: Path, ready: dict[str, str], site: str, urls: Sequence[str], 
     finally:
         if worker.is_alive():
             worker.kill()
-    return GhostRound(site, pages, failed, seconds, after - before, first, last, max(peak, first, last), zombies)
+    sizes += [first, last]
+    return GhostRound(
+        site,
+        pages,
+        failed,
+        seconds,
+        after - before,
+        first,
+        last,
+        max(sizes),
+        round(sum(sizes) / len(sizes)),
+        zombies,
+        {stage: spent / pages for stage, spent in stages.items()},
+    )
 
 
 def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> None:
@@ -180,17 +208,21 @@ def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> 
     with Control(ready["control"], read_token(home)) as control:
         visitor = ChromiumVisitor(settings, [control], proxy_trust(home, ready["proxy"]))
         try:
-            failed = 0
+            failed, stages = 0, Counter[str]()
             for number, url in enumerate(urls):
                 if number == WARM_UP:
                     pipe.send(None)
                     pipe.recv()
                     failed = 0
+                    stages.clear()
                 try:
-                    failed += visitor.visit(VisitOrder(url, f"bench-{site}")).code != 200
+                    visit = visitor.visit(VisitOrder(url, f"bench-{site}"))
                 except FleetUnavailable:
                     failed += 1
-            pipe.send(failed)
+                    continue
+                failed += visit.code != 200
+                stages.update(visit.stages)
+            pipe.send((failed, dict(stages)))
             pipe.recv()
         finally:
             visitor.close()

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -25,7 +25,10 @@ CHECK_SECONDS: Final = 0.2
 """Seconds between two checks during a visit. A page allocates about a gigabyte a second at most."""
 _SLOW_CHECK_SECONDS: Final = 1.0
 """Seconds between two checks that need a process."""
-_PROC: Final = Path("/proc")
+_WHOLE_LOOK_SECONDS: Final = 1.0
+_TELLS_CHILDREN: Final = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
+"""Whether the kernel names the children of a process, as Linux with CONFIG_PROC_CHILDREN does."""
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _OF_THE_BROWSER: Final = 2
 _TOLD_SECONDS: Final = 10.0
 """The end of a process explains a lost page for so many seconds."""
@@ -40,6 +43,7 @@ class MemoryWatch:
     def __init__(self, pid: int, most_bytes: int) -> None:
         self._pid = pid
         self._most = most_bytes
+        self._tree = ProcessTree(pid)
         self._seen: dict[int, int] = {}
         """Bytes by process at the last check."""
         self._over: list[float] = []
@@ -49,11 +53,11 @@ class MemoryWatch:
         """Check regularly while `is_busy` is set, until cancelled."""
         if not self._most:
             return
-        pause = CHECK_SECONDS if sys.platform == "linux" else _SLOW_CHECK_SECONDS
+        pause = CHECK_SECONDS if _TELLS_CHILDREN else _SLOW_CHECK_SECONDS
         while True:
             await is_busy.wait()
-            if sys.platform == "linux":
-                self.check(dict(_family(self._pid)))
+            if _TELLS_CHILDREN:
+                self.check(self._tree.sizes())
             else:
                 self.check(await asyncio.to_thread(lambda: dict(_family_by_ps(self._pid))))
             await asyncio.sleep(pause)
@@ -74,26 +78,65 @@ class MemoryWatch:
 
     def claim_end(self) -> bool:
         """Return whether a process has just ended for its use of memory. Each end is reported once."""
-        if self._most and sys.platform == "linux":
-            self.check(dict(_family(self._pid)))
+        if self._most and _TELLS_CHILDREN:
+            self.check(self._tree.sizes())
         ended = bool(self._over)
         if ended:
             self._over.pop()
         return ended
 
 
-def _family(pid: int) -> Iterator[tuple[int, int]]:
-    """Yield the process and each descendant with its resident bytes, by /proc."""
-    children: dict[int, list[int]] = {}
-    sizes: dict[int, int] = {}
-    page = os.sysconf("SC_PAGE_SIZE")
-    for folder in os.scandir(_PROC):
-        if folder.name.isdecimal():
-            with suppress(OSError, ValueError, IndexError):
-                fields = (_PROC / folder.name / "stat").read_bytes().rpartition(b")")[2].split()
-                children.setdefault(int(fields[1]), []).append(int(folder.name))
-                sizes[int(folder.name)] = int(fields[21]) * page
-    yield from _below(pid, children, sizes)
+class ProcessTree:
+    """A process and its descendants, as /proc tells them, without a look at the other processes of the machine.
+
+    The kernel names the children of each thread. Threads that have had children are asked each time, and all others
+    only now and then, since a browser has hundreds of threads and starts processes with few of them.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._parents: dict[int, set[str]] = {}
+        """The threads that had children at the last look at all threads, by process."""
+        self._looked = -math.inf
+        """Time (monotonic seconds) of the last look at all threads."""
+
+    def sizes(self) -> dict[int, int]:
+        """Return the resident bytes of each process of the tree."""
+        now = time.monotonic()
+        is_whole = now - self._looked >= _WHOLE_LOOK_SECONDS
+        if is_whole:
+            self._looked, self._parents = now, {}
+        found: dict[int, int] = {}
+        to_do = [self._pid]
+        while to_do:
+            pid = to_do.pop()
+            if pid not in found:
+                found[pid] = _resident_bytes(pid)
+                to_do += self._children(pid, is_whole=is_whole)
+        return found
+
+    def _children(self, pid: int, *, is_whole: bool) -> list[int]:
+        threads: Iterable[str] = self._parents.get(pid, ())
+        if is_whole:
+            try:
+                threads = os.listdir(f"/proc/{pid}/task")
+            except OSError:
+                return []  # the process has ended
+        found: list[int] = []
+        for thread in threads:
+            with suppress(OSError):
+                children = Path(f"/proc/{pid}/task/{thread}/children").read_bytes().split()
+                found += map(int, children)
+                if children:
+                    self._parents.setdefault(pid, set()).add(thread)
+        return found
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * _PAGE_BYTES
+    except OSError:
+        return 0  # the process has ended
 
 
 def _family_by_ps(pid: int) -> Iterator[tuple[int, int]]:

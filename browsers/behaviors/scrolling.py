@@ -173,7 +173,8 @@ class Scrolling:
         quiet = _QUIET_AT_BOTTOM_SECONDS if position.is_bottom else _QUIET_SECONDS
         most = min(_STEP_SECONDS, self.page.clock.left)
         await self.page.window.traffic.settled(quiet if number == 0 else _QUIET_SECONDS, most, from_now=True)
-        await self.page.patience.settle(quiet, min(_STEP_SECONDS, self.page.clock.left), _STEP_SECONDS)
+        frames = None if frame.is_main else [self.page.window.main_frame, frame]
+        await self.page.patience.settle(quiet, min(_STEP_SECONDS, self.page.clock.left), _STEP_SECONDS, frames)
         return position
 
     async def _wheel(self, frame: Frame) -> None:

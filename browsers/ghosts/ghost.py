@@ -42,6 +42,7 @@ from browsers.logins.browser_profile import UNRECORDED, BrowserProfile, LoginChe
 from browsers.logins.form_login import is_logged_in
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
+from browsers.page_records.pictures import packed
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.stage_times import StageTimes
 from browsers.traffic import Traffic
@@ -171,7 +172,8 @@ class ChromiumVisitor:
 
         def write(record: PageRecord) -> None:
             facts = page_visit.window if record.kind == "resource" else None
-            control.write(session, record.kind, record.uri, record.content_type, record.block, facts)
+            block = packed(record.block) if record.content_type == "image/png" else record.block
+            control.write(session, record.kind, record.uri, record.content_type, block, facts)
 
         settings, times = self._settings.browsers, page_visit.snapshot.times
         with times.measure("records"):

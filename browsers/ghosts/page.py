@@ -34,6 +34,8 @@ _STEP_SECONDS: Final = 15.0
 _ANSWER_SECONDS: Final = 10.0
 """A page that does not answer within this time hangs."""
 _SHORTEST_ANSWER_SECONDS: Final = 2.0
+_QUIET_WITHOUT_SCRIPTS: Final = 0.1
+"""A page without scripts and animations counts as settled when it has requested nothing for this time."""
 _MAX_PDF: Final = 100_000_000
 """Bytes of the largest PDF document that is kept."""
 
@@ -194,7 +196,10 @@ class _Steps:
     async def _settle(self) -> None:
         most = self._deadline.left(self._settings.settle_max_seconds, _RESERVE_SECONDS)
         settings = self._settings
-        if not await self._patience.settle(settings.settle_seconds, most, settings.patience_seconds):
+        quiet = settings.settle_seconds
+        if quiet > _QUIET_WITHOUT_SCRIPTS and not self._hosted and not await self._patience.is_scripted():
+            quiet = _QUIET_WITHOUT_SCRIPTS
+        if not await self._patience.settle(quiet, most, settings.patience_seconds):
             self._snapshot.notes.append("never-settled")
 
     async def _behave(self) -> None:
@@ -215,7 +220,11 @@ class _Steps:
         self._snapshot.view = await render.window_picture(self._window)
 
     async def _take_full_page(self) -> None:
-        self._snapshot.full_page = await render.whole_picture(self._window, self._settings.full_page_height)
+        most = self._settings.full_page_height
+        if self._snapshot.view is not None and await render.fits_window(self._window, most):
+            self._snapshot.full_page = self._snapshot.view
+            return
+        self._snapshot.full_page = await render.whole_picture(self._window, most)
 
     async def _note_state(self) -> None:
         self._state = await self._page_state()

@@ -38,6 +38,14 @@ _SIZE_SCRIPT: Final = """
   return ['scrollWidth', 'scrollHeight'].map(side => Math.max(...parts.map(part => part[side])));
 }
 """
+_FITS_SCRIPT: Final = """
+most => {
+  const parts = document.body ? [document.documentElement, document.body] : [document.documentElement];
+  const isAtTop = scrollX === 0 && scrollY === 0 && visualViewport.scale === 1;
+  return isAtTop && innerWidth <= most && innerHeight <= most
+    && parts.every(part => part.scrollWidth <= innerWidth && part.scrollHeight <= innerHeight);
+}
+"""
 _LINKS_SCRIPT: Final = """
 ([most, room]) => {
   const found = new Map();
@@ -72,6 +80,11 @@ async def whole_picture(window: BrowserWindow, most: int) -> bytes:
     """Return a PNG picture of the page, at most `most` CSS pixels high and wide. Raises EngineError."""
     width, height = await window.main_frame.evaluate(_SIZE_SCRIPT)
     return await window.screenshot(Area(0, 0, max(1, min(width, most)), max(1, min(height, most))))
+
+
+async def fits_window(window: BrowserWindow, most: int) -> bool:
+    """Return whether a picture of the window shows what `whole_picture` would show. Raises EngineError."""
+    return bool(await window.main_frame.evaluate(_FITS_SCRIPT, most))
 
 
 async def page_sizes(window: BrowserWindow) -> tuple[int, ...]:

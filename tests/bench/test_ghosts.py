@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ghosts import GhostRound, is_measurable, measure, table
+from bench.ghosts import GhostRound, is_measurable, measure, stage_table, table
 
 pytestmark = pytest.mark.browser
 
 
 def of(first: int, last: int, zombies: int = 0) -> GhostRound:
     """A round with this memory."""
-    return GhostRound("plain", 10, 0, 30.0, 5.0, first, last, last, zombies)
+    return GhostRound("plain", 10, 0, 30.0, 5.0, first, last, last, last, zombies)
 
 
 @pytest.mark.parametrize(("found", "is_flat"), [(of(100, 119), True), (of(100, 121), False), (of(100, 100, 1), False)])
@@ -32,7 +32,11 @@ def test_a_short_round_is_measured() -> None:
     assert (plain.pages, plain.failed, plain.zombies) == (2, 0, 0)
     assert plain.cpu_seconds > 0
     assert plain.peak_bytes >= plain.last_bytes > 50_000_000
+    assert plain.mean_bytes <= plain.peak_bytes
+    assert {"load", "settle", "behaviors", "behaviors/scroll", "records", "session-end"} <= set(plain.stages)
+    assert sum(spent for stage, spent in plain.stages.items() if "/" not in stage) <= plain.seconds / plain.pages
     assert table(found).row_count == 1
+    assert stage_table(found).row_count == len(plain.stages)
 
 
 @pytest.mark.slow

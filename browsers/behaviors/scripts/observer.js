@@ -216,6 +216,9 @@
     },
     /* Return the milliseconds until the last timer, and the last turn of an interval; 0 when there is none. */
     pending: () => [pending(false), pending(true)],
+    /* Return whether a script or an animation may act in the document. */
+    isScripted: () => document.getAnimations().length > 0
+      || document.querySelector('script, [onload], [onerror], [onpageshow], [onfocus], meta[http-equiv=refresh i]') !== null,
     /* Begin a step: wait for timers again, and return the counts so far. */
     begin: () => {
       sources.clear();
