@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Final, Protocol
 
+from archive import url as urls
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros, iso_second, timestamp14
 from archive.http_message import Fields
@@ -20,6 +22,7 @@ from proxy.replay.answers import Memento, edited_memento, head_without_response,
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, callback_edit
 from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
+from proxy.replay.playlists import is_playlist, playlist_edit
 from proxy.replay.similar import Similar
 from proxy.replay.variants import Variants
 from proxy.replay.wanted import WantedCapture
@@ -183,7 +186,7 @@ class Archive:
         same = captures if are_similar else [each for each in captures if each.url == wanted.url] or captures
         own = visit.own(same)
         best, others, values = self._variants.matching(own or captures, wanted.fields)
-        if own and wanted.page is None:
+        if own:
             name = min(each.url for each in captures) if are_similar else wanted.url
             counts = wanted.method != "HEAD" and not wanted.ranges
             place = visit.next_place((wanted.method, name, wanted.body or "", *values), counts=counts)
@@ -261,8 +264,21 @@ class Archive:
             return None, head
         if wanted.page is not None and head.mime in HTML and (script := self._scripts.of(capture)):
             return script_edit(script), allowing(head, script)
+        if is_playlist(head.mime, capture.url):
+            return playlist_edit(capture.url, partial(self._has_stream, capture)), head
         callback = self._similar.callback(wanted.url, capture.url) if capture.url != wanted.url else None
         return (callback_edit(callback) if callback is not None else None), head
+
+    def _has_stream(self, playlist: Capture, url: str, is_beginning: bool) -> bool:
+        """Return whether a URL that a playlist names was captured with success, or one that begins with it."""
+        if is_beginning:
+            key = urls.key(url)
+            found = self._readable.with_prefix(playlist.collection, key, methods=("GET",), limit=_CANDIDATES)
+        else:
+            found = self._readable.nearest(
+                playlist.collection, url, playlist.date, methods=("GET",), limit=_CANDIDATES
+            ) or self._similar.find(playlist.collection, url, "GET", None)
+        return any(each.status is not None and each.status < 400 for each in found)
 
     def earlier(self, collection: str, url: str, limit: int) -> list[Capture]:
         """Return at most that many captures by GET of that URL, or of one with its key, the newest first."""

@@ -8,7 +8,8 @@ The rules stand in `similar.toml`. Each step has a form of a URL's key. An answe
 4. without the query, for files such as images.
 
 A page that asks for an address with today's date got another one when it was recorded. So a date stands for another one
-when it is as many days from now as the other one is from its capture. One day more or less is the time zone's.
+when it is as many days from now as the other one is from its capture. One day more or less is the time zone's. A time
+of the day stands for another one when either is that of its visit, to the minute and in any time zone.
 
 For a body sent by POST or PUT, the names and values of the body are compared in the same way. When no body is the same,
 the most similar one with at least half of its values counts. One read of the index has at most a few hundred rows.
@@ -42,10 +43,17 @@ _LONG: Final = 5
 _MARK: Final = "*"
 _DATE_MARK: Final = "@"
 _LONGEST_VALUE: Final = 256
+_LONGEST_TOKEN: Final = 2_048
 _MOST_WORDS: Final = 20
 _WORD: Final = re.compile(r"[^_.,;~-]{8,}")
-_EPOCH: Final = re.compile(r"(1[0-9]{9})(?:[0-9]{3}|[0-9]{6}|\.[0-9]{1,6})?")
+_EPOCH: Final = re.compile(r"(1[0-9]{9})(?:[0-9]{6}|(?:[0-9]{3})?(?:\.[0-9]{1,12})?)")
 """Seconds, milliseconds or microseconds since 1970."""
+_TIMED: Final = re.compile(r"(?<![0-9])(?:[01][0-9]|2[0-3])([-_.:h])([0-5][0-9])(?:\1|m)([0-5][0-9])(?![0-9])")
+"""A time of the day, to the second."""
+_QUARTER: Final = 900
+"""Seconds by whose multiples the clocks of two time zones differ."""
+_SAME_MOMENT: Final = 60
+"""A time of the day within so many seconds is that of the visit."""
 _DATED: Final = re.compile(
     r"(?<![0-9])(?P<year>(?:19|20)[0-9]{2})(?P<sep>[-/_.]?)(?P<month>[01][0-9])(?P=sep)(?P<day>[0-3][0-9])(?![0-9])"
     r"(?:[tT ][0-9:.]{4,16}(?:[zZ]|[+-][0-9:]{4,6})?)?"
@@ -99,13 +107,18 @@ class Rules:
         self._ignored = frozenset(given["ignored"])
         self._beginnings = tuple(given["ignored_beginnings"])
         self._when_volatile = frozenset(given["ignored_when_volatile"])
+        self._when_token = frozenset(given["ignored_when_token"])
         self._callbacks = frozenset(given["callbacks"])
         self._files = frozenset(given["files"])
         self._value = re.compile("|".join(f"(?:{value})" for value in given["values"]))
+        self._token = re.compile("|".join(f"(?:{value})" for value in given["tokens"]))
 
     def is_volatile(self, value: str) -> bool:
         """Return whether a value differs from visit to visit."""
         return len(value) <= 128 and self._value.fullmatch(value.lower()) is not None
+
+    def _is_token(self, value: str) -> bool:
+        return len(value) <= _LONGEST_TOKEN and self._token.fullmatch(value.lower()) is not None
 
     def is_callback(self, name: str, value: str) -> bool:
         """Return whether a parameter names the function that the answer calls."""
@@ -121,6 +134,8 @@ class Rules:
         if plain in self._ignored or plain.startswith(self._beginnings):
             return True
         if plain in self._when_volatile and ((value.isdigit() and len(value) >= _LONG) or self.is_volatile(value)):
+            return True
+        if plain in self._when_token and self._is_token(value):
             return True
         return not value and (plain.isdigit() or self.is_volatile(plain))
 
@@ -138,13 +153,13 @@ class Rules:
     def starred_path(self, path: str, moment: Micros) -> StarredText:
         """Return the path of step 3, as it is seen at a moment."""
         days: list[int] = []
-        dated = _DATED.sub(lambda found: _dated(found, moment, days), path)
+        dated = _marked(path, moment, days)
         return StarredText("/".join(self._starred_part(part, moment, days) for part in dated.split("/")), tuple(days))
 
     def stable_beginning(self, path: str) -> str:
         """Return the beginning of a path in which nothing is volatile, up to a slash."""
-        found = _DATED.search(path)
-        beginning, stable = path[: found.start()] if found else path, ""
+        starts = [found.start() for found in (_DATED.search(path), _TIMED.search(path)) if found is not None]
+        beginning, stable = path[: min(starts, default=len(path))], ""
         for part in beginning.split("/")[:-1]:
             if self._starred_part(part, 0, []) != part:
                 break
@@ -159,7 +174,7 @@ class Rules:
             return _DATE_MARK
         if self.is_volatile(text):
             return _MARK
-        return _DATED.sub(lambda found: _dated(found, moment, days), text) + value[_LONGEST_VALUE:]
+        return _marked(text, moment, days) + value[_LONGEST_VALUE:]
 
     def _starred_part(self, part: str, moment: Micros, days: list[int]) -> str:
         stem, dot, ending = part.rpartition(".")
@@ -172,6 +187,18 @@ class Rules:
         if self.is_volatile(text):
             return _MARK
         return _WORD.sub(lambda found: self._starred(found[0], moment, days), text, _MOST_WORDS)
+
+
+def _marked(text: str, moment: Micros, days: list[int]) -> str:
+    """Return a text with `@` for each date, and `*` for each time of the day that is that of the moment."""
+    dated = _DATED.sub(lambda found: _dated(found, moment, days), text)
+    return _TIMED.sub(lambda found: _MARK if _is_now(found, moment) else found[0], dated)
+
+
+def _is_now(found: re.Match[str], moment: Micros) -> bool:
+    """Return whether a time of the day is that of the moment in some time zone."""
+    apart = (int(found[2]) * 60 + int(found[3]) - moment // 1_000_000) % _QUARTER
+    return min(apart, _QUARTER - apart) <= _SAME_MOMENT
 
 
 def _dated(found: re.Match[str], moment: Micros, days: list[int]) -> str:

@@ -4,7 +4,8 @@ A browser's request for a document begins a visit. The capture of the document g
 recorded in a session for one page, its page id. Requests whose Referer names the document, or its origin, belong to the
 visit. Without a Referer a request belongs to the client's last visit. Of the captures of one URL those of the same page
 id count, else those between the document's capture and its next one. They are answered in the order of their dates; the
-last one is repeated. Ranges and HEAD requests do not count, since players ask for parts of one response.
+last one is repeated. The document of a frame that is loaded twice in one page is answered in this order, too. Ranges
+and HEAD requests do not count, since players ask for parts of one response.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class PageLoad:
 
     url: str
     within: PageLoad | None = None
-    """The visit whose frame this document is; None for a page."""
+    """The visit of the page in one of whose frames this document is; None for a page."""
     date: Micros | None = None
     """When the document was captured; None until its capture is chosen."""
     page_id: str | None = None
@@ -63,7 +64,12 @@ class PageLoad:
         return sorted(own, key=lambda capture: capture.date)
 
     def next_place(self, asked: Asked, *, counts: bool) -> int:
-        """Return how often this was asked for before. The request is counted if it `counts`."""
+        """Return how often this was asked for before. The request is counted if it `counts`.
+
+        A frame counts with its page when both have one page id, since the captures of that id are the page's.
+        """
+        if self.within is not None and self.page_id is not None and self.page_id == self.within.page_id:
+            return self.within.next_place(asked, counts=counts)
         with self._lock:
             place = self._counts.get(asked, 0)
             if counts:
@@ -92,7 +98,7 @@ class PageLoads:
         found = self._found(client, head.get(b"referer")) if is_frame or kind is None else None
         if kind is None and found is not None and found.url != _text(head.get(b"referer")):
             found = None  # a link, as far as can be told
-        made = PageLoad(url, found)
+        made = PageLoad(url, found and (found.within or found))
         self._note((client, url), made)
         if not is_frame:
             self._note((client, ""), made)

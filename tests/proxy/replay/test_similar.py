@@ -49,6 +49,10 @@ def found(index: Captures, asked: str, *kept: str) -> list[str]:
         (f"/api/{UUID}/poll?_=1", f"/api/{OTHER_UUID}/poll?_=2"),
         ("/picture.png?size=1", "/picture.png?size=2"),
         ("/font.woff2", "/font.woff2?v=3.2"),
+        ("/a?ts=1700000000123.4", "/a?ts=1795000000567.89999"),
+        ("/a?q=x&nonce=k3j2h1g0f9", "/a?nonce=z9y8x7w6v5u&q=x"),
+        ("/a?q=x&X-Amz-Signature=0ab1f3" + 58 * "d" + "&X-Amz-Date=20260102T030405Z", "/a?q=x"),
+        ("/a?q=x&token=aGVsbG8td29ybGQtdG9rZW4%3D", "/a?q=x&token=c2Vjb25kLXRva2VuLXZhbHVl"),
     ],
 )
 def test_volatile_parts_make_no_difference(index: Captures, kept: str, asked: str) -> None:
@@ -95,10 +99,22 @@ def test_a_date_stands_for_the_same_day_seen_from_the_visit(index: Captures, pat
         ("/show.php?id=1", "/show.php?id=2"),
         ("/2026/list", "/2027/list"),
         ("/A?_=1", "/a?_=1"),
+        ("/a?token=moss", "/a?token=fern"),
+        ("/a?q=k3j2h1g0f9", "/a?q=z9y8x7w6v5u"),
+        ("/day/09-10-11/list", "/day/12-13-14/list"),
     ],
 )
 def test_other_parts_make_a_difference(index: Captures, kept: str, asked: str) -> None:
     assert found(index, asked, kept) == []
+
+
+@pytest.mark.parametrize("path", ["/live/%H-%M-%S.txt", "/live/%Y%m%d_%H.%M.%S.txt", "/a?at=%Hh%Mm%S", "/%H-%M-%S/x"])
+def test_a_time_of_the_day_stands_for_that_of_the_visit(index: Captures, path: str) -> None:
+    recorded = 1_767_323_045
+    kept, asked = day(0, path, recorded + 2), day(0, path, time.time() + 3_600)
+
+    assert found(index, asked, kept) == [kept]
+    assert found(index, day(0, path, time.time() + 300), kept) == [], "an hour may be the time zone's, five minutes not"
 
 
 def test_the_closest_form_wins(index: Captures) -> None:

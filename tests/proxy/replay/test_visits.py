@@ -58,6 +58,28 @@ def test_a_frame_begins_a_visit_within_its_page() -> None:
     assert visits.of("me", head(), "https://x.example/")[0] is page
 
 
+def test_a_frame_that_is_loaded_again_counts_with_its_page() -> None:
+    """A frame leads to another document, and that one back, again and again: each is of the same page."""
+    visits = PageLoads()
+    url = "https://frame.example/0"
+    _, page = visits.of("me", head(*NAVIGATION), PAGE)
+    assert page is not None
+    page.begin(dated(1, "visit"), [])
+    referrer = PAGE
+    for number in range(1_500):
+        lines = (f"Referer: {referrer}", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: iframe")
+        before, frame = visits.of("me", head(*lines), url)
+        assert before is not None
+        assert frame is not None
+        assert frame.within is page, "no chain of frames is kept"
+        assert before.next_place(("GET", url), counts=True) == number
+        frame.begin(dated(1, "visit"), [])
+        referrer = url
+    other = PageLoad(url, page)
+    other.begin(dated(1), [])
+    assert other.next_place(("GET", url), counts=True) == 0, "without a page id, the frame has its own captures"
+
+
 def test_loading_a_page_again_begins_anew() -> None:
     visits = PageLoads()
     _, first = visits.of("me", head(*NAVIGATION), PAGE)
