@@ -8,8 +8,8 @@ The rules stand in `similar.toml`. Each step has a form of a URL's key. An answe
 4. without the query, for files such as images.
 
 A page that asks for an address with today's date got another one when it was recorded. So a date stands for another one
-when it is as many days from now as the other one is from its capture. One day more or less is the time zone's. A time
-of the day stands for another one when either is that of its visit, to the minute and in any time zone.
+when it is as many days from now as the other one is from its capture (`dates_in_urls.py`). One day more or less is the
+time zone's.
 
 For a body sent by POST or PUT, the names and values of the body are compared in the same way. When no body is the same,
 the most similar one with at least half of its values counts. One read of the index has at most a few hundred rows.
@@ -21,7 +21,6 @@ import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib import resources
 from typing import Final, Protocol
 from urllib.parse import unquote_plus
@@ -30,6 +29,7 @@ from archive import url as urls
 from archive.capture import Capture
 from archive.dates import Micros, now_micros
 from archive.warc.request_query import asked_key
+from proxy.replay.dates_in_urls import DATE_MARK, MARK, first_date, marked
 
 _ROWS: Final = 500
 """Index rows that are read for one form."""
@@ -40,25 +40,12 @@ _ENOUGH: Final = 0.5
 """Part of a body that must be the same, when there are several bodies."""
 _LONG: Final = 5
 """Digits of a number that is no number of a page."""
-_MARK: Final = "*"
-_DATE_MARK: Final = "@"
 _LONGEST_VALUE: Final = 256
 _LONGEST_TOKEN: Final = 2_048
 _MOST_WORDS: Final = 20
 _WORD: Final = re.compile(r"[^_.,;~-]{8,}")
 _EPOCH: Final = re.compile(r"(1[0-9]{9})(?:[0-9]{6}|(?:[0-9]{3})?(?:\.[0-9]{1,12})?)")
 """Seconds, milliseconds or microseconds since 1970."""
-_TIMED: Final = re.compile(r"(?<![0-9])(?:[01][0-9]|2[0-3])([-_.:h])([0-5][0-9])(?:\1|m)([0-5][0-9])(?![0-9])")
-"""A time of the day, to the second."""
-_QUARTER: Final = 900
-"""Seconds by whose multiples the clocks of two time zones differ."""
-_SAME_MOMENT: Final = 60
-"""A time of the day within so many seconds is that of the visit."""
-_DATED: Final = re.compile(
-    r"(?<![0-9])(?P<year>(?:19|20)[0-9]{2})(?P<sep>[-/_.]?)(?P<month>[01][0-9])(?P=sep)(?P<day>[0-3][0-9])(?![0-9])"
-    r"(?:[tT ][0-9:.]{4,16}(?:[zZ]|[+-][0-9:]{4,6})?)?"
-)
-"""A date, with or without separators and a time."""
 _CALLBACK: Final = re.compile(r"[a-z_$][\w$.]{0,127}", re.IGNORECASE)
 
 type Pairs = tuple[tuple[str, str], ...]
@@ -153,13 +140,12 @@ class Rules:
     def starred_path(self, path: str, moment: Micros) -> StarredText:
         """Return the path of step 3, as it is seen at a moment."""
         days: list[int] = []
-        dated = _marked(path, moment, days)
+        dated = marked(path, moment, days)
         return StarredText("/".join(self._starred_part(part, moment, days) for part in dated.split("/")), tuple(days))
 
     def stable_beginning(self, path: str) -> str:
         """Return the beginning of a path in which nothing is volatile, up to a slash."""
-        starts = [found.start() for found in (_DATED.search(path), _TIMED.search(path)) if found is not None]
-        beginning, stable = path[: min(starts, default=len(path))], ""
+        beginning, stable = path[: first_date(path)], ""
         for part in beginning.split("/")[:-1]:
             if self._starred_part(part, 0, []) != part:
                 break
@@ -171,10 +157,10 @@ class Rules:
         text = unquote_plus(value[:_LONGEST_VALUE])
         if (seconds := _EPOCH.fullmatch(text)) is not None:
             days.append((int(seconds[1]) - moment // 1_000_000) // 86_400)
-            return _DATE_MARK
+            return DATE_MARK
         if self.is_volatile(text):
-            return _MARK
-        return _marked(text, moment, days) + value[_LONGEST_VALUE:]
+            return MARK
+        return marked(text, moment, days) + value[_LONGEST_VALUE:]
 
     def _starred_part(self, part: str, moment: Micros, days: list[int]) -> str:
         stem, dot, ending = part.rpartition(".")
@@ -185,31 +171,8 @@ class Rules:
 
     def _starred_words(self, text: str, moment: Micros, days: list[int]) -> str:
         if self.is_volatile(text):
-            return _MARK
+            return MARK
         return _WORD.sub(lambda found: self._starred(found[0], moment, days), text, _MOST_WORDS)
-
-
-def _marked(text: str, moment: Micros, days: list[int]) -> str:
-    """Return a text with `@` for each date, and `*` for each time of the day that is that of the moment."""
-    dated = _DATED.sub(lambda found: _dated(found, moment, days), text)
-    return _TIMED.sub(lambda found: _MARK if _is_now(found, moment) else found[0], dated)
-
-
-def _is_now(found: re.Match[str], moment: Micros) -> bool:
-    """Return whether a time of the day is that of the moment in some time zone."""
-    apart = (int(found[2]) * 60 + int(found[3]) - moment // 1_000_000) % _QUARTER
-    return min(apart, _QUARTER - apart) <= _SAME_MOMENT
-
-
-def _dated(found: re.Match[str], moment: Micros, days: list[int]) -> str:
-    """Return `@` for a date, and add how many days it is from the moment; the text for what is no date."""
-    year, month, day = (int(number) for number in found.group("year", "month", "day"))
-    try:
-        date = datetime(year, month, day, tzinfo=UTC)
-    except ValueError:
-        return found[0]
-    days.append((date - datetime.fromtimestamp(moment // 1_000_000, UTC)).days + 1)
-    return _DATE_MARK
 
 
 class Similar:

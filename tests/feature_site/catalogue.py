@@ -8,6 +8,8 @@ from feature_site.documents import DOCUMENTS
 from feature_site.hostile import HOSTILE
 from feature_site.interaction import INTERACTION
 from feature_site.media import MEDIA
+from feature_site.modern_pages import MODERN_PAGES
+from feature_site.modern_requests import MODERN_REQUESTS
 from feature_site.network import NETWORK
 from feature_site.pictures import PICTURES
 from feature_site.scripts import SCRIPTS
@@ -21,6 +23,8 @@ GROUPS: Final = {
     "Widgets": WIDGETS,
     "Media": MEDIA,
     "Documents": DOCUMENTS,
+    "Modern pages": MODERN_PAGES,
+    "Answers of modern servers": MODERN_REQUESTS,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)

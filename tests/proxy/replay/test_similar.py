@@ -68,6 +68,8 @@ def day(days: int, form: str, since: float) -> str:
     "path",
     [
         *("/a?day=%Y-%m-%d", "/a?q=x&day=%Y%m%d", "/a?at=%Y-%m-%dT%H:%M:%S.000Z&to=%s000", "/news/%Y-%m-%d/list.json"),
+        *("/a?on=%a %b %d %Y", "/a?on=%a+%b+%d+%Y+%H:%M:%S+GMT%%2B0000", "/a?on=%a, %d %b %Y %H:%M:%S GMT"),
+        *("/a?on=%d.%m.%Y", "/%d-%m-%Y/x"),
         *("/news/%Y/%m/%d/", "/news/%Y%m%d.json", "/live/segment-%s.txt", "/live/%s/part", "/a?at=%Y-%m-%dT%H%%3A%M"),
     ],
 )
@@ -115,6 +117,20 @@ def test_a_time_of_the_day_stands_for_that_of_the_visit(index: Captures, path: s
 
     assert found(index, asked, kept) == [kept]
     assert found(index, day(0, path, time.time() + 300), kept) == [], "an hour may be the time zone's, five minutes not"
+
+
+@pytest.mark.parametrize("path", ["/a?on=%m/%d/%Y", "/a?on=%d/%m/%Y&x=1", "/a?on=%m/%d/%Y, 10:11:12 PM"])
+def test_a_date_with_slashes_is_read_as_the_nearer_day(index: Captures, path: str) -> None:
+    kept = day(0, path, 1_767_323_045)
+    assert found(index, day(0, path, time.time()), kept) == [kept]
+    assert found(index, day(200, path, time.time())) == []
+
+
+def test_a_month_stands_for_that_of_the_visit(index: Captures) -> None:
+    now = datetime.fromtimestamp(time.time(), UTC)
+    last, this = (now.replace(day=1) - timedelta(days=1)), now
+    assert found(index, f"/a?m={this:%Y-%m}", "/a?m=2026-01", "/a?m=2025-11") == ["/a?m=2026-01"]
+    assert found(index, f"/a?m={last:%Y-%m}") == []
 
 
 def test_the_closest_form_wins(index: Captures) -> None:
