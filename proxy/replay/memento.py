@@ -10,7 +10,6 @@ from typing import Final, Protocol
 from archive import url as urls
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros, iso_second, timestamp14
-from archive.http_message import Fields
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.warc.member_reader import WarcError
@@ -23,6 +22,7 @@ from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, callback_edit
 from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
 from proxy.replay.playlists import is_playlist, playlist_edit
+from proxy.replay.recorded_exchanges import RecordedExchanges
 from proxy.replay.similar import Similar
 from proxy.replay.variants import Variants
 from proxy.replay.wanted import WantedCapture
@@ -37,10 +37,6 @@ _ONE_SITTING: Final = 3_600_000_000
 """Captures of a document in this time (Micros) are told apart by the cookies of their requests."""
 _MOST_COLLECTIONS: Final = 1_000
 """Collections in which the original of a revisit is looked for."""
-_BEHIND: Final = 3
-"""Records behind a response among which its request is looked for."""
-_LARGE: Final = 1 << 20
-"""A record with a larger block is not passed over."""
 
 
 class Index(NearestIndex, Protocol):
@@ -69,7 +65,8 @@ class Archive:
         self._index = index
         self._readable = ReadableCaptures(index, settings.home / "collections")
         self._similar = Similar(self._readable)
-        self._variants = Variants(self)
+        self._exchanges = RecordedExchanges(self._holdings)
+        self._variants = Variants(self._exchanges)
         self._scripts = PageScripts(clock=settings.proxy.replay_clock, banner=settings.proxy.replay_banner)
 
     def find(self, wanted: WantedCapture) -> Memento | None:
@@ -121,7 +118,7 @@ class Archive:
         return None
 
     def _conversation(self, handshake: Capture) -> SocketScript:
-        subprotocol = self.response_fields(handshake).get("Sec-WebSocket-Protocol")
+        subprotocol = self._exchanges.response_fields(handshake).get("Sec-WebSocket-Protocol")
         kinds: tuple[RecordKind, ...] = ("resource",)
         near = self._index.nearest(
             handshake.collection, handshake.url, handshake.date, kinds=kinds, methods=(), limit=_IN_VISIT
@@ -142,7 +139,9 @@ class Archive:
         self, captures: Sequence[Capture], wanted: WantedCapture, trouble: list[Exception], note: str = ""
     ) -> Memento | None:
         """Return the first of the captures that can answer, in the order of the page visit and of the headers."""
-        for capture in self._arranged(captures, wanted, are_similar=bool(note)):
+        for capture in self._arranged(
+            self._exchanges.with_body(captures, wanted.body_sha256), wanted, are_similar=bool(note)
+        ):
             if isinstance(capture, Memento):
                 return capture
             shown = self._shown(capture, wanted)
@@ -315,26 +314,6 @@ class Archive:
         near = self._index.nearest(capture.collection, url, capture.date, methods=(), limit=_CANDIDATES)
         whole = (found for found in near if found.kind == "response" and found.truncated is None)
         return next((found for found in whole if found.digest == capture.digest), None)
-
-    def response_fields(self, capture: Capture) -> Fields:
-        """Return the header fields of a recorded response. Raises OSError or WarcError."""
-        with self.record(capture) as record:
-            return record.http.fields
-
-    def request_fields(self, capture: Capture) -> Fields | None:
-        """Return the header fields of the recorded request, which lies behind its response; None when it does not.
-
-        Raises OSError or WarcError.
-        """
-        offset = capture.offset + capture.length
-        for _ in range(_BEHIND):
-            with self._holdings.record(capture.collection, capture.filename, offset, None) as record:
-                if record.kind == "request" and capture.record_id in record.concurrent_to:
-                    return record.http.fields
-                if record.block_length > _LARGE:
-                    return None
-                offset = record.finish()
-        return None
 
 
 def _is_named(found: Capture, digest: str | None, date: Micros) -> bool:

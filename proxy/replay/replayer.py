@@ -10,12 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from hashlib import sha256
 from typing import Final
 
 from archive.dates import Micros, parse_date
 from archive.storage.storage import StorageError
 from archive.warc.member_reader import WarcError
-from archive.warc.request_query import MAX_BODY, asked_query
+from archive.warc.request_query import MAX_BODY, MAX_QUERY, asked_query
 from dedupdb.captures.schema import CapturesError
 from proxy.delivery.delivery import Client
 from proxy.fetch.contracts import NeverUpgraded
@@ -199,7 +200,8 @@ class Replay(NeverUpgraded):
         if self._body:
             body, self._body = bytes(self._body), bytearray()
             query = asked_query(self._wanted.method, self._content_type, (body,))
-            self._wanted = replace(self._wanted, body=query)
+            is_cut = query is not None and len(query) >= MAX_QUERY
+            self._wanted = replace(self._wanted, body=query, body_sha256=sha256(body).hexdigest() if is_cut else None)
         try:
             memento = await self._replayer.find(self._wanted)
             if memento is None:

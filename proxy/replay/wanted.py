@@ -24,6 +24,8 @@ class WantedCapture:
     """Its id in log lines."""
     body: str | None = None
     """The request's body as `archive.warc.request_query` writes it; None without a body."""
+    body_sha256: str | None = None
+    """The SHA-256 in hexadecimal digits of a body of which `body` has the beginning alone; None for other bodies."""
     fields: FieldLines = ()
     """The header lines of the request, by which one of several representations is chosen."""
     visit: PageLoad | None = None

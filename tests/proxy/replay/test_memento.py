@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from email.parser import BytesParser
+from hashlib import sha256
 from typing import Any
 
 import brotli
@@ -18,6 +19,7 @@ from kept import exchange, keep, sha1
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
 from archive.settings.load import Settings
 from archive.warc.derived import resource_record
+from archive.warc.request_query import asked_query
 from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.byte_range import ByteRange
@@ -71,6 +73,29 @@ def raw(url: str, head: bytes, body: bytes, payload: bytes | None = None, status
     assert made.digests
     digests = Digests(sha1(head + body), sha1(payload), made.digests.payload_sha256, len(payload))
     return replace(made, response=Message(head, Body((body,), None, len(body))), digests=digests)
+
+
+def posted(body: bytes, answer: bytes) -> Exchange:
+    """An exchange by POST of JSON."""
+    made = exchange(URL, answer)
+    head = b"POST /page HTTP/1.1\r\nHost: example.org\r\nContent-Type: application/json\r\n"
+    request = Message(head + b"Content-Length: %d\r\n\r\n" % len(body), Body((body,), None, len(body)))
+    return replace(made, method="POST", request=request)
+
+
+def test_long_bodies_are_told_apart_by_their_ends(shelf: Shelf) -> None:
+    """The index has their first 4,096 characters alone."""
+    bodies = {
+        word: b'{"query": "%s", "fruit": "%s"}' % (b"leaf " * 1_500, word) for word in (b"apple", b"pear", b"plum")
+    }
+    shelf.keep(*(posted(body, b"you sent " + word) for word, body in bodies.items()))
+
+    def answer(body: bytes) -> bytes | None:
+        query = asked_query("POST", "application/json", (body,))
+        return shelf.body(method="POST", body=query, body_sha256=sha256(body).hexdigest())
+
+    assert {word: answer(body) for word, body in bodies.items()} == {word: b"you sent " + word for word in bodies}
+    assert answer(bodies[b"plum"] + b" ") is not None, "a body that was never sent gets the answer to its beginning"
 
 
 def headers(head: bytes) -> list[bytes]:
