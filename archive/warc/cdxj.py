@@ -241,10 +241,14 @@ def _stored(record: StoredRecord, collection: str, filename: str) -> Capture:
 
 
 def _refers_to(record: StoredRecord) -> Original | None:
-    url, date = record.fields.get("WARC-Refers-To-Target-URI"), record.fields.get("WARC-Refers-To-Date")
-    if record.kind != "revisit" or not url or not date:
+    """Return what a revisit refers to. One that names a record alone, as wget writes it, gets its own URL and date."""
+    if record.kind != "revisit":
         return None
-    return Original(bare_id(record.fields.get("WARC-Refers-To") or ""), url, parse_date(date))
+    url, date = record.fields.get("WARC-Refers-To-Target-URI"), record.fields.get("WARC-Refers-To-Date")
+    record_id = bare_id(record.fields.get("WARC-Refers-To") or "")
+    if url and date:
+        return Original(record_id, url.removeprefix("<").removesuffix(">"), parse_date(date))
+    return Original(record_id, record.url, record.date) if record_id else None
 
 
 @dataclass(frozen=True, slots=True)

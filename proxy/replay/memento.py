@@ -293,7 +293,8 @@ class Archive:
         if named is not None and named.record_id:
             return self._by_record(capture.collection, named.record_id) or self._by_digest(capture, named.url)
         if named is None:  # as older programs write revisits: the digest alone names the payload
-            return self._by_digest(capture, capture.url)
+            payload = self._by_digest(capture, capture.url)
+            return payload if payload is not None or capture.status != 304 else self._before(capture)
         # Named by URL and date alone: in another archive, unless that one's files were added to ours.
         near = self._index.nearest(capture.collection, named.url, named.date, methods=("GET",), limit=_CANDIDATES)
         same = (found for found in near if (found.kind, found.url) == ("response", named.url))
@@ -306,6 +307,13 @@ class Archive:
             return found
         others = (name for name in self._index.collections()[:_MOST_COLLECTIONS] if name != collection)
         return next((found for name in others if (found := self._index.by_record(name, record_id))), None)
+
+    def _before(self, capture: Capture) -> Capture | None:
+        """Return the last whole response of the URL before a 304 that names none, as Heritrix before 3.3 writes it."""
+        near = self._index.nearest(capture.collection, capture.url, capture.date, methods=("GET",), limit=_CANDIDATES)
+        whole = (found for found in near if (found.kind, found.status, found.url) == ("response", 200, capture.url))
+        earlier = [found for found in whole if found.date <= capture.date and found.truncated is None]
+        return max(earlier, key=lambda found: found.date, default=None)
 
     def _by_digest(self, capture: Capture, url: str) -> Capture | None:
         """Return the nearest whole response of the URL with the payload of a revisit."""
