@@ -37,6 +37,7 @@ from browsers.proxy_client import Control, ProxySession, SessionRequest, read_to
 TOP: Final = Path(__file__).resolve().parent.parent
 COLLECTION: Final = "features"
 BRIEF_SECONDS: Final = 8.0
+TABLE: Final = TOP / "docs" / "reference" / "features.md"
 PROFILE: Final = TOP / "tests" / "feature_site" / "profile.yaml"
 
 
@@ -229,6 +230,13 @@ def _mark(value: bool | None) -> str:
     return {True: "yes", False: "**no**", None: "–"}[value]
 
 
+def _rows(files: Sequence[Path]) -> list[Row]:
+    """Return the rows that earlier runs wrote, in the order of the catalogue. The last run counts for a page."""
+    said = {each["name"]: each for file in files for each in json.loads(file.read_text("utf-8"))}
+    rows = (said[feature.name] for feature in FEATURES if feature.name in said)
+    return [Row(**{**each, "not_captured": tuple(each["not_captured"] or ())}) for each in rows]
+
+
 def main() -> int:
     """Make the table. The exit code is 1 when a page is not green."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -238,9 +246,17 @@ def main() -> int:
     parser.add_argument("--no-live", action="store_true", help="leave the visits at the site itself out")
     parser.add_argument("--home", type=Path, help="an empty folder that is kept; a temporary one without it")
     parser.add_argument("--workers", type=int, default=2, help="number of ghosts")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file")
+    parser.add_argument(
+        "--markdown", type=Path, help="write the table to this file; with --rows, docs/reference/features.md without it"
+    )
     parser.add_argument("--json", type=Path, help="write the rows to this file")
+    parser.add_argument("--rows", type=Path, nargs="+", help="take the rows of these files, and visit nothing")
     options = parser.parse_args()
+    if options.rows:
+        rows = _rows(options.rows)
+        (options.markdown or TABLE).write_text(markdown(rows), "utf-8")
+        print(summary(rows))
+        return 0
     wanted = set(options.names)
     groups = {feature.name for name, group in GROUPS.items() if name.split()[0].lower() in wanted for feature in group}
     features = [feature for feature in FEATURES if not wanted or feature.name in wanted | groups]
