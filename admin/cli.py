@@ -34,7 +34,7 @@ COMMANDS: Final = {
     "wacz": Entry("admin.commands.wacz:wacz", "Write a WACZ package with the captures of a collection."),
     "job": Entry(
         "admin.commands.jobs:job",
-        "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds to it.",
+        "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds or render workers to it.",
     ),
     "profile": Entry("admin.commands.profiles:profile", "Check the profile of a crawl."),
     "check": Entry("admin.commands.checking:check", "Validate WARC files and report problems with file and offset."),

@@ -1,5 +1,7 @@
 """This module chooses the visitor of a URL: a ghost for pages, the plain crawler for all other URLs. Pure.
 
+With `rendering: asynchronous`, the plain crawler fetches a page first, and a ghost renders the page later.
+
 | visitor of the profile | pages | files, embeds, sitemaps |
 |---|---|---|
 | plain | plain | plain |
@@ -13,10 +15,11 @@ little, since the ghost records files and the plain crawler records pages.
 from __future__ import annotations
 
 import hashlib
+from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
-from frontier.job import VisitorKind
+from frontier.sheets import PageRules, Sheets, VisitorKind
 
 _ENDINGS: Final = """
     7z aac atom avi avif bin bmp bz2 css csv deb dmg doc docx ear eot epub exe flac flv gif gz ico ics iso jar jpeg jpg
@@ -26,6 +29,38 @@ _ENDINGS: Final = """
 """
 FILES: Final = frozenset(_ENDINGS.split())
 """File name endings of URLs that are not pages."""
+
+
+class VisitKind(StrEnum):
+    """A URL is visited in one of these ways."""
+
+    PLAIN = "plain"
+    GHOST = "ghost"
+    """A ghost opens the page at its turn in the crawl."""
+    PLAIN_AND_RENDER = "plain-and-render"
+    """The plain crawler fetches the page at its turn, and a ghost opens the page later."""
+
+
+def visit_kind(url: str, hop_path: str, sheets: Sheets) -> VisitKind:
+    """Return how a canonical URL is visited. `hop_path` leads to the URL."""
+    rules = sheets.rules_for(url)
+    if not wants_ghost(url, hop_path, rules.visitor, rules.rendered_fraction):
+        return VisitKind.PLAIN
+    return VisitKind.GHOST if rules.rendering == "synchronous" else VisitKind.PLAIN_AND_RENDER
+
+
+def needs_ghost(sheets: Sheets) -> bool:
+    """Return whether a ghost may open pages of the job at their turn in the crawl."""
+    return any(_renders(rules) and rules.rendering == "synchronous" for rules in sheets.all_rules())
+
+
+def needs_renders(sheets: Sheets) -> bool:
+    """Return whether pages of the job may be rendered by the queue of renders."""
+    return any(_renders(rules) and rules.rendering == "asynchronous" for rules in sheets.all_rules())
+
+
+def _renders(rules: PageRules) -> bool:
+    return rules.visitor == "chromium" or (rules.visitor == "mixed" and rules.rendered_fraction > 0)
 
 
 def wants_ghost(url: str, hop_path: str, visitor: VisitorKind, rendered_fraction: float) -> bool:

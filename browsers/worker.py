@@ -2,6 +2,8 @@
 
 The links are added before the URL is finished. The URL is finished after its captures are durable. A worker that dies
 costs a second visit, and nothing is lost.
+
+A render worker does the same with the job's queue of renders (`frontier.renders`), and all its visits are a ghost's.
 """
 
 from __future__ import annotations
@@ -30,9 +32,10 @@ from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
-from browsers.visitor_choice import is_embed, wants_ghost
+from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
 from frontier.job import BEHAVIOR_FOLDER, Profile
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
+from frontier.lease_queue import LeaseQueue
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.scope import is_embedded
@@ -45,6 +48,8 @@ _LONGEST_REST: Final = 30.0
 _BEATS_PER_LEASE: Final = 4
 _DOCUMENTS: Final = frozenset({"text/html", "application/xhtml+xml"})
 """Media types of pages."""
+_PARTS: Final = ("E", "X")
+"""Hops to what a browser loads together with a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +87,15 @@ class Worker:
         heartbeat: LeaseHeartbeat,
         log_dir: str | None = None,
         pages: BrowserSettings | None = None,
+        renders: bool = False,
     ) -> None:
+        """Start nothing yet. With `renders`, the worker takes the job's queue of renders, and needs a ghost."""
         self.tally = WorkerTally()
         self._frontier = frontier
+        self._queue: LeaseQueue = frontier.renders if renders else frontier
+        self._renders = renders
         self._job = frontier.job
+        self._sheets = frontier.job.profile.page_rules()
         self._visitors = visitors
         self._rules = rules
         self._name = name
@@ -108,7 +118,7 @@ class Worker:
         rest = _FIRST_REST
         while not self._stop.is_set():
             try:
-                claim = self._frontier.claim(name)
+                claim = self._queue.claim(name)
             except FrontierUnavailable as error:
                 log.warning("worker %s could not claim a URL: %s", name, error)
                 self._stop.wait(rest)
@@ -162,13 +172,20 @@ class Worker:
         if decision.code is not None:
             self._exclude(lease, decision)
             return
-        visitor = self._visitor_for(lease)
+        kind = self._kind_of(lease)
+        ghost = self._visitors.ghost
+        visitor = ghost if kind is VisitKind.GHOST and ghost is not None else self._visitors.plain
         visit = visitor.visit(order)
         with self._lock:
             self.tally.visits[visitor.name] += 1
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
-        candidates = [lease.candidate(link.url, link.hop) for link in visit.links]
-        self._persist(lambda: self._frontier.add(candidates, lease))
+        is_rendered_later = kind is VisitKind.PLAIN_AND_RENDER and _can_be_rendered(visit)
+        left_hops = _PARTS if is_rendered_later else ()
+        candidates = [lease.candidate(link.url, link.hop) for link in visit.links if link.hop not in left_hops]
+        added = self._persist(lambda: self._frontier.add(candidates, lease))
+        if is_rendered_later:
+            embeds = [lease.candidate(link.url, link.hop) for link in visit.links if link.hop in left_hops]
+            self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))
         if visit.annotations:
             self._note(lease, visit.code, *visit.annotations, mime=visit.content_type, annotates=True)
         trouble = next((note for note in visit.annotations if self._is_tried_again(lease, note)), None)
@@ -177,7 +194,10 @@ class Worker:
         else:
             # A part of a page that does not end is not tried again.
             is_last = visit.code == crawl_log.TIMEOUT and is_embed(lease.hop_path)
-            self._finish(lease, replace(_outcome(visit, decision, lease.hop_path), is_last=is_last))
+            outcome = replace(_outcome(visit, decision, lease.hop_path), is_last=is_last)
+            if self._renders:  # the page was counted when the plain crawler fetched it
+                outcome = replace(outcome, is_document=False, fetched=visit.fetched)
+            self._finish(lease, outcome)
 
     def _is_tried_again(self, lease: Lease, note: str) -> bool:
         """Return whether the settings let a page be tried again after this problem or flaw."""
@@ -221,7 +241,7 @@ class Worker:
         self._crawl_log.append([line.text()])
 
     def _finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
-        ending = self._persist(lambda: self._frontier.finish(lease, outcome))
+        ending = self._persist(lambda: self._queue.finish(lease, outcome))
         with self._lock:
             self.tally.endings[ending.value or "stale"] += 1
         return ending
@@ -244,7 +264,7 @@ class Worker:
             self.tally.given_back[trouble.reason] += 1
         counts = trouble.may_be_the_page
         self._persist(
-            lambda: self._frontier.give_back(lease, trouble.reason, retry_after=trouble.retry_after, counts=counts)
+            lambda: self._queue.give_back(lease, trouble.reason, retry_after=trouble.retry_after, counts=counts)
         )
 
     def _persist[T](self, step: Callable[[], T]) -> T:
@@ -264,11 +284,11 @@ class Worker:
                 self._stop.wait(rest)
                 rest = min(rest * 2, _LONGEST_REST)
 
-    def _visitor_for(self, lease: Lease) -> Visitor:
-        profile, ghost = self._job.profile, self._visitors.ghost
-        if ghost is not None and wants_ghost(lease.url, lease.hop_path, profile.visitor, profile.rendered_fraction):
-            return ghost
-        return self._visitors.plain
+    def _kind_of(self, lease: Lease) -> VisitKind:
+        if self._renders:
+            return VisitKind.GHOST
+        kind = visit_kind(lease.url, lease.hop_path, self._sheets)
+        return VisitKind.PLAIN if kind is VisitKind.GHOST and self._visitors.ghost is None else kind
 
     def _order(self, lease: Lease) -> VisitOrder:
         return VisitOrder(
@@ -293,8 +313,11 @@ def run_worker(
     concurrency: int,
     stop: threading.Event,
     log_dir: str | None = None,
+    renders: bool = False,
 ) -> WorkerTally:
     """Visit the URLs of `job` until it is finished or stopped, or `stop` is set. Return the tally.
+
+    With `renders`, visit the pages in the job's queue of renders instead.
 
     `proxy` is the host:port of the fleet. `controls` are the control ports of its processes. `log_dir` is the folder of
     the job's crawl.log. After `stop`, current visits are finished and no new ones begin. Raises BrowserMissing,
@@ -312,13 +335,14 @@ def run_worker(
         plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, connections=concurrency)
         at_the_end.callback(plain.close)
         ghost = None
-        if profile.visitor != "plain":
+        if renders or needs_ghost(profile.page_rules()):
             login = _login(settings, profile.browser_profile)
             ghost = _ghost(_for_job(settings, profile), ports, proxy, own, login, at_the_end)
         visitors = Visitors(plain, ghost)
         rules = RobotsRules(frontier, plain, agent, obey=obey)
+        queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
-        heartbeat = at_the_end.enter_context(LeaseHeartbeat(frontier.renew, beat_seconds))
+        heartbeat = at_the_end.enter_context(LeaseHeartbeat(queue.renew, beat_seconds))
         worker = Worker(
             frontier,
             visitors,
@@ -328,8 +352,10 @@ def run_worker(
             heartbeat=heartbeat,
             log_dir=log_dir,
             pages=settings.browsers,
+            renders=renders,
         )
-        log.info("worker %s begins: job %s, visitor %s, %d visits at once", name, job, profile.visitor, concurrency)
+        visits = "renders" if renders else profile.visitor
+        log.info("worker %s begins: job %s, visitor %s, %d visits at once", name, job, visits, concurrency)
         tally = worker.run(concurrency)
     log.info("worker %s has ended: job %s, %s", name, job, compact_json(tally.as_json()))
     return tally
@@ -394,6 +420,11 @@ def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutc
         is_document=is_document(visit, hop_path),
         urls=1 + len(visit.fetched),
     )
+
+
+def _can_be_rendered(visit: Visit) -> bool:
+    """Return whether a render can follow this plain visit: the site answered with a document, and with no error."""
+    return 200 <= visit.code < 300 and visit.content_type in _DOCUMENTS
 
 
 def is_document(visit: Visit, hop_path: str) -> bool:

@@ -64,13 +64,15 @@ class Controls:
 
     def set_host_aside(self, host: str, reason: str) -> bool:
         """Set a host aside for this job: its URLs count as excluded. Return False when it was set aside before."""
+        self._store.renders().run("aside", host, "aside", reason)
         return bool(self._store.run("aside", host, "aside", reason))
 
     def wake_host(self, host: str) -> bool:
         """End a block, forget the host's failures, and take it back into the job. Return whether this changed
         something.
         """
-        return bool(self._store.run("aside", host, "wake"))
+        has_renders = bool(self._store.renders().run("aside", host, "wake"))
+        return bool(self._store.run("aside", host, "wake")) or has_renders
 
     def hosts_aside(self) -> dict[str, str]:
         """Return the hosts that were set aside, with the reason: limit-host-pages, failing, or an operator's text."""

@@ -13,10 +13,10 @@ from archive.dates import Micros, now_micros
 from archive.name_rules import NAME_PATTERN
 from archive.settings.browsers import BehaviorName
 from archive.url import UrlError, canonical
+from frontier.sheets import MAX_SHEETS, PageRules, RenderingMode, Sheets, VisitorKind, parse_sheet
 
 type ScopeKind = Literal["page", "prefix", "host", "domain", "any"]
 """The scope holds the seed pages alone, all URLs below their folders, their hosts, their domains, or any URL."""
-type VisitorKind = Literal["plain", "chromium", "mixed"]
 
 _HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}"
 _HEADER_VALUE: Final = r"[\t -~]{0,8000}"
@@ -76,6 +76,12 @@ def _is_behavior_file(name: str) -> str:
     return name
 
 
+def _is_sheet(line: str) -> str:
+    parse_sheet(line)
+    return line
+
+
+SheetLine = Annotated[str, AfterValidator(_is_sheet)]
 BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
 
 
@@ -134,6 +140,18 @@ class Profile(_Frozen):
     )
     engine: Literal["chromium", "firefox"] | None = Field(
         None, description="browser of the visitors `chromium` and `mixed`; none follows the setting browsers.engine"
+    )
+    rendering: RenderingMode = Field(
+        "synchronous",
+        description="whether a browser opens a page at its turn in the crawl (synchronous), or later, by a queue of its"
+        " own, after the plain crawler has fetched the page (asynchronous)",
+    )
+    sheets: tuple[SheetLine, ...] = Field(
+        (),
+        max_length=MAX_SHEETS,
+        description="other values of visitor, rendered_fraction and rendering for some sites: a SURT prefix, a host or"
+        " a URL, and then KEY=VALUE, such as `org,example)/shop visitor=chromium rendering=asynchronous`; the longest"
+        " prefix counts",
     )
     scope: ScopeKind = Field(
         "host", description="the crawl takes in the seed pages, their folders (prefix), hosts or domains, or any URL"
@@ -210,6 +228,10 @@ class Profile(_Frozen):
         for _, problem in wrong_headers(headers):
             raise ValueError(problem)
         return headers
+
+    def page_rules(self) -> Sheets:
+        """Return the rules of who visits the pages of each site."""
+        return Sheets(PageRules(self.visitor, self.rendered_fraction, self.rendering), self.sheets)
 
     @property
     def unrecorded_headers(self) -> tuple[str, ...]:

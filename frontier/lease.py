@@ -115,6 +115,37 @@ class Wait:
 
 
 @dataclass(frozen=True, slots=True)
+class RenderProgress:
+    """The progress of the renders of a job has counts, and lags in seconds."""
+
+    queued: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    excluded: int = 0
+    """Renders that robots.txt or an operator forbids, or whose host was set aside."""
+    retries: int = 0
+    oldest_seconds: float | None = None
+    """The time since the oldest render was queued that is not done; None when there is none."""
+    p95_seconds: float | None = None
+    """The lag that 95 of 100 finished renders did not exceed, to a tenth; None when no render is done."""
+    lag_seconds: float = 0.0
+    """The sum of the lags of all finished renders."""
+    workers: int | None = None
+    """Visits at once of all render workers that an operator asked for; None when nobody asked."""
+
+    @property
+    def depth(self) -> int:
+        """Return the number of renders that are queued or in progress."""
+        return self.queued + self.leased
+
+    @property
+    def is_used(self) -> bool:
+        """Return whether a page of the job was ever queued for a render."""
+        return self.depth + self.done + self.failed + self.excluded > 0
+
+
+@dataclass(frozen=True, slots=True)
 class JobProgress:
     """The progress of a job has counts. Accepted URLs are the sum of queued, leased, done, failed and excluded."""
 
@@ -150,6 +181,13 @@ class JobProgress:
     """Number of seeds that were added to the running job."""
     waits: tuple[Wait, ...] = ()
     """Some waiting hosts and URLs, in the order in which they are due."""
+    renders: RenderProgress = RenderProgress()
+    """The queue of renders (`frontier.renders`). Its URLs are not among the other counts."""
+
+    @property
+    def visits(self) -> int:
+        """Return the number of visits in progress, with those of render workers."""
+        return self.leased + self.renders.leased
 
     @property
     def accepted(self) -> int:

@@ -6,6 +6,7 @@ A record has the host and the score on a line each, and then short JSON.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from archive.json_text import compact_json
@@ -98,8 +99,9 @@ def finish_arguments(
     counts: bool = True,
     most_failures: int = 1,
     seed: str = "",
+    render: Sequence[str | int] = (),
 ) -> tuple[str | int, ...]:
     """Return the arguments of finish.lua in their order."""
     waits = (step.url_wait_ms, step.host_wait_ms, int(step.host_failed))
     about = (int(counts), most_failures, seed, host, int(is_document), urls)
-    return (id, token, worker, step.ending, code, bytes, *waits, *about)
+    return (id, token, worker, step.ending, code, bytes, *waits, *about, *render)

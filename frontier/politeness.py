@@ -120,6 +120,8 @@ class VisitOutcome:
     """Number of URLs that the visit fetched, embeds included."""
     is_last: bool = False
     """Whether the URL is not tried again, with any code."""
+    fetched: tuple[str, ...] = ()
+    """The other canonical URLs that a render fetched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,24 +7,24 @@ visited again, and no link is lost. A worker whose lease expired can change noth
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import batched
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import regex
 from pydantic import ValidationError
 
-from archive import crawl_log
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
 from frontier.job import Job, JobError, Limits, Seed, first_problem
-from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
-from frontier.packing import finish_arguments, leased, pack, queue_score, unpack
-from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
+from frontier.lease import Lease
+from frontier.lease_queue import LeaseQueue
+from frontier.packing import pack, queue_score
+from frontier.politeness import Politeness
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
+from frontier.renders import RenderQueue
 from frontier.reports import Reports
 from frontier.resume import resumed
 from frontier.robots import Robots
@@ -35,25 +35,25 @@ from frontier.store import FrontierLost, FrontierUnavailable, Store
 
 logger = logging.getLogger(__name__)
 
-LONGEST_PAUSE: Final = 1.0
-"""A worker claims again after this time at the latest, since other workers or operators may have added URLs."""
 _CHUNK: Final = 500
 _REJECT: Final = "!"
 """An entry of the list of further seeds that begins so is a pattern that an operator rejects."""
 
 
-class Frontier:
+class Frontier(LeaseQueue):
     """The frontier hands out the URLs of one job. It is safe to share between threads.
 
-    Any number of processes may work on one job. `controls` has the commands of operators, and `reports` the progress.
+    Any number of processes may work on one job. `renders` is the queue of the job's renders. `controls` has the
+    commands of operators, and `reports` the progress.
     """
 
     def __init__(self, redis_url: str, job: Job, settings: FrontierSettings, *, timeout_seconds: float = 5) -> None:
-        self._store = Store(redis_url, settings.shard, job.name, timeout_seconds=timeout_seconds)
-        self._settings = settings
+        store = Store(redis_url, settings.shard, job.name, timeout_seconds=timeout_seconds)
+        super().__init__(job.name, store, settings)
         self.controls = Controls(self._store)
         self.reports = Reports(self._store)
         self._use(job)
+        self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
 
     @classmethod
@@ -133,12 +133,7 @@ class Frontier:
         if seeds := rejected_seeds(decisions):
             with self._store.guarded():
                 self._store.client.hset(self._store.key("astray"), mapping=seeds)
-        if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
-            self._store.run("reject", *arguments)
-        if switched_off := self._scope.take_switched_off():
-            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
-            with self._store.guarded():
-                self._store.client.hset(self._store.key("slow"), mapping=shown)
+        self.note_rejected(decisions)
         return decisions
 
     def add_seeds(self, seeds: Sequence[Seed], *, again: bool = False) -> list[ScopeDecision]:
@@ -231,80 +226,6 @@ class Frontier:
                     pipeline.sadd(self._store.key(f"seen:{mark.bucket}"), mark.id)
                 pipeline.execute()
 
-    def claim(self, worker: str) -> Claim:
-        """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
-
-        Raises FrontierLost when Redis has lost the job.
-        """
-        token, rules = secrets.token_hex(8), self.politeness
-        lease_ms = round(self._settings.lease_seconds * 1000)
-        while True:
-            answer = self._store.run("claim", worker, token, lease_ms, rules.per_host, rules.max_retries)
-            self._scope_length = answer[-1]
-            match answer[0]:
-                case b"lease":
-                    lease = self._lease(answer, worker, token)
-                    if lease is not None and not self._is_rejected(lease):
-                        return lease
-                    token = secrets.token_hex(8)
-                case b"pause":
-                    return Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
-                case b"stopped":
-                    return JobStopped(answer[1].decode("utf-8", "replace"))
-                case _:
-                    return JobFinished()
-
-    def finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
-        """Finish a visit, and return what becomes of the URL. The links of the page must have been added before.
-
-        After a temporary failure, the URL comes back later (`LeaseEnding.AGAIN`) until its retries are used up. A
-        second call with the same lease returns the first answer. `LeaseEnding.STALE`, which is false, means that the
-        lease had expired and nothing was changed.
-        """
-        step = next_step(outcome, self.politeness, attempt=lease.attempt, host_failures=lease.host_failures)
-        ending = self._end(lease, step, outcome)
-        if not ending:
-            logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.job.name, lease.url)
-        return ending
-
-    def give_back(
-        self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
-    ) -> LeaseEnding:
-        """Give a URL back because of a problem on our side. Return what becomes of it, as from `finish`.
-
-        The URL rests as after a failure, and fails when its retries are used up. With `counts=False`, as when a worker
-        is stopped, the URL is queued at once and this was no try.
-        """
-        rules = self.politeness
-        if not counts:
-            step = Step(LeaseEnding.AGAIN)
-        else:
-            again = LeaseEnding.AGAIN if lease.attempt <= rules.max_retries else LeaseEnding.FAILED
-            step = Step(again, url_wait_ms=backoff_ms(lease.attempt, rules, retry_after))
-        ending = self._end(lease, step, VisitOutcome(crawl_log.RUNTIME), counts=counts)
-        logger.info("job %s: %s was given back (%s): %s", self.job.name, lease.url, reason, ending or "stale")
-        return ending
-
-    def renew(self, lease: Lease) -> bool:
-        """Extend a lease to its full time from now. Return False when the lease is over."""
-        lease_ms = round(self._settings.lease_seconds * 1000)
-        return bool(self._store.run("renew", lease.id, lease.token, lease.worker, lease_ms, lease.host))
-
-    def sweep(self) -> int:
-        """Take back the expired leases and return their number. `claim` does the same."""
-        return int(self._store.run("sweep", self.politeness.max_retries, 0))
-
-    def take_back(self, workers: str, *, counts: bool) -> int:
-        """Take back the leases of workers whose names begin with `workers`, and return their number.
-
-        With `counts` this was a try of each URL, as when the worker died. Without `counts` it was none, as when the
-        command ended.
-        """
-        taken = int(self._store.run("takeback", workers, self.politeness.max_retries, int(counts)))
-        if taken:
-            logger.info("job %s: %d leases of workers %s* were taken back", self.job.name, taken, workers)
-        return taken
-
     def robots(self, url: str) -> Robots | None:
         """Return the robots.txt of a URL; None when it must be fetched first."""
         return self._robots.get(url)
@@ -315,9 +236,32 @@ class Frontier:
 
     def forget(self) -> None:
         """Delete all data of the job from Redis, also its seen set. Leases become stale."""
-        while self._store.run("sweep", self.politeness.max_retries, 1):
-            pass
+        for queue in (self.renders, self):
+            while queue.sweep(all_leases=True):
+                pass
         self._store.drop()
+
+    @property
+    def politeness(self) -> Politeness:
+        """Return the rules of politeness of the job."""
+        return self._politeness
+
+    def decide(self, candidates: Iterable[Candidate], most: int) -> list[ScopeDecision]:
+        """Return whether candidates are in scope, in order. Those beyond the first `most` accepted ones are rejected.
+
+        Unlike `add`, this queues nothing.
+        """
+        self._learn_scope()
+        return limited([self._scope.decide(candidate) for candidate in candidates], most)
+
+    def note_rejected(self, decisions: Sequence[ScopeDecision]) -> None:
+        """Count rejected candidates, and store them for the report."""
+        if arguments := rejection_arguments(decisions, self._scope.take_timeouts()):
+            self._store.run("reject", *arguments)
+        if switched_off := self._scope.take_switched_off():
+            shown = {text: url[:SHOWN_URL] for text, url in switched_off.items()}
+            with self._store.guarded():
+                self._store.client.hset(self._store.key("slow"), mapping=shown)
 
     def close(self) -> None:
         """Close the connections to Redis."""
@@ -325,7 +269,7 @@ class Frontier:
 
     def _use(self, job: Job) -> None:
         self.job = job
-        self.politeness = Politeness.of(self._settings, job.profile.politeness)
+        self._politeness = Politeness.of(self._settings, job.profile.politeness)
         self._scope = Scope(job)
         self._scope_known, self._scope_length = 0, -1
 
@@ -350,15 +294,12 @@ class Frontier:
             self._scope.narrow(entry[len(_REJECT) :] for entry in further if entry.startswith(_REJECT))
             self._scope_known = self._scope_length = self._scope_known + len(further)
 
-    def _is_rejected(self, lease: Lease) -> bool:
-        """Return whether an operator has rejected the URL since it was queued; then its lease is ended."""
+    def rejecting(self, url: str, scope_length: int) -> str | None:
+        """Return the pattern of an operator that is found in a URL; None when there is none."""
+        self._scope_length = scope_length
         with suppress(FrontierUnavailable):  # the lease is valid, and the next claim learns the patterns
             self._learn_scope()
-        if (pattern := self._scope.rejecting(lease.url)) is None:
-            return False
-        logger.info("job %s: %s is not visited, since an operator rejects %s", self.job.name, lease.url, pattern)
-        self._end(lease, Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE))
-        return True
+        return self._scope.rejecting(url)
 
     def _amend(self, change: Callable[[Job], Job], *, with_limits: bool = False) -> None:
         """Change the stored job."""
@@ -383,44 +324,6 @@ class Frontier:
             arguments += [mark.id, mark.bucket, host_of(candidate.url), queue_score(candidate), pack(candidate)]
             arguments += [int(candidate.force), candidate.url if is_own_seed else ""]
         return list(self._store.run("add", *arguments))
-
-    def _lease(self, answer: Sequence[Any], worker: str, token: str) -> Lease | None:
-        """Return the lease in an answer; None, after the URL failed, when its record is damaged."""
-        id, record, tries, failures = answer[1].decode(), answer[2], int(answer[3]), int(answer[4])
-        candidate = unpack(record)
-        if candidate is None:
-            logger.error("job %s: the record %r of URL %s is damaged; the URL failed", self.job.name, record[:200], id)
-            host = record.partition(b"\n")[0].decode("utf-8", "replace")
-            step = Step(LeaseEnding.FAILED)
-            self._store.run("finish", *finish_arguments(id, token, worker, host, step, crawl_log.RUNTIME))
-            return None
-        return leased(
-            candidate,
-            id=id,
-            token=token,
-            worker=worker,
-            tries=tries,
-            failures=failures,
-            lost=int(answer[5]),
-            seconds=self._settings.lease_seconds,
-        )
-
-    def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
-        arguments = finish_arguments(
-            lease.id,
-            lease.token,
-            lease.worker,
-            lease.host,
-            step,
-            outcome.code,
-            bytes=outcome.bytes,
-            is_document=outcome.is_document,
-            urls=outcome.urls,
-            counts=counts,
-            most_failures=self.politeness.host_failures,
-            seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
-        )
-        return LeaseEnding(self._store.run("finish", *arguments).decode())
 
 
 def _limits(limits: Limits) -> list[str | int | float]:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import batched, chain, islice
 from typing import Any, Final, Literal, get_args
 
-from frontier.lease import JobProgress, Wait, WaitKind
+from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
 from frontier.scope import Candidate
-from frontier.store import Store
+from frontier.store import RENDERS, Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]
 
 _SCAN: Final = 500
 _NAMED_WAITS: Final = 3
+_OF_JOB: Final = 11
+"""Values of the job in the answer of progress.lua; those of its renders follow."""
+_LAG_STEPS: Final = 8
+"""Classes of lags in each doubling (common.lua)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,9 @@ class Reports:
     def progress(self) -> JobProgress:
         """Return the progress of the job at one moment. The cost does not depend on the size of the job."""
         answer = self._store.run("progress", _NAMED_WAITS)
-        flat, leased, hosts, waiting, due_ms, paused, stopped, waiting_hosts, resting_urls, paused_ms, added = answer
+        flat, leased, hosts, waiting, due_ms, paused, stopped, waiting_hosts, resting_urls, paused_ms, added = answer[
+            :_OF_JOB
+        ]
         counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
         return JobProgress(
             **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "bytes", "retries")},
@@ -121,6 +127,7 @@ class Reports:
             paused_seconds=paused_ms / 1000 if paused else None,
             added=added,
             waits=tuple(self._waits(waiting_hosts, resting_urls)),
+            renders=_render_progress(*answer[_OF_JOB:]),
         )
 
     def urls(self, state: UrlState) -> Iterator[UrlReport]:
@@ -276,8 +283,8 @@ class Reports:
             name, holder = host.decode("utf-8", "replace"), job.decode("utf-8", "replace")
             if block_ms > due_ms:
                 yield Wait(name, WaitKind.BLOCKED, block_ms / 1000)
-            elif visits and holder != self._store.job:
-                yield Wait(name, WaitKind.HELD, job=holder)
+            elif visits and holder.removesuffix(RENDERS) != self._store.job:
+                yield Wait(name, WaitKind.HELD, job=holder.removesuffix(RENDERS))
             elif visits:
                 yield Wait(name, WaitKind.VISITED)
             elif failures:
@@ -296,6 +303,36 @@ class Reports:
     def _scan(self, name: str) -> Iterator[tuple[bytes, Any]]:
         with self._store.guarded():
             yield from self._store.client.hscan_iter(self._store.key(name), count=_SCAN)
+
+
+def _render_progress(
+    flat: Sequence[bytes], leased: int, oldest_ms: int, lags: Sequence[bytes], workers: bytes
+) -> RenderProgress:
+    """Return the progress of the renders in the answer of progress.lua."""
+    counts = {name.decode(): int(value) for name, value in batched(flat, 2)}
+    return RenderProgress(
+        **{name: counts.get(name, 0) for name in ("queued", "done", "failed", "excluded", "retries")},
+        leased=leased,
+        oldest_seconds=None if oldest_ms < 0 else oldest_ms / 1000,
+        p95_seconds=lag_quantile({int(step): int(number) for step, number in batched(lags, 2)}, 0.95),
+        lag_seconds=counts.get("lag_ms", 0) / 1000,
+        workers=int(workers) if workers else None,
+    )
+
+
+def lag_quantile(renders: Mapping[int, int], share: float) -> float | None:
+    """Return the lag in seconds that this share of the renders did not exceed; None for no render.
+
+    `renders` has the number of renders by eight times the binary logarithm of their lag in milliseconds, rounded down.
+    The result is at most a tenth too high.
+    """
+    wanted = share * sum(renders.values())
+    reached = 0
+    for step, number in sorted(renders.items()):
+        reached += number
+        if reached >= wanted:
+            return round(2 ** ((step + 1) / _LAG_STEPS) / 1000, 3)
+    return None
 
 
 def _number(value: bytes | None) -> int:

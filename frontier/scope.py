@@ -23,13 +23,13 @@ from typing import Final
 
 from publicsuffixlist import PublicSuffixList
 
-from archive.url import UrlError, canonical, key
+from archive.url import UrlError, canonical
 from frontier.job import Job, Profile, ScopeKind
+from frontier.sheets import coerced
 from frontier.url_patterns import UrlPatterns
 
 LINK_HOPS: Final = "LMS"
 """Hops to another page (link, sitemap entry, form). Only these count as depth."""
-_WWW: Final = re.compile(r"^([^,:)]+(?:,[^,:)]+)+),www\d*(?=[:)])")
 _SCHEME: Final = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _LONGEST_CYCLE: Final = 6
 _PARTS: Final = "EXP"
@@ -204,11 +204,6 @@ def surt_prefix(url: str, kind: ScopeKind) -> str:
             return _registered(_without_port(authority))
         case _:
             return authority
-
-
-def coerced(url: str) -> str:
-    """Return the key of a canonical URL without a leading `www.`."""
-    return _WWW.sub(r"\1", key(url))
 
 
 def is_transclusion(hop_path: str, profile: Profile) -> bool:

@@ -30,6 +30,11 @@ patterns that operators reject, each behind a `!` |
 | `…:JOB:robots` | hash | robots.txt URL to begin and end of validity, status and text |
 | `…:JOB:slow` | hash | pattern that was switched off, since its search took too long, to a URL in which it did |
 | `…:JOB:rejected` | list | the last ten thousand rejected links as JSON, newest first |
+| `gf:{SHARD}:JOB=renders:…` | | the queue of renders: the keys of a job, and those below (`renders`) |
+| `…=renders:since` | zset | ids of the queued and leased renders, by the ms at which they were queued |
+| `…=renders:lags` | hash | number of finished renders by eight times the binary logarithm of their lag in ms |
+| `…=renders:held` | hash | id of a render to the embeds that are left to the render, as MessagePack |
+| `…=renders:rests` | hash | host to the ms until which the plain crawler has the host first |
 
 Times are milliseconds of the clock of Redis, since the clocks of the workers may differ.
 """
@@ -39,6 +44,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from copy import copy
 from functools import cache
 from importlib.resources import files
 from itertools import batched
@@ -58,7 +64,10 @@ type ScriptArgument = bytes | str | int | float
 _NAMES: Final = (
     *("state", "count", "ready", "retry", "leases", "lease", "u", "ended", "aside"),
     *("pages", "hostbytes", "seeds", "scope", "robots", "rejected", "beyond", "astray", "added", "view", "slow"),
+    *("since", "lags", "held", "rests"),
 )
+RENDERS: Final = "=renders"
+"""The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
 _TRIES: Final = 3
 _FIRST_PAUSE: Final = 0.05
@@ -100,6 +109,12 @@ class Store:
         with self.guarded():
             self.client = connect(url, timeout_seconds)
 
+    def renders(self) -> Store:
+        """Return the store of the job's renders, on the same connections."""
+        other = copy(self)
+        other.job, other.root = f"{self.job}{RENDERS}", f"{self.root}{RENDERS}"
+        return other
+
     def key(self, name: str) -> str:
         """Return a key of the job."""
         return f"{self.root}:{name}"
@@ -118,8 +133,9 @@ class Store:
                 self.client.script_load(lua.text)
                 answer = self._evalsha(lua, arguments)
         if answer == b"gone":
+            name = self.job.removesuffix(RENDERS)
             raise FrontierLost(
-                f"Redis at {self._address} has no job {self.job}: the frontier was lost or dropped; "
+                f"Redis at {self._address} has no job {name}: the frontier was lost or dropped; "
                 "start the job again, and it begins anew"
             )
         return answer
@@ -134,7 +150,9 @@ class Store:
             raise FrontierUnavailable(f"Redis at {self._address}: {type(error).__name__}: {reason}") from error
 
     def drop(self) -> None:
-        """Unlink all keys of the job."""
+        """Unlink all keys of the job, and those of its renders."""
+        if not self.job.endswith(RENDERS) and self.has_renders():
+            self.renders().drop()
         with self.guarded():
             hosts = {
                 *self.client.zrange(self.key("ready"), 0, -1),
@@ -146,6 +164,11 @@ class Store:
             for chunk in batched((self.root, *map(self.key, _NAMES), *queues, *seen), _CHUNK):
                 self.client.unlink(*chunk)
             self.client.srem(self._jobs, self.job)
+
+    def has_renders(self) -> bool:
+        """Return whether a page of the job was ever queued for a render."""
+        with self.guarded():
+            return bool(self.client.exists(f"{self.root}{RENDERS}:count"))
 
     def _evalsha(self, lua: FrontierScript, arguments: tuple[ScriptArgument, ...]) -> Any:
         return self.client.execute_command("EVALSHA", lua.sha1, 1, self.root, *arguments)

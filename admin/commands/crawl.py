@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from admin.jobs.summary import Summary
     from archive.settings.load import Settings
 
-_DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots", "user_agent")
+_DEFINITION: Final = ("visitor", "rendered_fraction", "rendering", "scope", "hops", "robots", "user_agent")
 """These options are profile keys of the same name."""
 
 
@@ -58,6 +58,17 @@ _DEFINITION: Final = ("visitor", "rendered_fraction", "scope", "hops", "robots",
     type=click.FloatRange(0, 1),
     metavar="F",
     help="Fraction of the pages that `mixed` visits in the browser.  [0.1]",
+)
+@click.option(
+    "--rendering",
+    type=click.Choice(["synchronous", "asynchronous"]),
+    help="When the browser opens a page: at its turn in the crawl, or later, by a queue of its own.  [synchronous]",
+)
+@click.option(
+    "--render-workers",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Number of pages of this queue that are rendered at once.  [2]",
 )
 @click.option(
     "--scope",
@@ -218,6 +229,7 @@ def _run_end_hooks(summary: Summary, settings: Settings, command: str | None, ur
 def _as_settings(flags: dict[str, Any]) -> dict[str, Any]:
     return {
         "browsers.workers": flags["workers"],
+        "browsers.render_workers": flags["render_workers"],
         "proxy.processes": flags["proxies"],
         "proxy.collection": flags["collection"],
         "proxy.allow_private": flags["allow_private"],

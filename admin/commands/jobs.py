@@ -27,7 +27,7 @@ _CUT_OFF: Final = "cut off"
 
 @click.group("job")
 def job() -> None:
-    """List and show jobs; stop, pause or resume a running job, or add seeds to it."""
+    """List and show jobs; stop, pause or resume a running job, or add seeds or render workers to it."""
 
 
 for _command in STEERING:

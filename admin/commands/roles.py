@@ -44,6 +44,7 @@ _CDX_BODY_BYTES: Final = 65_536
     "--at-once", type=click.IntRange(1), metavar="N", help="Number of visits at once.  [setting browsers.workers]"
 )
 @click.option("--log-dir", metavar="DIR", help="Folder of the job's crawl.log; the proxies must see the same path.")
+@click.option("--renders", is_flag=True, help="Visit the pages that wait for Chromium (rendering: asynchronous).")
 @child_options
 def worker(home: Path | None, settings_file: Path | None, at_once: int | None, **given: Any) -> None:
     """Visit the URLs of a job that the frontier hands out.
@@ -70,7 +71,9 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
                 controls=given["controls"],
                 redis_url=redis_url,
                 name=given["name"] or f"{socket.gethostname()}-{parent.pid}",
-                concurrency=at_once or settings.browsers.workers,
+                concurrency=at_once
+                or (settings.browsers.render_workers if given["renders"] else settings.browsers.workers),
+                renders=given["renders"],
                 stop=stop,
                 log_dir=given["log_dir"],
             )
@@ -102,6 +105,7 @@ def indexer(
     from waitress.server import create_server
 
     from admin.fleet import sockets
+    from admin.fleet.render_metrics import RenderMetrics
     from admin.fleet.uploads import serve_metrics
     from archive.access_rules import AccessControl
     from archive.listener_access import Clients, HostNames, exposure
@@ -131,7 +135,7 @@ def indexer(
         index.reconcile()
         names = HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names")
         app = create_app(captures, names, AccessControl(settings.home / "collections"), settings.admin.memento_url)
-        serve_metrics(app, uploader)
+        serve_metrics(app, uploader, RenderMetrics(settings, redis_url or settings.redis.url))
         listeners = Listeners(settings.home)
         listeners.add(listener)
         server = create_server(app, sockets=[listener], threads=_CDX_THREADS, max_request_body_size=_CDX_BODY_BYTES)

@@ -1,4 +1,4 @@
-"""The commands `job stop`, `pause`, `resume`, `status` and `add-seed` control a running job from another terminal."""
+"""Commands such as `job stop`, `pause`, `resume`, `status` and `add-seed` control a job from another terminal."""
 
 from __future__ import annotations
 
@@ -104,6 +104,23 @@ def resume(home: Path | None, settings_file: Path | None, name: str) -> None:
         click.echo(f"{target.name} {'is resumed' if steering.resume(target) else 'was not paused by an operator'}")
 
 
+@click.command("render-workers")
+@_named
+@click.argument("at_once", type=click.IntRange(1, 256), metavar="N")
+def render_workers(home: Path | None, settings_file: Path | None, name: str, at_once: int) -> None:
+    """Let a running job render N pages of its queue of renders at once.
+
+    The command that runs the job starts further render workers within a second. Their number grows, and does not
+    shrink until the job ends. Only pages with `rendering: asynchronous` are in this queue.
+    """
+    from admin.jobs import steering
+
+    with _steering():
+        target = _target(home, settings_file, name)
+        steering.set_render_workers(target, at_once)
+        click.echo(f"{target.name} renders up to {counted(at_once, 'page')} at once")
+
+
 @click.command("status")
 @_named
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch, one object per line.")
@@ -170,7 +187,7 @@ def add_seed(
     return int(any(answer.outcome == "refused" for answer in answers))
 
 
-COMMANDS: Final = (stop, pause, resume, status, add_seed)
+COMMANDS: Final = (stop, pause, resume, status, add_seed, render_workers)
 
 
 def _target(home: Path | None, settings_file: Path | None, name: str) -> FoundJob:

@@ -35,6 +35,9 @@ READY_SECONDS: Final = 600.0
 _PROXY_MARGIN_SECONDS: Final = 20.0
 """Time after the drain for the last batch's fsync and the files' final names."""
 _INDEX_SECONDS: Final = 60.0
+WORKER: Final = "worker-"
+RENDER_WORKER: Final = "render-worker-"
+"""The names of worker processes are one of these prefixes and a number."""
 _REDIS_SECONDS: Final = 310.0
 """Redis may load a large append-only file for minutes."""
 
@@ -151,15 +154,18 @@ class Fleet:
         log_dir: Path,
         stop_seconds: float,
         before_restart: Callable[[], None] | None = None,
+        renders: bool = False,
     ) -> None:
         """Start one worker process, which visits URLs until the job is finished or stopped.
 
-        When the worker dies, `before_restart` is called before a new one starts.
+        With `renders`, the worker takes the job's queue of renders. When the worker dies, `before_restart` is called
+        before a new one starts.
         """
         assert self._supervisor is not None
         assert self.addresses is not None
-        name = f"worker-{index}"
+        name = f"{RENDER_WORKER if renders else WORKER}{index}"
         arguments = ["worker", "--job", job, "--name", name, "--at-once", str(at_once), "--log-dir", str(log_dir)]
+        arguments += ["--renders"] if renders else []
         arguments += ["--proxy", self.addresses.proxy, *self.redis_arguments()]
         arguments += [part for control in self.addresses.controls for part in ("--control", control)]
         self._supervisor.start(

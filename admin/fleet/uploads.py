@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from admin.units import human_bytes
 from archive.storage.upload import Uploader, UploadStatus
@@ -20,7 +21,7 @@ METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 _SHOW_SECONDS: Final = 0.2
 
 
-class UploadMetrics:
+class UploadMetrics(Collector):
     """The collector reports the numbers of an uploader to Prometheus. Names of counters end in _total."""
 
     def __init__(self, uploader: Uploader) -> None:
@@ -54,13 +55,13 @@ class UploadMetrics:
         return families
 
 
-def serve_metrics(app: Flask, uploader: Uploader | None) -> None:
-    """Add `GET /metrics` to the application; the page is empty without an uploader."""
+def serve_metrics(app: Flask, uploader: Uploader | None, *further: Collector) -> None:
+    """Add `GET /metrics` to the application, with the numbers of the uploader and of further collectors."""
     from flask import Response
 
-    registry = CollectorRegistry()
-    if uploader is not None:
-        registry.register(UploadMetrics(uploader))
+    registry = CollectorRegistry(auto_describe=False)
+    for collector in (*([UploadMetrics(uploader)] if uploader is not None else []), *further):
+        registry.register(collector)
     app.add_url_rule("/metrics", "metrics", lambda: Response(generate_latest(registry), content_type=METRICS_TYPE))
 
 

@@ -110,6 +110,7 @@ class ControlLoop:
                 self._progress = frontier.reports.progress()
                 self._hold_to_limits(frontier)
                 self._time_out(self._progress)
+                self._incidents.note_renders(self._progress.renders, self._settings.frontier.render_lag_seconds)
                 if SLOW_PATTERN in self._progress.rejected:
                     self._incidents.note_patterns(frontier.reports.switched_off_patterns())
         self._heed_signals()
@@ -158,7 +159,7 @@ class ControlLoop:
                 log.info("job %d: host %s is set aside, %s is at its limit", self._folder.claim.id, host, domain)
 
     def _time_out(self, progress: JobProgress) -> None:
-        got, visits, is_paused = self._tally.total.bytes, progress.leased, progress.paused is not None
+        got, visits, is_paused = self._tally.total.bytes, progress.visits, progress.paused is not None
         cause = self._still.look(time.monotonic(), got_bytes=got, visits=visits, is_paused=is_paused)
         if cause is not StopCause.NONE:
             self._ask(cause, self._still.reason(cause), grace=_STALLED_SECONDS)
@@ -265,7 +266,7 @@ class ControlLoop:
                 hosts = self._notes.rows(queues, job=frontier.job.name, paused=paused or "")
         if progress is not None:
             view["state"] = "stopping" if progress.stopped else "paused" if progress.paused else "running"
-            view |= {"queued": progress.queued, "in_flight": progress.leased, "failed": progress.failed}
+            view |= {"queued": progress.queued, "in_flight": progress.visits, "failed": progress.failed}
         if self._asked_at is not None:
             state = "killed" if self._folder.state.was_killed else "stopping"
             view |= {"state": state, "stopping_because": self._folder.state.reason}

@@ -98,6 +98,13 @@ class DispatchLink:
         with self.database.transaction(self.actor) as transaction:
             incidents.report_slow_patterns(transaction, job.id, job.token, patterns)
 
+    def renders_late(self, job: ClaimedJob, *, is_late: bool, seconds: float, queued: int) -> None:
+        """Report that pages have waited too long for their render, or that this is over."""
+        with self.database.transaction(self.actor) as transaction:
+            incidents.report_late_renders(
+                transaction, job.id, job.token, is_late=is_late, seconds=seconds, queued=queued
+            )
+
     def end(self, job: ClaimedJob, result: JobResult) -> bool:
         """Report the end of a job. Return whether the report counted."""
         with self.database.transaction(self.actor) as transaction:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.job_folder import JobFolder
 from admin.models.errors import DatabaseRefused, UseCaseError
+from frontier.lease import RenderProgress
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +21,9 @@ class IncidentReports:
     link: DispatchLink
     folder: JobFolder
     _is_kill_reported: bool = False
+    _has_renders: bool = False
+    _is_late_reported: bool | None = None
+    """None before the first report, since an earlier harvester may have reported something."""
     _patterns_reported: set[str] = field(default_factory=set)
 
     def note_patterns(self, patterns: Mapping[str, str]) -> None:
@@ -27,6 +31,16 @@ class IncidentReports:
         known = self.folder.state.patterns_off
         if not patterns.keys() <= known.keys():
             self.folder.save(patterns_off={**known, **patterns})
+
+    def note_renders(self, renders: RenderProgress, limit_seconds: float) -> None:
+        """Keep in the state of the job's folder whether a page has waited longer than this for its render."""
+        self._has_renders = self._has_renders or renders.is_used
+        age = renders.oldest_seconds or 0.0
+        was_late, is_late = self.folder.state.late_renders > 0, age > limit_seconds
+        if is_late and not was_late:
+            self.folder.save(late_renders=max(renders.depth, 1), late_seconds=age)
+        elif was_late and not is_late:
+            self.folder.save(late_renders=0, late_seconds=0.0)
 
     def send(self) -> None:
         """Report what was not reported yet. A database that does not answer is logged, and asked again next time."""
@@ -38,5 +52,9 @@ class IncidentReports:
             if not state.patterns_off.keys() <= self._patterns_reported:
                 self.link.patterns_off(job, state.patterns_off)
                 self._patterns_reported |= state.patterns_off.keys()
+            if self._has_renders and (is_late := state.late_renders > 0) is not self._is_late_reported:
+                seconds, queued = state.late_seconds, state.late_renders
+                self.link.renders_late(job, is_late=is_late, seconds=seconds, queued=queued)
+                self._is_late_reported = is_late
         except (DatabaseRefused, UseCaseError) as error:
             log.warning("job %d: an incident could not be reported: %s", job.id, error)

@@ -110,6 +110,10 @@ class JobFolderState:
     """The crawl's process did not end in time, and was killed."""
     patterns_off: Mapping[str, str] = field(default_factory=dict)
     """Patterns that the crawl switched off, as their search took too long, each with such a URL."""
+    late_renders: int = 0
+    """Number of renders that were queued when pages began to wait too long for theirs; 0 when no page does."""
+    late_seconds: float = 0.0
+    """How long the oldest of these pages had waited then."""
     domain_limits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Limits that operators gave to domains, by the names `bytes` and `objects`; -1 is no limit."""
     was_interrupted: bool = False

@@ -7,7 +7,7 @@ reached, or a signal comes. Then all processes end in order, and the reports are
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from admin.fleet import home_folder, logs
-from admin.fleet.fleet import Addresses, Fleet
+from admin.fleet.fleet import RENDER_WORKER, WORKER, Addresses, Fleet
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached
 from admin.jobs.definition import Definition
@@ -32,6 +32,7 @@ from admin.jobs.watch import JobWatch
 from archive.dates import iso_date, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
+from browsers.visitor_choice import needs_renders
 from frontier.job import Job, Seed
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
@@ -40,8 +41,6 @@ from frontier.store import FrontierLost, FrontierUnavailable
 LEASE_SECONDS: Final = 30.0
 """Leases of a crawl on one machine are short, so that a killed crawl resumes soon. Long visits renew their leases."""
 _MARGIN_SECONDS: Final = 60.0
-_WORKER: Final = "worker-"
-"""The names of this command's workers are this prefix and a number (`admin.fleet.fleet`)."""
 _FLEET_FAILURES: Final = (RestartLimitReached, StartError, FrontierLost, FrontierUnavailable)
 
 
@@ -70,6 +69,8 @@ class Crawl:
         self._definition = definition
         self._display = display
         self._interrupts = interrupts
+        self._render_workers = 0
+        """Number of render worker processes that were started."""
         self._fleet = Fleet(self._settings, display.note, lambda: interrupts.asked_to_stop, fds=fds)
 
     def run(self) -> Summary:
@@ -110,7 +111,14 @@ class Crawl:
             self._fleet.stop(lambda: True)
             run.discard_if_new()
             raise
-        watch = JobWatch(self._fleet, frontier, meter, self._display, self._interrupts)
+        watch = JobWatch(
+            self._fleet,
+            frontier,
+            meter,
+            self._display,
+            self._interrupts,
+            start_render_workers=lambda at_once: self._start_render_workers(run, frontier, at_once),
+        )
         try:
             ending, remaining = self._work(watch, frontier, meter, run.folder)
         finally:
@@ -155,14 +163,30 @@ class Crawl:
         processes = min(wanted, os.cpu_count() or 1)
         for index in range(processes):
             at_once = wanted // processes + (index < wanted % processes)
-            self._fleet.add_worker(
-                index,
-                job=run.state.name,
-                at_once=at_once,
-                log_dir=run.folder,
-                stop_seconds=self._settings.browsers.page_seconds + _MARGIN_SECONDS,
-                before_restart=partial(_release_leases, frontier, f"{_WORKER}{index}-", counts=True),
-            )
+            self._start_worker(run, frontier, index, at_once)
+        # An earlier attempt at the run may have left renders, though the profile has another mode now.
+        if needs_renders(frontier.job.profile.page_rules()) or frontier.reports.progress().renders.depth:
+            self._start_render_workers(run, frontier, self._settings.browsers.render_workers)
+
+    def _start_render_workers(self, run: Run, frontier: Frontier, at_once: int) -> None:
+        """Start render workers with so many further visits at once, at most one process for each core."""
+        processes = min(at_once, os.cpu_count() or 1)
+        for number in range(processes):
+            share = at_once // processes + (number < at_once % processes)
+            self._start_worker(run, frontier, self._render_workers, share, renders=True)
+            self._render_workers += 1
+
+    def _start_worker(self, run: Run, frontier: Frontier, index: int, at_once: int, *, renders: bool = False) -> None:
+        name = f"{RENDER_WORKER if renders else WORKER}{index}-"
+        self._fleet.add_worker(
+            index,
+            job=run.state.name,
+            at_once=at_once,
+            log_dir=run.folder,
+            stop_seconds=self._settings.browsers.page_seconds + _MARGIN_SECONDS,
+            before_restart=partial(_release_leases, frontier, (name,), counts=True),
+            renders=renders,
+        )
 
     def _work(
         self, watch: JobWatch, frontier: Frontier, meter: Meter, folder: Path
@@ -232,10 +256,14 @@ def _is_over(ending: JobEnding) -> bool:
     return ending.state is JobState.FAILED and not any(host.state is HostState.LEFT for host in ending.hosts)
 
 
-def _release_leases(frontier: Frontier, workers: str = _WORKER, *, counts: bool = False) -> None:
+def _release_leases(
+    frontier: Frontier, workers: Sequence[str] = (WORKER, RENDER_WORKER), *, counts: bool = False
+) -> None:
     """Release the leases of this command's dead workers. Without Redis they expire by themselves."""
     with suppress(FrontierUnavailable, FrontierLost):
-        frontier.take_back(workers, counts=counts)
+        for names in workers:
+            queue = frontier.renders if names.startswith(RENDER_WORKER) else frontier
+            queue.take_back(names, counts=counts)
 
 
 def single_machine_settings(settings: Settings) -> Settings:

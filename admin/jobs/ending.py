@@ -18,7 +18,7 @@ from admin.units import counted
 from archive import crawl_log
 from archive.url import host_of
 from frontier.job import Limits
-from frontier.lease import JobProgress
+from frontier.lease import JobProgress, RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedReport
 
 _ASIDE: Final = (HostState.LIMIT, HostState.FAILING, HostState.ASIDE)
@@ -120,13 +120,15 @@ def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, inte
     progress = facts.progress
     seeds = tuple(_seed_ends(facts, tally))
     hosts = tuple(_host_ends(facts.hosts))
-    queued = progress.queued + progress.leased
-    left = queued + sum(host.left for host in hosts if host.state in _ASIDE)
+    renders = progress.renders
+    queued = progress.queued + progress.leased + renders.depth
+    left = progress.queued + progress.leased + sum(host.left for host in hosts if host.state in _ASIDE)
     missing = (
-        *_left_lines(queued, progress, limits, interrupted=interrupted),
+        *_left_lines(progress, limits, interrupted=interrupted),
         *_seed_lines(seeds),
         *_host_lines(hosts),
         *_url_lines(progress),
+        *_render_lines(renders),
     )
     state, reason = _state(queued, progress, limits, seeds, hosts, missing, interrupted=interrupted)
     return JobEnding(state, reason, seeds, hosts, left, (*missing, *ghost_lines(tally)), facts.switched_off)
@@ -281,11 +283,23 @@ def _host_lines(hosts: Sequence[HostEnd]) -> Iterator[str]:
 # -- URLs
 
 
-def _left_lines(queued: int, progress: JobProgress, limits: Limits, *, interrupted: bool) -> Iterator[str]:
-    if queued:
+def _left_lines(progress: JobProgress, limits: Limits, *, interrupted: bool) -> Iterator[str]:
+    queued, renders = progress.queued + progress.leased, progress.renders.depth
+    if queued or renders:
         state, reason = _why_cut_off(progress, limits, interrupted=interrupted)
         why = {JobState.INTERRUPTED: "the job was interrupted", JobState.STOPPED: f"the job was stopped ({reason})"}
-        yield f"{counted(queued, 'URL')} not visited: {why.get(state, f'the limit of {reason} was reached')}"
+        reached = why.get(state, f"the limit of {reason} was reached")
+        if queued:
+            yield f"{counted(queued, 'URL')} not visited: {reached}"
+        if renders:
+            yield f"{counted(renders, 'page')} not rendered: {reached}"
+
+
+def _render_lines(renders: RenderProgress) -> Iterator[str]:
+    if renders.failed:
+        yield f"{counted(renders.failed, 'page')} not rendered after all tries; the plain crawler has fetched them"
+    if renders.excluded:
+        yield f"{counted(renders.excluded, 'page')} not rendered: robots.txt, an operator or a failing host forbids it"
 
 
 def _url_lines(progress: JobProgress) -> Iterator[str]:

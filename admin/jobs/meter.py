@@ -35,7 +35,7 @@ class Meter:
         for line in self._log.lines():
             self.tally.add(line)
 
-    def view(self, progress: JobProgress, *, restarts: int, stopping: bool) -> View:
+    def view(self, progress: JobProgress, *, restarts: int, stopping: bool, renders_lag: bool = False) -> View:
         """Return the current view of the job."""
         self.read_log()
         everything = self.tally.all
@@ -45,7 +45,7 @@ class Meter:
             pages=progress.pages,
             failed=progress.failed,
             queued=progress.queued,
-            in_flight=progress.leased,
+            in_flight=progress.visits,
             hosts_waiting=progress.hosts_waiting,
             urls=everything.total.urls,
             bytes=everything.total.bytes,
@@ -57,6 +57,11 @@ class Meter:
             stopping=stopping,
             paused=progress.paused or "",
             paused_seconds=progress.paused_seconds or 0.0,
+            renders=progress.renders.depth,
+            rendered=progress.renders.done,
+            render_oldest_seconds=progress.renders.oldest_seconds,
+            render_p95_seconds=progress.renders.p95_seconds,
+            renders_lag=renders_lag,
         )
 
     def _rate(self, urls: int) -> float:

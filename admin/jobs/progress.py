@@ -48,6 +48,16 @@ class View:
     paused: str = ""
     """The reason of a pause; empty when the job is not paused."""
     paused_seconds: float = 0.0
+    renders: int = 0
+    """Pages that wait for the queue of renders, or are being rendered by it."""
+    rendered: int = 0
+    """Pages that the queue of renders has rendered."""
+    render_oldest_seconds: float | None = None
+    """How long the oldest page has waited for its render; None when no page waits."""
+    render_p95_seconds: float | None = None
+    """The time that 95 of 100 rendered pages did not exceed between fetch and render; None before the first render."""
+    renders_lag: bool = False
+    """Whether a page has waited longer than `frontier.render_lag_seconds`."""
 
     @property
     def duplicate_share(self) -> float:
@@ -168,6 +178,8 @@ def one_line(view: View) -> str:
         human_bytes(view.bytes),
         f"{view.duplicate_share:.0%} duplicates",
     ]
+    if rendered := renders_text(view):
+        parts.append(rendered)
     if waiting := waiting_text(view):
         parts.append(waiting)
     parts += [f"{count} × {kind}" for kind, count in view.errors.items()]
@@ -177,6 +189,16 @@ def one_line(view: View) -> str:
 def paused_text(view: View) -> str:
     """Return `; paused for 00:05:10 (by an operator)`; empty when the job is not paused."""
     return f"; paused for {clock(view.paused_seconds)} ({view.paused})" if view.paused else ""
+
+
+def renders_text(view: View) -> str:
+    """Return `7 renders queued (oldest 00:01:05), 12 rendered (95% within 00:00:09)`; empty without renders."""
+    if not view.renders and not view.rendered:
+        return ""
+    oldest = f" (oldest {clock(view.render_oldest_seconds)})" if view.render_oldest_seconds is not None else ""
+    lag = f" (95% within {clock(view.render_p95_seconds)})" if view.render_p95_seconds is not None else ""
+    behind = ", lagging behind" if view.renders_lag else ""
+    return f"{counted(view.renders, 'render')} queued{oldest}, {view.rendered} rendered{lag}{behind}"
 
 
 def waiting_text(view: View) -> str:
@@ -235,6 +257,7 @@ def _rows(view: View) -> list[tuple[str, str]]:
         ("duplicates", f"{view.duplicate_share:.0%} of the URLs"),
         ("hosts waiting", str(view.hosts_waiting)),
         *(("", wait) for wait in view.waits),
+        *([("renders", renders_text(view))] if renders_text(view) else []),
         *([("restarts", str(view.restarts))] if view.restarts else []),
         *([("paused", f"for {clock(view.paused_seconds)} ({view.paused})")] if view.paused else []),
     ]

@@ -12,7 +12,7 @@ from admin.jobs.ending import JobEnding
 from admin.jobs.states import HostState, JobState
 from admin.jobs.tally import HostCount, JobTally, SourceCount
 from archive.files import replacement
-from frontier.lease import JobProgress
+from frontier.lease import JobProgress, RenderProgress
 from frontier.rejections import SLOW_PATTERN
 from frontier.reports import RejectedLink
 
@@ -80,6 +80,7 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
         for name in ("pages", "queued", "leased", "done", "failed", "excluded", "retries", "swept"):
             yield f"{name}: {getattr(progress, name)}"
         yield f"left: {ending.left}"
+        yield from render_lines(progress.renders)
         for reason, count in sorted(progress.rejected.items()):
             if reason == SLOW_PATTERN:
                 yield f"patterns passed over, as their search took too long: {count}"
@@ -91,6 +92,15 @@ def frontier_report(facts: JobFacts) -> Iterator[str]:
     yield "[#left] [host] [state] [why]"
     for host in sorted(ending.hosts, key=lambda host: (-host.left, host.host)):
         yield f"{host.left} {host.host} {host.state} {host.why or '-'}"
+
+
+def render_lines(renders: RenderProgress) -> Iterator[str]:
+    """Yield the counts and the lag of the queue of renders; nothing for a job without one."""
+    if renders.is_used:
+        for name in ("queued", "leased", "done", "failed", "excluded", "retries"):
+            yield f"renders {name}: {getattr(renders, name)}"
+        for name, seconds in (("oldest", renders.oldest_seconds), ("p95 lag", renders.p95_seconds)):
+            yield f"renders {name}: {'-' if seconds is None else conventional_duration(seconds)}"
 
 
 def seed_totals_report(tally: JobTally, ending: JobEnding) -> Iterator[str]:
@@ -132,6 +142,7 @@ def _counts(progress: JobProgress, ending: JobEnding) -> dict[str, Any]:
     return {name: getattr(progress, name) for name in names} | {
         "left": ending.left,
         "rejected": dict(progress.rejected),
+        "renders": asdict(progress.renders) if progress.renders.is_used else None,
     }
 
 
@@ -182,6 +193,7 @@ def crawl_report(tally: JobTally, facts: JobFacts) -> Iterator[str]:
     yield ""
     if facts.progress is not None:
         yield f"documents: {facts.progress.pages}"
+        yield from render_lines(facts.progress.renders)
     yield f"URIs processed: {tally.processed}"
     yield f"URI successes: {tally.all.total.urls}"
     yield f"URI failures: {sum(tally.failures.values())}"

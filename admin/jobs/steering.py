@@ -171,20 +171,26 @@ def stop(target: FoundJob, reason: str) -> int:
     """Stop the job after the visits in progress; return the number of these visits. Raises NotRunning."""
     with target.frontier() as frontier:
         frontier.controls.stop(reason)
-        return frontier.reports.progress().leased
+        return frontier.reports.progress().visits
 
 
 def pause(target: FoundJob, reason: str) -> int:
     """Pause the job; return the number of visits that are still in progress. Raises NotRunning."""
     with target.frontier() as frontier:
         frontier.controls.pause(reason)
-        return frontier.reports.progress().leased
+        return frontier.reports.progress().visits
 
 
 def resume(target: FoundJob) -> bool:
     """End the pause; return False when the job was not paused by an operator. Raises NotRunning."""
     with target.frontier() as frontier:
         return frontier.controls.go_on()
+
+
+def set_render_workers(target: FoundJob, at_once: int) -> None:
+    """Ask for so many renders at once in all. The number can be raised, and not lowered. Raises NotRunning."""
+    with target.frontier() as frontier:
+        frontier.renders.set_workers(at_once)
 
 
 def add_seeds(target: FoundJob, seeds: Sequence[Seed], *, again: bool) -> list[SeedAnswer]:
@@ -225,7 +231,7 @@ def _has_frontier(target: FoundJob) -> bool:
 
 def _is_active(frontier: Frontier) -> bool:
     """Return whether a job of another machine is running: it has a published view or visits in progress."""
-    return frontier.controls.stored_view() is not None or frontier.reports.progress().leased > 0
+    return frontier.controls.stored_view() is not None or frontier.reports.progress().visits > 0
 
 
 def _view_of(progress: JobProgress) -> dict[str, Any]:
@@ -234,9 +240,11 @@ def _view_of(progress: JobProgress) -> dict[str, Any]:
         "pages": progress.pages,
         "failed": progress.failed,
         "queued": progress.queued,
-        "in_flight": progress.leased,
+        "in_flight": progress.visits,
         "hosts_waiting": progress.hosts_waiting,
         "bytes": progress.bytes,
+        "renders": progress.renders.depth,
+        "rendered": progress.renders.done,
     }
     return {**counts, "line": ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())}
 

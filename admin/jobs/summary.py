@@ -59,6 +59,12 @@ class Summary:
     """The number of responses with a status of 400 or above, by status. They are recorded like any other."""
     excluded: int
     """URLs that robots.txt, a limit or a rule excluded."""
+    rendered: int
+    """Pages that the queue of renders has opened in Chromium (`rendering: asynchronous`)."""
+    renders_left: int
+    """Pages that wait for this."""
+    render_lag_seconds: float | None
+    """The time that 95 of 100 of these pages did not exceed between fetch and render; None without such a page."""
     folder: str
     """The job's folder, with crawl.log and the reports."""
     archive: str
@@ -80,6 +86,10 @@ class Summary:
 
     def _rows(self) -> Iterator[tuple[str, str]]:
         yield "pages", f"{self.pages:,}{f', {self.queued:,} still queued' if self.queued else ''}"
+        if self.rendered or self.renders_left:
+            lag = f", 95% within {clock(self.render_lag_seconds)}" if self.render_lag_seconds is not None else ""
+            left = f", {self.renders_left:,} still queued" if self.renders_left else ""
+            yield "rendered", f"{self.rendered:,}{lag}{left}"
         yield "URLs", f"{self.urls:,}, {human_bytes(self.bytes)}"
         yield "new", f"{self.novel_urls:,}, {human_bytes(self.novel_bytes)}"
         yield "duplicates", f"{self.duplicate_urls:,}, {human_bytes(self.duplicate_bytes)} (stored as revisits)"
@@ -123,6 +133,9 @@ def summarise(run: Run, tally: JobTally, progress: JobProgress, ending: JobEndin
         failures=tally.failures,
         http_errors={code: number for code, number in tally.codes.most_common() if code >= 400},
         excluded=tally.disregards,
+        rendered=progress.renders.done,
+        renders_left=progress.renders.depth,
+        render_lag_seconds=progress.renders.p95_seconds,
         folder=str(run.folder),
         archive=str(settings.archive_dir(state.collection)),
         replay=command(f"replay {state.collection}{home}"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Final
@@ -13,10 +15,13 @@ from admin.jobs.disk_watch import JobDiskWatch
 from admin.jobs.interrupts import Interrupts
 from admin.jobs.meter import Meter
 from admin.jobs.progress import Display, View, one_line
+from admin.jobs.render_lag import LagAlarm
 from admin.units import counted
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
 from frontier.store import FrontierUnavailable
+
+log = logging.getLogger(__name__)
 
 TICK_SECONDS: Final = 0.25
 PUBLISH_SECONDS: Final = 1.0
@@ -32,8 +37,16 @@ class JobWatch:
     """The watch supervises one attempt at a run. `progress` has the latest counts of the frontier."""
 
     def __init__(
-        self, fleet: Fleet, frontier: Frontier, meter: Meter, display: Display, interrupts: Interrupts
+        self,
+        fleet: Fleet,
+        frontier: Frontier,
+        meter: Meter,
+        display: Display,
+        interrupts: Interrupts,
+        *,
+        start_render_workers: Callable[[int], None],
     ) -> None:
+        """`start_render_workers` is called with a number of further visits at once that an operator asked for."""
         archive = fleet.settings.archive
         self.progress = NOTHING_YET
         self._fleet = fleet
@@ -48,6 +61,9 @@ class JobWatch:
             display.note,
             min_free_inodes=archive.min_free_inodes,
         )
+        self._start_render_workers = start_render_workers
+        self._known_render_workers: int | None = None
+        self._lag = LagAlarm(fleet.settings.frontier.render_lag_seconds)
         self._refreshed = 0.0
         self._published = 0.0
         self._known_seeds: int | None = None
@@ -79,7 +95,7 @@ class JobWatch:
         """End the workers after the visits in progress, or at once after a second signal."""
         if self._interrupts.asked_to_stop:
             self._refresh(now=True)
-            visits = counted(self.progress.leased, "visit")
+            visits = counted(self.progress.visits, "visit")
             self._display.note(f"stopping: finishing {visits} in progress; another Ctrl-C stops at once")
         self._fleet.stop_workers(self._refresh_while_stopping)
         self._refresh(now=True)
@@ -98,10 +114,13 @@ class JobWatch:
             self.progress, self._redis_lost = self._frontier.reports.progress(), None
             self._limit_seconds = self._frontier.reports.limit_of_seconds()
             self._note_requests()
+            self._note_renders()
         except FrontierUnavailable as error:
             self._tolerate(error)
         stopping = self._interrupts.asked_to_stop or self.progress.stopped is not None
-        view = self._meter.view(self.progress, restarts=self._fleet.restarts, stopping=stopping)
+        view = self._meter.view(
+            self.progress, restarts=self._fleet.restarts, stopping=stopping, renders_lag=self._lag.is_on
+        )
         self._display.show(view)
         self._publish(view)
 
@@ -120,6 +139,20 @@ class JobWatch:
             self._display.note(f"paused: {paused}; finishing the visits in progress" if paused else "resumed")
         if stopped and not before[1]:
             self._display.note(f"stopping: {stopped}; finishing the visits in progress")
+
+    def _note_renders(self) -> None:
+        """Warn of renders that wait for too long, and start the render workers that an operator asked for."""
+        renders = self.progress.renders
+        if line := self._lag.look(renders):
+            log.warning("job %s: %s", self._frontier.name, line)
+            self._display.note(line)
+        wanted, known = renders.workers, self._known_render_workers
+        if known is None:
+            known = self._fleet.settings.browsers.render_workers
+        if wanted is not None and wanted > known and not self._interrupts.asked_to_stop and not self.progress.stopped:
+            self._known_render_workers = wanted
+            self._display.note(f"render workers: {counted(wanted, 'visit')} at a time")
+            self._start_render_workers(wanted - known)
 
     def _publish(self, view: View) -> None:
         """Store the view in Redis for `ghostfleet job status`, at most once a second."""

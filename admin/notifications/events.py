@@ -76,6 +76,11 @@ class Event(StrEnum):
         Severity.WARNING,
         "A crawler trap was switched off in a job, because its regular expression took too long.",
     )
+    RENDERS_LATE = (
+        "job.renders-late",
+        Severity.WARNING,
+        "Pages of a job have waited too long for their render in a browser.",
+    )
     TEST = ("test", Severity.INFO, "Somebody asked for a test message.")
 
 

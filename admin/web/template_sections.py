@@ -21,7 +21,11 @@ class FieldSection:
 
 _TABLES: Final = ("limits", "politeness")
 _OWN: Final = (
-    ("Visits", "Who visits a page, and as whom.", ("visitor", "rendered_fraction", "user_agent", "robots")),
+    (
+        "Visits",
+        "Who visits a page, and as whom.",
+        ("visitor", "rendered_fraction", "rendering", "sheets", "user_agent", "robots"),
+    ),
     (
         "Scope",
         "Which links are in scope.",

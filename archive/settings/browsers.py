@@ -52,6 +52,9 @@ class BrowserSettings(Section):
     executable: str = Field("", description="Chromium or Chrome to use. By default an installed one is found.")
     firefox_executable: str = Field("", description="Firefox to use. By default an installed one is found.")
     workers: int = Field(2, ge=1, le=256, description="Visits at a time.")
+    render_workers: int = Field(
+        2, ge=1, le=256, description="Visits at a time in the queue of renders (`rendering: asynchronous`)."
+    )
     page_seconds: float = Field(90, gt=0, description="Longest visit of one page.")
     load_seconds: float = Field(45, gt=0, description="Longest wait for a page's load event.")
     settle_seconds: float = Field(

@@ -6,13 +6,17 @@
 
 if not known() then return 'gone' end
 if ARGV[3] == 'operator' and call('HEXISTS', key('state'), 'finished') == 1 then return '' end
-if ARGV[1] ~= '' and call('HGET', key('lease'), ARGV[1]) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
+local holder = ARGV[2] .. '\n' .. ARGV[3]
+if ARGV[1] ~= '' and call('HGET', key('lease'), ARGV[1]) ~= holder then
+  if call('HGET', ROOT .. RENDERS .. ':lease', ARGV[1]) ~= holder then return '' end -- a render may add links, too
+end
 
 -- Return whether a candidate may be queued: it is new, or it is to be visited again and is not queued yet.
 local function admitted(id, bucket, force)
   local new = call('SADD', key('seen:' .. bucket), id) == 1
   if new or not force then return new end
   if call('HEXISTS', key('u'), id) == 1 then return false end
+  if call('HEXISTS', ROOT .. RENDERS .. ':u', id) == 0 then call('SREM', ROOT .. RENDERS .. ':seen:' .. bucket, id) end
   local ended = call('HGET', key('ended'), id)
   if ended then
     count(string.match(ended, '^[^\n]*'), -1)

@@ -5,6 +5,7 @@
 local worker, token, lease_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local per_host, max_retries = tonumber(ARGV[4]), tonumber(ARGV[5])
 local BUSY_MS = 250 -- time until a host with too many visits is checked again
+local REST_MS = 1000 -- time until the renders of a host are checked again while the plain crawler has URLs of the host
 local BATCH = 100 -- largest number of hosts, leases or retries in one call
 local LOWER_SHARE = 5 -- every fifth claim of a host takes a URL of the next lower priority
 local JOB = string.sub(ROOT, #SHARD + 1)
@@ -12,11 +13,17 @@ local GAP_MS = 60000 -- a longer time without a claim does not count as working 
 local CLOCK_MS = 1000 -- precision of the time of the last claim
 
 local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
-local state = call('HMGET', key('state'), 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits))
+local is_render = is_renders()
+local job = is_render and job_root() or ROOT
+local state = call('HMGET', job .. ':state', 'opened', 'stopped', 'paused', 'opening', 'scope', 'clock', 'held', unpack(limits))
 local opened, stopped, paused, opening, scope_length, clock, held = unpack(state, 1, 7)
 paused = paused or held
 local pages, bytes, seconds = tonumber(state[8]), tonumber(state[9]), tonumber(state[10])
 local host_pages, urls = tonumber(state[11]), tonumber(state[12])
+if is_render then
+  pages, host_pages = nil, nil -- pages are counted when the plain crawler fetches them
+  clock = call('HGET', key('state'), 'clock')
+end
 clock = tonumber(clock or 0)
 if not opened then return 'gone' end
 scope_length = tonumber(scope_length or 0)
@@ -53,10 +60,10 @@ for _, id in ipairs(call('ZRANGEBYSCORE', key('retry'), '-inf', NOW, 'LIMIT', 0,
 end
 
 local function worked_seconds()
-  local times = call('HMGET', key('state'), 'active', 'last')
+  local times = call('HMGET', job .. ':state', 'active', 'last')
   local active, since = tonumber(times[1] or 0), NOW - tonumber(times[2] or NOW)
   if since > 0 and since < GAP_MS and not paused then active = active + since end
-  call('HSET', key('state'), 'active', active, 'last', NOW)
+  call('HSET', job .. ':state', 'active', active, 'last', NOW)
   return active / 1000
 end
 
@@ -67,14 +74,14 @@ local function reasons()
   if stopped then return stopped end
   local done, documents = 0, 0
   if pages or bytes or urls then
-    local counted = call('HMGET', key('count'), 'done', 'along', 'pages', 'bytes')
+    local counted = call('HMGET', job .. ':count', 'done', 'along', 'pages', 'bytes')
     done, documents = tonumber(counted[1] or 0) + tonumber(counted[2] or 0), tonumber(counted[3] or 0)
     if urls and done >= urls then return 'limit-urls' end
     if bytes and tonumber(counted[4] or 0) >= bytes then return 'limit-bytes' end
   end
   if seconds and worked_seconds() >= seconds then return 'limit-seconds' end
   if opening or paused then return nil, opening and 'opening' or 'paused' end
-  if pages or urls then
+  if (pages or urls) and not is_render then
     local visits = call('ZCARD', key('leases'))
     if urls and done + visits >= urls then return nil, 'busy' end
     pages_over = pages ~= nil and documents >= pages
@@ -172,6 +179,11 @@ local function lease_from(host)
     call('HSET', HOSTS .. host, 'n', 0)
     return nil, NOW
   end
+  if is_render and call('EXISTS', job .. ':q:' .. host) == 1 then
+    -- The plain crawler has URLs of this host, too. It gets the host for the time that the last render took.
+    local rest = tonumber(call('HGET', key('rests'), host) or 0)
+    if rest > NOW and rest < NOW + DAY_MS then return nil, math.min(rest, NOW + REST_MS) end
+  end
   local documents_wait, host_over = embeds_only, false
   if host_pages then
     local host_documents = tonumber(call('HGET', key('pages'), host) or 0)
@@ -231,8 +243,13 @@ for _, name in ipairs({ 'ready', 'retry', 'leases' }) do
   if first[1] then next_due = math.min(next_due or math.huge, tonumber(first[2])) end
 end
 if not next_due then
-  if call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
-  call('HSET', key('state'), 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
+  -- A render finds links, and a plain visit finds pages to render. So neither queue is finished before the other is empty.
+  local other = is_render and job or ROOT .. RENDERS
+  if call('EXISTS', other .. ':ready', other .. ':retry', other .. ':leases') > 0 then
+    return { 'pause', BUSY_MS, 'busy', scope_length }
+  end
+  if not is_render and call('EXISTS', key('beyond')) == 1 then return { 'stopped', 'limit-pages', scope_length } end
+  call('HSET', job .. ':state', 'finished', NOW) -- from now on, operators can't add seeds (add.lua)
   return { 'finished', scope_length }
 end
 local why = call('ZCARD', key('leases')) > 0 and 'busy' or 'politeness'

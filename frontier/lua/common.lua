@@ -19,7 +19,14 @@ local NOW = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local function key(name) return ROOT .. ':' .. name end
 
-local function known() return call('EXISTS', ROOT) == 1 end
+-- The renders of a job have a root of their own, behind that of the job (renders.py).
+local RENDERS = '=renders'
+
+local function is_renders() return string.sub(ROOT, -#RENDERS) == RENDERS end
+
+local function job_root() return is_renders() and string.sub(ROOT, 1, -#RENDERS - 1) or ROOT end
+
+local function known() return call('EXISTS', job_root()) == 1 end
 
 local COUNT = ROOT .. ':count'
 
@@ -93,8 +100,37 @@ local function take_limits(from)
   call('DEL', key('beyond'))
 end
 
--- End a URL: count it, and store its ending unless it is done.
-local function conclude(id, record, ending, code)
+-- End a render: note the time since it was queued if it is done, and give the plain crawler those embeds of the page that
+-- the render did not fetch. `fetched` has the ids of the fetched URLs.
+local function end_render(id, ending, fetched)
+  local since = call('ZSCORE', key('since'), id)
+  call('ZREM', key('since'), id)
+  if since and ending == 'done' then
+    local lag = math.max(NOW - tonumber(since), 1)
+    call('HINCRBY', key('lags'), math.floor(8 * math.log(lag) / math.log(2)), 1)
+    count('lag_ms', lag)
+  end
+  local held = call('HGET', key('held'), id)
+  if not held then return end
+  call('HDEL', key('held'), id)
+  local own, own_count = ROOT, COUNT
+  ROOT = job_root()
+  COUNT = ROOT .. ':count'
+  for _, embed in ipairs(cmsgpack.unpack(held)) do
+    local url, host = embed[1], embed[2]
+    if not fetched[url] and call('HEXISTS', key('u'), url) == 0 then
+      local sequence = call('HINCRBY', COUNT, 'sequence', 1)
+      local score = string.format('%.0f', tonumber(embed[3]) * 2 ^ 40 + sequence)
+      call('HSET', key('u'), url, host .. '\n' .. score .. '\n' .. embed[4])
+      enqueue(url, host, score)
+    end
+  end
+  ROOT, COUNT = own, own_count
+end
+
+-- End a URL: count it, and store its ending unless it is done. `fetched` is for renders.
+local function conclude(id, record, ending, code, fetched)
+  if is_renders() then end_render(id, ending, fetched or {}) end
   count(ending, 1)
   count('c:' .. code, 1)
   if ending ~= 'done' then call('HSET', key('ended'), id, ending .. '\n' .. code .. '\n' .. record) end
@@ -127,7 +163,7 @@ local function take_back(id, max_retries, counts)
     return fail_damaged(id)
   end
   local due = release(id, host)
-  if counts and tries >= max_retries + MAX_LOST then
+  if counts and tries >= max_retries + MAX_LOST and not is_renders() then
     conclude(id, record, 'failed', '-5')
   elseif counts then
     call('HSET', key('u'), 't:' .. id, tries + 1)

@@ -1,7 +1,8 @@
 -- End a lease. ARGV: id, token, worker, ending, code, bytes, wait of the URL ms, wait of the host ms, 1 if the host
 -- failed, 1 if the visit counts as a try, failures in a row that set a host aside, line of the report of seeds ('' if
--- the URL is no seed), host, 1 if it was a document, number of URLs that the visit fetched. Returns the ending. Returns
--- '' and changes nothing when the lease is over or another's.
+-- the URL is no seed), host, 1 if it was a document, number of URLs that the visit fetched; for a render then its duration
+-- in ms and the ids of the URLs that it fetched. Returns the ending. Returns '' and changes nothing when the lease is over
+-- or another's.
 
 local id, token, worker, ending, code = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local bytes, url_wait, host_wait = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
@@ -35,14 +36,29 @@ if bytes > 0 then
   call('HINCRBY', key('hostbytes'), host, bytes)
 end
 
-if ending ~= 'again' then
+if is_renders() then
+  -- The limits of the job count what renders fetch. The page itself was counted when the plain crawler fetched it.
+  local job = job_root()
+  if bytes > 0 then
+    call('HINCRBY', job .. ':count', 'bytes', bytes)
+    call('HINCRBY', job .. ':hostbytes', host, bytes)
+  end
+  if fetched > 1 then call('HINCRBY', job .. ':count', 'along', fetched - 1) end
+  -- As long as the plain crawler has URLs of this host, it gets the host for the time that the render took.
+  call('HSET', key('rests'), host, NOW + math.max(host_wait, 0) + tonumber(ARGV[16] or 0))
+  local urls = {}
+  for at = 17, #ARGV do urls[ARGV[at]] = true end
+  if ending ~= 'again' then conclude(id, record or '', ending, code, urls) end
+elseif ending ~= 'again' then
   conclude(id, record or '', ending, code)
   if ending == 'done' then
     call('HINCRBY', key('pages'), host, document and 1 or 0)
     if document then count('pages', 1) end
     if fetched > 1 then count('along', fetched - 1) end
   end
-else
+end
+
+if ending == 'again' then
   count('retries', 1)
   if counts then call('HSET', key('u'), 't:' .. id, tries + 1) end
   if url_wait > 0 then

@@ -1,9 +1,12 @@
 -- Return the progress of the job: counters (name, value, …), leases, hosts with queued URLs, waiting hosts, ms until the
 -- next visit (-1 for never), reason of the pause, reason of the stop, some waiting hosts (host, ms until it is due,
 -- current visits, job that holds it, failures in a row, code of the last failure, ms of its block, …), some resting URLs
--- (record, ms, tries, …), ms since the pause, number of added seeds. ARGV: number of waiting hosts and resting URLs.
+-- (record, ms, tries, …), ms since the pause, number of added seeds, the renders: their counters (name, value, …), leases,
+-- ms since the oldest was queued (-1 for none), finished renders by lag (exponent, number, …), wanted visits at once
+-- of render workers ('' for the setting). ARGV: number of waiting hosts and resting URLs.
 
 if not known() then return 'gone' end
+local OLDEST = 99 -- number of renders that are looked at for the oldest one, besides the first
 local most = tonumber(ARGV[1])
 local next_due
 for _, name in ipairs({ 'ready', 'retry' }) do
@@ -38,6 +41,19 @@ for at = 1, #rests, 2 do
   end
 end
 
+-- Return the ms since the oldest render was queued whose host was not set aside; -1 for none.
+local function oldest_render()
+  local renders = ROOT .. RENDERS
+  local first = call('ZRANGE', renders .. ':since', 0, OLDEST, 'WITHSCORES')
+  for at = 1, #first, 2 do
+    local record = call('HGET', renders .. ':u', first[at]) or ''
+    if call('HEXISTS', renders .. ':aside', string.match(record, '^[^\n]*')) == 0 then
+      return math.max(NOW - tonumber(first[at + 1]), 0)
+    end
+  end
+  return -1
+end
+
 return {
   call('HGETALL', key('count')),
   call('ZCARD', key('leases')),
@@ -50,4 +66,9 @@ return {
   resting,
   NOW - since,
   call('LLEN', key('added')),
+  call('HGETALL', ROOT .. RENDERS .. ':count'),
+  call('ZCARD', ROOT .. RENDERS .. ':leases'),
+  oldest_render(),
+  call('HGETALL', ROOT .. RENDERS .. ':lags'),
+  call('HGET', key('state'), 'render_workers') or '',
 }

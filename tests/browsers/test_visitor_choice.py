@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from browsers.visitor_choice import is_page, wants_ghost
+from browsers.visitor_choice import VisitKind, is_page, needs_ghost, needs_renders, visit_kind, wants_ghost
+from frontier.job import Profile
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,53 @@ def test_a_page_rendered_at_a_small_fraction_is_rendered_at_any_larger_one() -> 
 
     assert few
     assert few < more
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.1, 1.0])
+def test_the_fraction_holds_for_asynchronous_renders(fraction: float) -> None:
+    sheets = Profile(visitor="mixed", rendered_fraction=fraction, rendering="asynchronous").page_rules()
+    urls = [f"http://site{number % 300}.test/page/{number}" for number in range(20_000)]
+
+    kinds = [visit_kind(url, "L", sheets) for url in urls]
+
+    assert abs(kinds.count(VisitKind.PLAIN_AND_RENDER) / len(urls) - fraction) < 0.01
+    assert VisitKind.GHOST not in kinds
+
+
+def test_sheets_decide_for_their_sites() -> None:
+    profile = Profile(
+        visitor="plain",
+        sheets=(
+            "test,now) visitor=chromium",
+            "test,later) visitor=chromium rendering=asynchronous",
+            "test,later)/static visitor=plain",
+            "test,some) visitor=mixed rendered_fraction=1 rendering=asynchronous",
+        ),
+    )
+    sheets = profile.page_rules()
+
+    assert visit_kind("http://other.test/", "", sheets) is VisitKind.PLAIN
+    assert visit_kind("http://now.test/", "", sheets) is VisitKind.GHOST
+    assert visit_kind("http://later.test/", "", sheets) is VisitKind.PLAIN_AND_RENDER
+    assert visit_kind("http://later.test/static/a", "L", sheets) is VisitKind.PLAIN
+    assert visit_kind("http://some.test/a", "L", sheets) is VisitKind.PLAIN_AND_RENDER
+    assert visit_kind("http://later.test/a.png", "LE", sheets) is VisitKind.PLAIN
+
+
+@pytest.mark.parametrize(
+    ("profile", "ghost", "renders"),
+    [
+        (Profile(), False, False),
+        (Profile(rendering="asynchronous"), False, False),
+        (Profile(visitor="chromium"), True, False),
+        (Profile(visitor="chromium", rendering="asynchronous"), False, True),
+        (Profile(visitor="mixed", rendered_fraction=0), False, False),
+        (Profile(visitor="mixed", rendering="asynchronous"), False, True),
+        (Profile(sheets=("org,example) visitor=chromium rendering=asynchronous",)), False, True),
+        (Profile(visitor="chromium", sheets=("org,example) rendering=asynchronous",)), True, True),
+        (Profile(sheets=("org) visitor=chromium", "org,a) rendering=asynchronous")), True, True),
+    ],
+)
+def test_a_job_has_the_processes_that_its_pages_need(profile: Profile, ghost: bool, renders: bool) -> None:
+    assert needs_ghost(profile.page_rules()) is ghost
+    assert needs_renders(profile.page_rules()) is renders

@@ -13,6 +13,11 @@ import pytest
 from commanding import Command
 from proxy_process import ProxyProcess
 
+from archive.settings import FrontierSettings
+from frontier.job import Job, Profile
+from frontier.lease import Lease
+from frontier.queue import Frontier
+
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "grafana"
 
 
@@ -40,10 +45,18 @@ def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
     dashboard: dict[str, Any], tmp_path: Path, redis_url: str
 ) -> None:
     storage = {"GHOSTFLEET_STORAGE__URL": str(tmp_path / "target"), "GHOSTFLEET_ADMIN__CDX_PORT": "0"}
+    job = Job.of("spring", "garden", ["http://example.org/"], Profile())
+    frontier = Frontier(redis_url, job, FrontierSettings())
+    frontier.open_job()
+    page = frontier.claim("worker")
+    assert isinstance(page, Lease)
+    frontier.renders.add(page, [])
     with Command("indexer", "--redis-url", redis_url, home=tmp_path / "other", **storage) as indexer:
         uploads = httpx.get(f"http://{indexer.line(ready=True)['cdx']}/metrics", trust_env=False).text
         indexer.signal(signal.SIGTERM)
         assert indexer.ended() == 0, indexer.stderr
+    frontier.forget()
+    frontier.close()
     with ProxyProcess(tmp_path / "home", redis_url) as proxy:
         token = (proxy.home / "control.token").read_text("ascii").strip()
         answer = httpx.get(
@@ -56,7 +69,8 @@ def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
     assert answer.status_code == 200, "as deploy/grafana/prometheus.yml scrapes it"
     assert exported(answer.text) == exported(main)
     ours = exported(main) | exported(uploads)
-    assert len(exported(uploads)) == 8
+    assert len(exported(uploads)) == 8 + 7
+    assert 'ghostfleet_renders_queued{crawl="spring"} 1.0' in uploads
     assert asked(dashboard) - ours == set()
     page = (FOLDER.parents[1] / "docs" / "reference" / "metrics.md").read_text("utf-8")
     assert set(re.findall(r"^\| `(ghostfleet_\w+)`", page, re.MULTILINE)) == ours

@@ -1,4 +1,4 @@
-"""A harvester reports incidents of its job: the crawl was killed, or patterns were switched off as they are too slow.
+"""A harvester reports incidents of its job: a killed crawl, patterns that were too slow, renders that are late.
 
 Each incident is audited once, and the subscribers are notified once, however often a harvester reports the incident.
 """
@@ -18,6 +18,7 @@ from admin.notifications.outbox import notify
 
 CRAWL_KILLED: Final = "job.crawl-killed"
 PATTERNS_OFF: Final = "job.patterns-off"
+RENDERS_LATE: Final = "job.renders-late"
 _MOST_NAMED: Final = 20
 _SHOWN: Final = 200
 _LONGEST: Final = 2_000
@@ -55,6 +56,28 @@ def report_slow_patterns(transaction: Transaction, job_id: int, token: str, patt
     subject = f"{count} switched off in job {job_id}, as the search took too long: {named[0]}"
     facts = {"harvester": job.harvester, "patterns": "\n".join(named), "url": next(iter(fresh.values()))}
     notify(transaction, Event.TRAP_TOO_SLOW, subject, facts, harvest_id=job.harvest_id, job_id=job_id)
+    return True
+
+
+def report_late_renders(
+    transaction: Transaction, job_id: int, token: str, *, is_late: bool, seconds: float, queued: int
+) -> bool:
+    """Note that pages of a job have waited too long for their render, or that this is over. Return whether this is new.
+
+    `seconds` is the age of the oldest of `queued` renders. Only the beginning is a notification. Raises NotFound, and
+    IllegalState for a wrong token.
+    """
+    job = job_of(transaction, job_id, token)
+    known = _noted(transaction, job_id, RENDERS_LATE)
+    was_late = bool(known) and bool((max(known, key=lambda entry: entry.id).new or {}).get("is_late"))
+    if is_late == was_late:
+        return False
+    facts = {"is_late": is_late, "seconds": round(seconds), "queued": queued}
+    transaction.audit(RENDERS_LATE, "job", job_id, f"job {job_id}", new=facts)
+    if is_late:
+        subject = f"Renders of job {job_id} are late: a page has waited for {seconds:.0f} s, and {queued} are queued"
+        told = {"harvester": job.harvester, "seconds": str(round(seconds)), "queued": str(queued)}
+        notify(transaction, Event.RENDERS_LATE, subject, told, harvest_id=job.harvest_id, job_id=job_id)
     return True
 
 

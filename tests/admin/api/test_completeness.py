@@ -123,6 +123,7 @@ NOT_FOR_PROGRAMS: Final = {
     "report_end": "harvesters do it by themselves",
     "report_killed_crawl": "harvesters do it by themselves",
     "report_slow_patterns": "harvesters do it by themselves",
+    "report_late_renders": "harvesters do it by themselves",
     "fail_silent_jobs": "the scheduler does it by itself",
     "add_user": "user.create, user.invite and accepted links call it",
     "apply": "user.change and profile.change call it",

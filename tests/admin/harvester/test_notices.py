@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -11,15 +12,20 @@ from notifying import Notifying
 from sqlalchemy import select
 from waiting import until
 
+from admin.harvester.dispatch_link import DispatchLink
+from admin.harvester.incident_reports import IncidentReports
+from admin.harvester.job_folder import JobFolder
 from admin.harvests.dispatch.harvesters import Registration, announce, register
-from admin.harvests.dispatch.incidents import PATTERNS_OFF, report_killed_crawl, report_slow_patterns
+from admin.harvests.dispatch.incidents import PATTERNS_OFF, RENDERS_LATE, report_killed_crawl, report_slow_patterns
 from admin.harvests.dispatch.listing import job_samples
 from admin.harvests.dispatch.queue import claim_job
 from admin.models.errors import IllegalState
 from admin.models.job_tables import HarvesterState
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
+from archive.dates import now_micros
 from archive.settings.load import Settings
+from frontier.lease import RenderProgress
 
 
 def test_subscribers_hear_once_of_a_harvester_without_disk_space(settings: Settings, admin: Admin) -> None:
@@ -100,3 +106,34 @@ def test_an_incident_that_is_reported_again_counts_once_and_only_with_the_token_
         pytest.raises(IllegalState, match="another harvester"),
     ):
         report_slow_patterns(transaction, job.id, "wrong", {"d": "http://d/"})
+
+
+def test_late_renders_are_told_once_until_they_are_over(admin: Admin, tmp_path: Path) -> None:
+    outbox = Notifying(admin.database)
+    outbox.hear(outbox.person("ada", Role.OPERATOR), "https://example.org/hook", event="job.renders-late")
+    admin.job([Wanted("example.org")], ["http://www.example.org/"])
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        register(transaction, Registration("h1", "FOCUSED", "localhost", 1, 10**12, "home"))
+        announce(transaction, "h1", HarvesterState.READY)
+    assert admin.submit() == 1
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        job = claim_job(transaction, "h1")
+        assert job is not None
+    link = DispatchLink(admin.database, "h1", "FOCUSED")
+    folder = JobFolder.make(tmp_path, job, now_micros(), lambda _: None)
+
+    def look(reports: IncidentReports, *ages: float) -> None:
+        for age in ages:
+            reports.note_renders(RenderProgress(queued=7, oldest_seconds=age), 3600)
+            reports.send()
+
+    look(IncidentReports(link, folder), 10, 3500, 4000, 5000)
+    look(IncidentReports(link, folder), 6000)  # after a restart of the harvester
+    assert [row.subject for row in outbox.rows()] == [
+        f"Renders of job {job.id} are late: a page has waited for 4000 s, and 7 are queued"
+    ]
+    look(IncidentReports(link, folder), 20, 4100)
+    assert len(outbox.rows()) == 2
+    with admin.database.transaction(COMMAND_LINE) as transaction:
+        entries = transaction.session.scalars(select(AuditEntry).where(AuditEntry.action == RENDERS_LATE)).all()
+    assert [(entry.new or {})["is_late"] for entry in entries] == [True, False, True]

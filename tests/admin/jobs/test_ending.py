@@ -15,6 +15,7 @@ from admin.jobs.tally import JobTally
 from admin.jobs.watch import NOTHING_YET
 from archive.crawl_log import LogLine
 from frontier.job import Limits
+from frontier.lease import RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedReport
 
 SEED = "http://example.org/"
@@ -50,6 +51,15 @@ def _host(name: str, queued: int, aside: str | None) -> HostReport:
         ({"pages": 5, "queued": 2, "bytes": 900}, Limits(pages=9, bytes=800), False, (JobState.LIMIT, "800 bytes")),
         ({"done": 5, "queued": 2}, Limits(seconds=60), False, (JobState.LIMIT, "60 seconds")),
         ({"done": 5, "queued": 2, "stopped": "by J."}, Limits(pages=9), False, (JobState.STOPPED, "by J.")),
+        ({"done": 5, "renders": RenderProgress(done=5)}, Limits(), False, (JobState.FINISHED, "")),
+        ({"done": 5, "renders": RenderProgress(queued=2)}, Limits(), True, (JobState.INTERRUPTED, "")),
+        (
+            {"done": 5, "renders": RenderProgress(leased=1), "stopped": "by J."},
+            Limits(),
+            False,
+            (JobState.STOPPED, "by J."),
+        ),
+        ({"done": 5, "renders": RenderProgress(failed=2)}, Limits(), False, (JobState.GAPS, "something is missing")),
         ({"done": 5, "failed": 2, "codes": {-4: 2}}, Limits(), False, (JobState.GAPS, "something is missing")),
     ],
 )
@@ -178,3 +188,18 @@ def test_the_page_on_endings_has_every_state_and_exit_code() -> None:
     assert rows == {state: str(code) for state, code in EXIT_CODES.items() if state is not JobState.RUNNING}
     for state in (*HostState, *SeedState):
         assert f"| `{state}` |" in text
+
+
+def test_renders_that_are_left_or_failed_are_counted_apart_from_urls() -> None:
+    renders = RenderProgress(queued=3, leased=1, failed=2, excluded=5)
+    facts = _facts({"done": 5, "queued": 2, "stopped": "by J.", "renders": renders})
+
+    found = decide_ending(facts, Limits(), _tally(200), interrupted=False)
+
+    assert found.left == 2
+    assert found.missing == (
+        "2 URLs not visited: the job was stopped (by J.)",
+        "4 pages not rendered: the job was stopped (by J.)",
+        "2 pages not rendered after all tries; the plain crawler has fetched them",
+        "5 pages not rendered: robots.txt, an operator or a failing host forbids it",
+    )

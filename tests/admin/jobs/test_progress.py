@@ -35,6 +35,12 @@ def test_one_line_has_everything() -> None:
     )
 
 
+def test_the_line_has_the_queue_of_renders_and_its_lag() -> None:
+    view = replace(VIEW, renders=7, rendered=12, render_oldest_seconds=65.0, render_p95_seconds=9.2, renders_lag=True)
+
+    assert ", 7 renders queued (oldest 00:01:05), 12 rendered (95% within 00:00:09), lagging behind, " in one_line(view)
+
+
 @pytest.mark.parametrize(
     ("wait", "text"),
     [

@@ -1,0 +1,170 @@
+"""A queue hands out leases of URLs, and takes back what became of them.
+
+A job has two such queues: its frontier (`queue`) and its renders (`renders`). Both have the same scripts, on keys of
+their own in Redis, and share the state of the hosts.
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final
+
+from archive import crawl_log
+from archive.settings import FrontierSettings
+from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
+from frontier.packing import finish_arguments, leased, unpack
+from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
+from frontier.store import Store
+
+logger = logging.getLogger(__name__)
+
+LONGEST_PAUSE: Final = 1.0
+"""A worker claims again after this time at the latest, since other workers or operators may have added URLs."""
+
+
+class LeaseQueue(ABC):
+    """The queue hands out the URLs of one job, or the job's renders. It is safe to share between threads."""
+
+    def __init__(self, name: str, store: Store, settings: FrontierSettings) -> None:
+        self.name = name
+        self._store = store
+        self._settings = settings
+
+    @property
+    @abstractmethod
+    def politeness(self) -> Politeness:
+        """Return the rules of politeness of the job."""
+
+    @abstractmethod
+    def rejecting(self, url: str, scope_length: int) -> str | None:
+        """Return the pattern of an operator that is found in a URL; None when there is none.
+
+        `scope_length` is the number of changes of the scope so far.
+        """
+
+    def claim(self, worker: str) -> Claim:
+        """Return the next URL for this worker, or the reason why there is none. Each worker has its own name.
+
+        Raises FrontierLost when Redis has lost the job.
+        """
+        token, rules = secrets.token_hex(8), self.politeness
+        lease_ms = round(self._settings.lease_seconds * 1000)
+        while True:
+            answer = self._store.run("claim", worker, token, lease_ms, rules.per_host, rules.max_retries)
+            match answer[0]:
+                case b"lease":
+                    lease = self._lease(answer, worker, token)
+                    if lease is not None and not self._is_rejected(lease, answer[-1]):
+                        return lease
+                    token = secrets.token_hex(8)
+                case b"pause":
+                    return Pause(min(answer[1] / 1000, LONGEST_PAUSE), answer[2].decode())
+                case b"stopped":
+                    return JobStopped(answer[1].decode("utf-8", "replace"))
+                case _:
+                    return JobFinished()
+
+    def finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
+        """Finish a visit, and return what becomes of the URL. The links of the page must have been added before.
+
+        After a temporary failure, the URL comes back later (`LeaseEnding.AGAIN`) until its retries are used up. A
+        second call with the same lease returns the first answer. `LeaseEnding.STALE`, which is false, means that the
+        lease had expired and nothing was changed.
+        """
+        step = next_step(outcome, self.politeness, attempt=lease.attempt, host_failures=lease.host_failures)
+        ending = self._end(lease, step, outcome)
+        if not ending:
+            logger.warning("job %s: the outcome of %s was dropped, since its lease is over", self.name, lease.url)
+        return ending
+
+    def give_back(
+        self, lease: Lease, reason: str, *, retry_after: float | None = None, counts: bool = True
+    ) -> LeaseEnding:
+        """Give a URL back because of a problem on our side. Return what becomes of it, as from `finish`.
+
+        The URL rests as after a failure, and fails when its retries are used up. With `counts=False`, as when a worker
+        is stopped, the URL is queued at once and this was no try.
+        """
+        rules = self.politeness
+        if not counts:
+            step = Step(LeaseEnding.AGAIN)
+        else:
+            again = LeaseEnding.AGAIN if lease.attempt <= rules.max_retries else LeaseEnding.FAILED
+            step = Step(again, url_wait_ms=backoff_ms(lease.attempt, rules, retry_after))
+        ending = self._end(lease, step, VisitOutcome(crawl_log.RUNTIME), counts=counts)
+        logger.info("job %s: %s was given back (%s): %s", self.name, lease.url, reason, ending or "stale")
+        return ending
+
+    def renew(self, lease: Lease) -> bool:
+        """Extend a lease to its full time from now. Return False when the lease is over."""
+        lease_ms = round(self._settings.lease_seconds * 1000)
+        return bool(self._store.run("renew", lease.id, lease.token, lease.worker, lease_ms, lease.host))
+
+    def sweep(self, *, all_leases: bool = False) -> int:
+        """Take back the expired leases, or some of all leases, and return their number. `claim` does the former."""
+        return int(self._store.run("sweep", self.politeness.max_retries, int(all_leases)))
+
+    def take_back(self, workers: str, *, counts: bool) -> int:
+        """Take back the leases of workers whose names begin with `workers`, and return their number.
+
+        With `counts` this was a try of each URL, as when the worker died. Without `counts` it was none, as when the
+        command ended.
+        """
+        taken = int(self._store.run("takeback", workers, self.politeness.max_retries, int(counts)))
+        if taken:
+            logger.info("job %s: %d leases of workers %s* were taken back", self.name, taken, workers)
+        return taken
+
+    def _is_rejected(self, lease: Lease, scope_length: int) -> bool:
+        """Return whether an operator has rejected the URL since it was queued; then its lease is ended."""
+        if (pattern := self.rejecting(lease.url, scope_length)) is None:
+            return False
+        logger.info("job %s: %s is not visited, since an operator rejects %s", self.name, lease.url, pattern)
+        self._end(lease, Step(LeaseEnding.EXCLUDED), VisitOutcome(crawl_log.OUT_OF_SCOPE))
+        return True
+
+    def _lease(self, answer: Sequence[Any], worker: str, token: str) -> Lease | None:
+        """Return the lease in an answer; None, after the URL failed, when its record is damaged."""
+        id, record, tries, failures = answer[1].decode(), answer[2], int(answer[3]), int(answer[4])
+        candidate = unpack(record)
+        if candidate is None:
+            logger.error("job %s: the record %r of URL %s is damaged; the URL failed", self.name, record[:200], id)
+            host = record.partition(b"\n")[0].decode("utf-8", "replace")
+            step = Step(LeaseEnding.FAILED)
+            self._store.run("finish", *finish_arguments(id, token, worker, host, step, crawl_log.RUNTIME))
+            return None
+        return leased(
+            candidate,
+            id=id,
+            token=token,
+            worker=worker,
+            tries=tries,
+            failures=failures,
+            lost=int(answer[5]),
+            seconds=self._settings.lease_seconds,
+        )
+
+    def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
+        arguments = finish_arguments(
+            lease.id,
+            lease.token,
+            lease.worker,
+            lease.host,
+            step,
+            outcome.code,
+            bytes=outcome.bytes,
+            is_document=outcome.is_document,
+            urls=outcome.urls,
+            counts=counts,
+            most_failures=self.politeness.host_failures,
+            render=self._of_render(outcome),
+            seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
+        )
+        return LeaseEnding(self._store.run("finish", *arguments).decode())
+
+    def _of_render(self, outcome: VisitOutcome) -> Sequence[str | int]:
+        """Return further arguments of finish.lua, which only renders have."""
+        return ()

@@ -1,0 +1,26 @@
+-- Queue the render of a leased page, and leave its embeds to the render. ARGV: id, token and worker of the lease; bucket of
+-- the seen set, host, priority * 256 + depth and JSON of the page; then for each embed: id, bucket of the seen set, host,
+-- priority * 256 + depth, JSON. Returns 1, or 0 when the page was queued for a render before. Returns '' and changes
+-- nothing when the lease is over or another's.
+
+if not known() then return 'gone' end
+local id, bucket, host, record = ARGV[1], ARGV[4], ARGV[5], ARGV[7]
+if call('HGET', key('lease'), id) ~= ARGV[2] .. '\n' .. ARGV[3] then return '' end
+local renders = ROOT .. RENDERS
+if call('SADD', renders .. ':seen:' .. bucket, id) == 0 then return 0 end
+
+local held = {} -- the embeds that were not seen before
+for at = 8, #ARGV, 5 do
+  if call('SADD', key('seen:' .. ARGV[at + 1]), ARGV[at]) == 1 then
+    held[#held + 1] = { ARGV[at], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4] }
+  end
+end
+
+ROOT, COUNT = renders, renders .. ':count'
+local sequence = call('HINCRBY', COUNT, 'sequence', 1)
+local score = string.format('%.0f', tonumber(ARGV[6]) * 2 ^ 40 + sequence)
+call('HSET', key('u'), id, host .. '\n' .. score .. '\n' .. record)
+call('ZADD', key('since'), NOW, id)
+if #held > 0 then call('HSET', key('held'), id, cmsgpack.pack(held)) end
+enqueue(id, host, score)
+return 1
