@@ -156,6 +156,8 @@ class WindowOptions:
     bindings: Sequence[Binding] = ()
     cookies: Sequence[BrowserCookie] = ()
     """Cookies that the window has before its first request."""
+    passes_by_service_workers: bool = False
+    """Whether the requests of pages go to the network when a service worker could answer them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +246,13 @@ class BrowserWindow(Protocol):
 
     async def go_back(self) -> bool:
         """Go to the previous entry of the window's history, and return whether there was one. Raises EngineLost."""
+        ...
+
+    async def resize(self, width: int, height: int, scale: float) -> None:
+        """Give the page another size in CSS pixels, and another number of device pixels for each. Raises EngineError.
+
+        All other facts of the device stay. Pictures are taken at the size of the window's own device only.
+        """
         ...
 
     async def screenshot(self, area: Area | None = None) -> bytes:

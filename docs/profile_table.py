@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from frontier.job import Limits, PolitenessOverrides, Profile
+from frontier.job import DeviceOverrides, Limits, PolitenessOverrides, Profile
 
 TARGET: Final = Path(__file__).resolve().parent / "reference" / "profiles.md"
 EXAMPLES: Final = TARGET.with_suffix("")
@@ -56,8 +56,13 @@ GROUPS: Final = (
         "The end of a job before its frontier is empty. A limit of an unfinished job can be raised.\n",
     ),
     ("[politeness]", PolitenessOverrides, "A key that is left out follows the setting `frontier.` of the same name.\n"),
+    (
+        "[device]",
+        DeviceOverrides,
+        "A key that is left out follows the setting `browsers.` of that subject. The User-Agent is `user_agent`.\n",
+    ),
 )
-TABLES: Final = ("limits", "politeness")
+TABLES: Final = ("limits", "politeness", "device")
 """Keys of the profile that have a section of their own."""
 
 
@@ -87,11 +92,15 @@ def _default(value: Any) -> str:
 
 def _values(schema: dict[str, Any], field: dict[str, Any]) -> str:
     """Return the values that a key may have, in words."""
-    if "$ref" in field:
-        field = schema["$defs"][field["$ref"].rpartition("/")[2]]
-    kinds = [kind for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
+    field = _resolved(schema, field)
+    kinds = [_resolved(schema, kind) for kind in field.get("anyOf", [field]) if kind.get("type") != "null"]
     kinds = [_with_items(schema, kind) for kind in kinds]
     return ", ".join(_kind(kind) for kind in kinds)
+
+
+def _resolved(schema: dict[str, Any], kind: dict[str, Any]) -> dict[str, Any]:
+    """Return a kind, or its definition where the schema only names the definition."""
+    return schema["$defs"][kind["$ref"].rpartition("/")[2]] if "$ref" in kind else kind
 
 
 def _with_items(schema: dict[str, Any], kind: dict[str, Any]) -> dict[str, Any]:

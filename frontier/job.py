@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from archive.dates import Micros, now_micros
 from archive.name_rules import NAME_PATTERN
-from archive.settings.browsers import BehaviorName
+from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, ServiceWorkers
 from archive.url import UrlError, canonical
 from frontier.sheets import MAX_SHEETS, PageRules, RenderingMode, Sheets, VisitorKind, parse_sheet
 
@@ -129,6 +129,40 @@ class PolitenessOverrides(_Frozen):
     max_retry_seconds: float | None = Field(None, ge=0, description="longest pause before a retry")
 
 
+class DeviceOverrides(_Frozen):
+    """A job's browsers look like this device to pages. None keeps the setting `browsers.` of that subject."""
+
+    width: int | None = Field(None, ge=100, le=10_000, description="width of the window in CSS pixels")
+    height: int | None = Field(None, ge=100, le=10_000, description="height of the window in CSS pixels")
+    scale: float | None = Field(None, gt=0, le=5, description="device pixels for each CSS pixel")
+    pointer: Literal["mouse", "touch"] | None = Field(None, description="whether pages see a mouse or a touch screen")
+    layout: Literal["desktop", "mobile"] | None = Field(
+        None, description="whether pages are laid out as in the browser of a computer or of a telephone"
+    )
+    colors: Literal["light", "dark"] | None = Field(None, description="the colours that pages see as preferred")
+    lang: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9*][A-Za-z0-9*,;=. -]{0,99}$", description="Accept-Language, such as de-AT,de;q=0.9"
+    )
+    timezone: str | None = Field(
+        None, pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{0,59}$", description="time zone, such as Europe/Copenhagen"
+    )
+
+    @property
+    def browser_settings(self) -> Mapping[str, object]:
+        """Return the values of the settings `browsers.` that the device changes."""
+        values: dict[str, object] = {
+            "width": self.width,
+            "height": self.height,
+            "scale": self.scale,
+            "touch": self.pointer and self.pointer == "touch",
+            "mobile": self.layout and self.layout == "mobile",
+            "dark": self.colors and self.colors == "dark",
+            "lang": self.lang,
+            "timezone": self.timezone,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
 class Profile(_Frozen):
     """A profile says how a job harvests. It is one file, which can be compared and used again."""
 
@@ -191,6 +225,21 @@ class Profile(_Frozen):
         None,
         description="files with further behaviours, in the folder `behaviors` of the home; none follows the setting"
         " browsers.behavior_scripts",
+    )
+    device: DeviceOverrides = DeviceOverrides()
+    second_device: str | None = Field(
+        None,
+        pattern=SECOND_DEVICE_PATTERN,
+        description="device whose size each page gets after the behaviours, such as 390x844@3; empty for none; none"
+        " follows browsers.second_device",
+    )
+    service_workers: ServiceWorkers | None = Field(
+        None, description="whether pages have service workers; none follows browsers.service_workers"
+    )
+    browser_cache: BrowserCache | None = Field(
+        None,
+        description="whether each visit begins without cookies, storage and cache, or those of the site are kept; none"
+        " follows browsers.cache",
     )
     user_agent: str = Field(
         "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"

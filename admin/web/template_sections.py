@@ -19,7 +19,7 @@ class FieldSection:
     keys: tuple[str, ...]
 
 
-_TABLES: Final = ("limits", "politeness")
+_TABLES: Final = ("limits", "politeness", "device")
 _OWN: Final = (
     (
         "Visits",
@@ -67,7 +67,7 @@ def _sections() -> Iterator[FieldSection]:
     placed = {key for _, _, keys in _OWN for key in keys}
     yield from (FieldSection(title, text, keys) for title, text, keys in _OWN)
     definitions = Profile.model_json_schema()["$defs"]
-    for table, model in zip(_TABLES, ("Limits", "PolitenessOverrides"), strict=True):
+    for table, model in zip(_TABLES, ("Limits", "PolitenessOverrides", "DeviceOverrides"), strict=True):
         keys = tuple(key for key in known if key.startswith(f"{table}."))
         placed.update(keys)
         yield FieldSection(table.capitalize(), definitions[model]["description"], keys)

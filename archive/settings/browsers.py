@@ -38,6 +38,10 @@ type PageRecordKind = Literal[
 DEFAULT_PAGE_RECORDS: Final[tuple[PageRecordKind, ...]] = (
     *("view", "thumbnail", "full-page", "full-page-final", "text", "text-final", "dom", "links"),
 )
+type ServiceWorkers = Literal["on", "off", "refetched"]
+type BrowserCache = Literal["visit", "site"]
+SECOND_DEVICE_PATTERN: Final = r"^(?:[1-9][0-9]{2,3}x[1-9][0-9]{2,3}(?:@[1-5](?:\.[0-9]{1,3})?)?)?$"
+"""Width and height in CSS pixels, and the number of device pixels for each; empty for no device."""
 type BehaviorName = Literal["consent", "move", "autofetch", "scroll", "play", "hover", "click", "form", "gesture"]
 BEHAVIOR_NAMES: Final[tuple[BehaviorName, ...]] = get_args(BehaviorName.__value__)
 """Names of the behaviours in the order in which they run."""
@@ -110,6 +114,23 @@ class BrowserSettings(Section):
         "", description="Time zone of pages, such as Europe/Copenhagen. By default it is that of the machine."
     )
     dark: bool = Field(False, description="Whether pages see that the reader prefers dark colours.")
+    second_device: str = Field(
+        "",
+        pattern=SECOND_DEVICE_PATTERN,
+        description="Each page takes the size of this device for a while after the behaviours, such as 390x844@3"
+        " (width, height, device pixels for each CSS pixel), so that it fetches what it shows there. Nothing when"
+        " empty.",
+    )
+    service_workers: ServiceWorkers = Field(
+        "on",
+        description="Service workers of pages: on, off (pages see a browser without them), or refetched (they run, and"
+        " the requests of pages pass by them).",
+    )
+    cache: BrowserCache = Field(
+        "visit",
+        description="Whether each visit begins without cookies, storage and cache (visit), or with those that the last"
+        " visit of the same site left in this worker (site).",
+    )
     contexts_per_browser: int = Field(50, ge=1, description="Visits after which a browser is replaced by a new one.")
     max_page_bytes: int = Field(
         16_777_216, ge=1024, description="Size in bytes of the largest document that is searched for links."

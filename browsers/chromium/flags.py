@@ -102,6 +102,7 @@ def launch_flags(
     only with a profile folder of its own. `proxy_hosts` are the hosts on which sessions listen.
     """
     reachable = ", ".join(f"EXCLUDE {host}" for host in sorted(set(proxy_hosts) | {"127.0.0.1"}))
+    tags = [part.partition(";")[0].strip() for part in lang.split(",")]  # Chromium makes the weights by itself
     flags = [
         "--headless",
         "--no-startup-window",
@@ -121,8 +122,8 @@ def launch_flags(
         "--autoplay-policy=no-user-gesture-required",
         "--mute-audio",
         "--hide-scrollbars",
-        f"--lang={lang}",
-        f"--accept-lang={lang}",
+        f"--lang={tags[0]}",
+        f"--accept-lang={','.join(tags)}",
         f"--disable-features={','.join(_FEATURES_OFF)}",
     ]
     if not webdriver:

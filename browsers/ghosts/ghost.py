@@ -25,7 +25,16 @@ from archive.settings.load import Settings
 from browsers.behaviors.hosts.scripts import BehaviorScripts
 from browsers.behaviors.page_tools import observer
 from browsers.browser_files import BrowserDown
-from browsers.engine import BrowserMissing, BrowserWindow, Device, DialogAnswer, Engine, EngineError, WindowOptions
+from browsers.engine import (
+    BrowserMissing,
+    BrowserWindow,
+    Device,
+    DialogAnswer,
+    Engine,
+    EngineError,
+    InitScript,
+    WindowOptions,
+)
 from browsers.engine_choice import ProxyTrust, engine_start
 from browsers.ghosts import page_outcome
 from browsers.ghosts.page import PageSnapshot, visit_page
@@ -51,6 +60,7 @@ from browsers.visit import FleetUnavailable, FoundLink, OwnHeaders, Visit, Visit
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 8
 """Number of records of pages that are written at the same time."""
+_NO_SERVICE_WORKERS: Final = InitScript("delete Navigator.prototype.serviceWorker")
 
 
 class ChromiumVisitor:
@@ -155,9 +165,15 @@ class ChromiumVisitor:
             self._own.values,
             dialogs=DialogAnswer(self._settings.browsers.dialogs),
             popup_seconds=self._settings.browsers.popup_seconds,
-            init_scripts=(observer(), *(profile.init_scripts if profile is not None else ())),
+            init_scripts=(observer(), *self._without_workers, *(profile.init_scripts if profile is not None else ())),
             cookies=profile.cookies if profile is not None else (),
+            passes_by_service_workers=self._settings.browsers.service_workers == "refetched",
         )
+
+    @property
+    def _without_workers(self) -> tuple[InitScript, ...]:
+        """Return the script that takes the interface of service workers away from pages, when none shall run."""
+        return (_NO_SERVICE_WORKERS,) if self._settings.browsers.service_workers == "off" else ()
 
     async def _shows_no_login(self, window: BrowserWindow, snapshot: PageSnapshot) -> bool:
         """Return whether the page must show the login of the profile, and does not."""

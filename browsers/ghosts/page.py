@@ -163,6 +163,8 @@ class _Steps:
         await self._try("state", self._note_state)
         await self._try("behaviors", self._behave)
         await self._try("settle", self._settle, stage="settle-again")
+        if self._settings.second_device:
+            await self._try("second-device", self._show_on_second_device)
         await self._try("dom", self._take_dom)
         await self._try("text-final", self._take_final_text)
         await self._try("probe", self._take_probe)
@@ -215,6 +217,21 @@ class _Steps:
                 self._snapshot.times.add(f"behaviors/{outcome.id}", outcome.seconds)
             self._snapshot.notes += report.notes
             self._snapshot.links += report.links
+
+    async def _show_on_second_device(self) -> None:
+        """Show the page at another size and scroll it there, so that it fetches what it shows at that size."""
+        width, height, scale = second_device_of(self._settings.second_device)
+        own = self._settings
+        await self._window.resize(width, height, scale)
+        try:
+            await self._patience.settle(own.settle_seconds, self._deadline.left(_STEP_SECONDS, _RESERVE_SECONDS), 1.0)
+            seconds = self._deadline.left(min(own.scroll_seconds, _STEP_SECONDS), _RESERVE_SECONDS)
+            report = PassReport()
+            await run_behaviors(self._window, self._patience, ("scroll",), seconds, seconds, report)
+            self._snapshot.links += report.links
+        finally:
+            await self._window.resize(own.width, own.height, own.scale)
+        await self._patience.settle(own.settle_seconds, self._deadline.left(_STEP_SECONDS, _RESERVE_SECONDS), 1.0)
 
     async def _take_view(self) -> None:
         self._snapshot.view = await render.window_picture(self._window)
@@ -293,6 +310,13 @@ class _Steps:
             await self._check_whether_it_hangs()
         except EngineError:
             self._snapshot.notes.append(f"{name}-failed")
+
+
+def second_device_of(text: str) -> tuple[int, int, float]:
+    """Return width, height and scale of a device such as `390x844@3`."""
+    size, _, scale = text.partition("@")
+    width, _, height = size.partition("x")
+    return int(width), int(height), float(scale or 1)
 
 
 async def _answers(frame: Frame, seconds: float) -> bool:

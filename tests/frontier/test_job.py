@@ -77,3 +77,34 @@ def test_a_profile_names_behaviour_files_of_the_homes_folder_only(name: str) -> 
         Profile(behavior_scripts=(name,))
 
     assert Profile(behavior_scripts=("shop-tour.json", "a.yml")).behavior_scripts == ("shop-tour.json", "a.yml")
+
+
+def test_a_device_of_a_profile_changes_only_the_settings_that_it_names() -> None:
+    values = {"width": 390, "pointer": "touch", "layout": "desktop", "colors": "dark", "lang": "de-AT,de;q=0.9"}
+    device = Profile.model_validate({"device": values}).device
+
+    assert device.browser_settings == {
+        "width": 390,
+        "touch": True,
+        "mobile": False,
+        "dark": True,
+        "lang": "de-AT,de;q=0.9",
+    }
+    assert Profile().device.browser_settings == {}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"device": {"lang": "--headless=old"}},
+        {"device": {"lang": "de\n--x"}},
+        {"device": {"timezone": "../zone"}},
+        {"device": {"width": 10**6}},
+        {"second_device": "390x844@9"},
+        {"second_device": "99999x1"},
+        {"service_workers": "yes"},
+    ],
+)
+def test_a_device_that_no_browser_can_be_is_refused(values: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"can't|should|less"):
+        Profile.model_validate(values)

@@ -159,6 +159,8 @@ class ChromiumWindow:
         self._emulate(session)
         if options.headers:
             session.send("Network.setExtraHTTPHeaders", headers=dict(options.headers))
+        if options.passes_by_service_workers:
+            session.send("Network.setBypassServiceWorker", bypass=True)
         if self._bindings:
             session.send("Runtime.enable")
             for name in self._bindings.named(World.PAGE):
@@ -174,15 +176,7 @@ class ChromiumWindow:
         device = self._options.device
         session.send("Emulation.setUserAgentOverride", **self._user_agent())
         if session.kind == "page":
-            session.send(
-                "Emulation.setDeviceMetricsOverride",
-                width=device.width,
-                height=device.height,
-                deviceScaleFactor=device.scale,
-                mobile=device.is_mobile,
-                screenWidth=device.width,
-                screenHeight=device.height,
-            )
+            self._take_size(session, device.width, device.height, device.scale)
         if device.has_touch:
             session.send("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=5)
         if device.timezone:
@@ -191,6 +185,19 @@ class ChromiumWindow:
             session.send("Emulation.setLocaleOverride", locale=device.lang.partition(",")[0])
         if device.dark:
             session.send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+
+    def _take_size(
+        self, session: DevToolsSession, width: int, height: int, scale: float
+    ) -> asyncio.Future[dict[str, Any]]:
+        return session.send(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=scale,
+            mobile=self._options.device.is_mobile,
+            screenWidth=width,
+            screenHeight=height,
+        )
 
     def _user_agent(self) -> dict[str, Any]:
         device = self._options.device
@@ -354,6 +361,10 @@ class ChromiumWindow:
             return False
         await self._main.send("Page.navigateToHistoryEntry", entryId=history["entries"][index - 1]["id"])
         return True
+
+    async def resize(self, width: int, height: int, scale: float) -> None:
+        """Give the page another size. Raises EngineError."""
+        await self._take_size(self._main, width, height, scale)
 
     async def screenshot(self, area: Area | None = None) -> bytes:
         """Return a PNG picture of the visible part of the page, or of an area of the whole page."""

@@ -1,0 +1,99 @@
+"""A ghost looks like the device of its settings, shows each page at a second size, and has service workers or not."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from origin import RawOrigin
+from visiting import Fleet, document, page
+
+from browsers.chromium.ghost import ChromiumVisitor
+from browsers.chromium.page import second_device_of
+from browsers.visit import Visit
+
+pytestmark = pytest.mark.browser
+
+RESPONSIVE: Final = page(
+    "<picture><source media='(max-width: 500px)' srcset='small.png 1x, small3.png 3x'><img src=large.png></picture>"
+    "<img srcset='plain1.png 1x, plain3.png 3x' src=plain1.png><div class=box>box</div>"
+    "<script>onresize = () => { if (innerWidth === 390) fetch('seen.json'); }</script>",
+    head="<meta name=viewport content='width=device-width'>"
+    "<style>@media (max-width: 500px) { .box { background: url(narrow.png); } }</style>",
+)
+WORKER: Final = (
+    "onactivate = event => event.waitUntil(clients.claim());"
+    "onfetch = event => { if (event.request.url.includes('made')) event.respondWith(new Response('made')); };"
+)
+REGISTERS: Final = """<script>
+const show = async () => document.body.append(await (await fetch('/made.txt')).text());
+if (!('serviceWorker' in navigator)) document.body.append('without');
+else navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(async () => {
+  if (!navigator.serviceWorker.controller) {
+    await new Promise(done => { navigator.serviceWorker.oncontrollerchange = done; setTimeout(done, 3000); });
+  }
+  await show();
+});
+</script>"""
+
+
+def visited(fleet: Fleet, url: str, **settings: Any) -> tuple[Visit, str, str]:
+    """The visit of one page with these settings, its collection, and the text of the page."""
+    visitor = ChromiumVisitor(
+        fleet.settings(sandbox=False, **{"page_records": ["text-final", "text"], **settings}),
+        [fleet.control],
+        fleet.trusted,
+    )
+    order = fleet.order(url)
+    try:
+        visit = visitor.visit(order)
+    finally:
+        visitor.close()
+    kept = fleet.proxy.records(order.collection)
+    texts = [*kept.of(f"urn:textFinal:{url}"), *kept.of(f"urn:text:{url}")]
+    return visit, order.collection, texts[0].block.decode() if texts else ""
+
+
+def test_a_page_fetches_what_it_shows_on_the_second_device_and_gets_its_own_size_back(
+    fleet: Fleet, origin: RawOrigin
+) -> None:
+    origin.script("/", RESPONSIVE)
+    origin.otherwise(lambda asked: (document(b"x", "image/png"),))
+    url = origin.url("/")
+
+    visit, _, _ = visited(fleet, url, behaviors="", second_device="390x844@3")
+
+    paths = {seen.path for seen in origin.visits}
+    assert {"/small3.png", "/plain3.png", "/narrow.png", "/seen.json", "/large.png"} <= paths
+    assert visit.annotations == ()
+
+
+def test_without_a_second_device_the_page_keeps_to_its_size(fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/", RESPONSIVE)
+    origin.otherwise(lambda asked: (document(b"x", "image/png"),))
+
+    visited(fleet, origin.url("/"), behaviors="")
+
+    assert not {"/small3.png", "/narrow.png", "/seen.json"} & {seen.path for seen in origin.visits}
+
+
+@pytest.mark.parametrize(
+    ("choice", "shown", "asks_for_worker"),
+    [("on", "made", True), ("off", "without", False), ("refetched", "sent", True)],
+)
+def test_service_workers_run_or_not_or_answer_nothing(
+    fleet: Fleet, origin: RawOrigin, choice: str, shown: str, asks_for_worker: bool
+) -> None:
+    origin.script("/", page(REGISTERS))
+    origin.script("/worker.js", document(WORKER.encode(), "text/javascript"))
+    origin.script("/made.txt", document(b"sent", "text/plain"))
+
+    _, _, text = visited(fleet, origin.url("/"), service_workers=choice)
+
+    assert text.strip() == shown
+    assert ("/worker.js" in {seen.path for seen in origin.visits}) is asks_for_worker
+
+
+def test_the_text_of_a_device_has_width_height_and_scale() -> None:
+    assert second_device_of("390x844@3") == (390, 844, 3.0)
+    assert second_device_of("800x600") == (800, 600, 1.0)
