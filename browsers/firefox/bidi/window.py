@@ -288,6 +288,11 @@ class FirefoxWindow:
             return False
         return True
 
+    async def resize(self, width: int, height: int, scale: float) -> None:
+        """Give the page another size. Raises EngineError."""
+        viewport = {"width": width, "height": height}
+        await self._send("browsingContext.setViewport", viewport=viewport, devicePixelRatio=scale)
+
     async def screenshot(self, area: Area | None = None) -> bytes:
         """Return a PNG picture of the visible part of the page, or of an area of the whole page."""
         device = self._options.device

@@ -8,8 +8,8 @@ import pytest
 from origin import RawOrigin
 from visiting import Fleet, document, page
 
-from browsers.chromium.ghost import ChromiumVisitor
-from browsers.chromium.page import second_device_of
+from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.page import second_device_of
 from browsers.visit import Visit
 
 pytestmark = pytest.mark.browser
