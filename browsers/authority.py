@@ -1,4 +1,4 @@
-"""The files with which a recording proxy names its authority, from the home or from the proxy itself."""
+"""This module gets the certificate of the recording proxy's authority, from the home or from the proxy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process and the folder of a running browser, of whichever engine.
+"""A running browser of any engine has a process and a folder.
 
 The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds all files of the browser. The next start
 removes the folders of processes that have ended.

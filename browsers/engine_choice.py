@@ -27,7 +27,7 @@ type EngineStart = Callable[[], Awaitable[Engine]]
 
 @dataclass(frozen=True, slots=True)
 class ProxyTrust:
-    """Browsers trust a recording proxy by these facts."""
+    """The object has the facts by which browsers trust a recording proxy."""
 
     keys: tuple[str, ...]
     """Hashes of the keys in the proxy's certificates (`browsers.chromium.trust.trusted_keys`)."""

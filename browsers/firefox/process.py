@@ -20,7 +20,7 @@ _SCREEN: Final = "8192"
 _TICK: Final = 0.02
 _KEPT: Final = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ", "MOZ_DISABLE_CONTENT_SANDBOX")
 """Variables of the worker that Firefox gets. A desktop's services are none of its business."""
-_GUARD: Final = 'read -r _; kill -9 -- "-$0"'
+_GUARD: Final = 'read -r _; kill -s KILL -- "-$0"'
 """The guard ends the browser's process group when the worker has ended."""
 
 

@@ -1,4 +1,4 @@
-"""Firefox trusts the authority of the recording proxy by a certificate database in the profile.
+"""This module makes Firefox trust the recording proxy's authority, by a certificate database in the profile.
 
 Chromium is told to trust single keys. Firefox has nothing of this kind: `acceptInsecureCerts` would accept each
 certificate, and a policy file is read only from folders of the system. So the authority's certificate is put into the
@@ -67,13 +67,13 @@ def _library(executable: Path) -> Path:
 
 
 class _Item(ctypes.Structure):
-    """NSS's `SECItem`."""
+    """The structure is `SECItem` of NSS."""
 
     _fields_ = (("type", c_int), ("data", c_char_p), ("length", c_uint))
 
 
 class _Trust(ctypes.Structure):
-    """NSS's `CERTCertTrust`."""
+    """The structure is `CERTCertTrust` of NSS."""
 
     _fields_ = (("servers", c_uint), ("mail", c_uint), ("objects", c_uint))
 

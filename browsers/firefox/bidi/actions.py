@@ -1,4 +1,4 @@
-"""Mouse, wheel and keys as actions of WebDriver (W3C, WebDriver, section Actions). Pure."""
+"""Mouse, wheel and keys become actions of WebDriver here (W3C, WebDriver, section Actions). Pure."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from browsers.engine import Binding, EngineError, World
-from browsers.firefox.bidi.connection import Channel
+from browsers.firefox.bidi.connection import BidiChannel
 from browsers.firefox.bidi.frames import SANDBOX, FirefoxFrame
 
 _ANSWER: Final = "__ghostfleet_answer"
@@ -43,7 +43,7 @@ send => {
 """
 
 
-class Bindings:
+class ChannelBindings:
     """The object has the bindings of one window."""
 
     def __init__(self, bindings: Sequence[Binding], name: str) -> None:
@@ -64,7 +64,7 @@ class Bindings:
                 found.append({"functionDeclaration": source, "arguments": [argument], **sandbox})
         return found
 
-    async def call(self, channel: Channel, frame: FirefoxFrame, told: Mapping[str, Any]) -> None:
+    async def call(self, channel: BidiChannel, frame: FirefoxFrame, told: Mapping[str, Any]) -> None:
         """Answer the event `script.message`."""
         world = self._channels.get(told["channel"])
         text = told["data"].get("value")

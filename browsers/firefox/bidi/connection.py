@@ -36,7 +36,7 @@ type EventHandler = Callable[[str, Mapping[str, Any]], None]
 """A function that gets the name and the parameters of each event."""
 
 
-class Channel:
+class BidiChannel:
     """A channel is a part of the conversation, such as that about one window, which can end before the others."""
 
     def __init__(self, connection: BidiConnection) -> None:
@@ -88,8 +88,8 @@ class BidiConnection(asyncio.Protocol):
         self._wire = WSConnection(ConnectionType.CLIENT)
         self._request = Request(host=f"{host}:{port}", target=_PATH)
         self._transport: asyncio.Transport | None = None
-        self._channels: set[Channel] = set()
-        self._numbers: dict[int, Channel] = {}
+        self._channels: set[BidiChannel] = set()
+        self._numbers: dict[int, BidiChannel] = {}
         self._last = 0
         self._parts: list[str] = []
         self._size = 0
@@ -108,20 +108,20 @@ class BidiConnection(asyncio.Protocol):
             raise EngineLost("the browser refused the connection")
         return connection
 
-    def channel(self) -> Channel:
+    def channel(self) -> BidiChannel:
         """Return a new channel."""
-        channel = Channel(self)
+        channel = BidiChannel(self)
         self._channels.add(channel)
         if self.closed.is_set():
             self.end_channel(channel, "the browser has ended")
         return channel
 
-    def end_channel(self, channel: Channel, reason: str) -> None:
+    def end_channel(self, channel: BidiChannel, reason: str) -> None:
         """End a channel, whose answers are not waited for any more."""
         self._channels.discard(channel)
         channel.end(reason)
 
-    def write(self, channel: Channel, method: str, params: Mapping[str, Any]) -> int:
+    def write(self, channel: BidiChannel, method: str, params: Mapping[str, Any]) -> int:
         """Write a command, and return its number."""
         self._last += 1
         if self._transport is not None and not self.closed.is_set():

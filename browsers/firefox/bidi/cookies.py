@@ -1,4 +1,4 @@
-"""Cookies as WebDriver BiDi has them (module storage). Pure."""
+"""This module converts cookies from and to the form of WebDriver BiDi (module storage). Pure."""
 
 from __future__ import annotations
 

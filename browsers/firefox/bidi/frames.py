@@ -1,4 +1,4 @@
-"""The frames of a window. Firefox calls each a browsing context, whose id stays when the document changes."""
+"""Firefox calls each frame of a window a browsing context. Its id stays when the document changes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from browsers.engine import EngineError, EngineLost, FrameGone, Point, ScriptFailed, World
-from browsers.firefox.bidi.connection import Channel
+from browsers.firefox.bidi.connection import BidiChannel
 
 SANDBOX: Final = "ghostfleet"
 """Name of our isolated JavaScript world."""
@@ -31,9 +31,9 @@ frame => {
 
 
 class FirefoxFrame:
-    """A frame of a window."""
+    """A frame has an id, which it keeps."""
 
-    def __init__(self, frame_id: str, parent: FirefoxFrame | None, channel: Channel, url: str = "") -> None:
+    def __init__(self, frame_id: str, parent: FirefoxFrame | None, channel: BidiChannel, url: str = "") -> None:
         self.id = frame_id
         self.parent = parent
         self.url = url
@@ -100,7 +100,7 @@ class FirefoxFrame:
         return None if text is None else json.loads(text)
 
 
-class FrameTree:
+class FirefoxFrameTree:
     """The tree has the frames of one window."""
 
     def __init__(self, main: FirefoxFrame) -> None:
@@ -119,7 +119,7 @@ class FrameTree:
         """Return the frame of this id; None when there is none."""
         return self._frames.get(frame_id)
 
-    def attach(self, told: Mapping[str, Any], channel: Channel) -> None:
+    def attach(self, told: Mapping[str, Any], channel: BidiChannel) -> None:
         """Add the frame that the event `contextCreated` names."""
         parent = self._frames.get(told.get("parent") or "")
         if parent is not None and told["context"] not in self._frames:

@@ -45,7 +45,7 @@ class _Asked:
     frame: str
 
 
-class RequestEvents:
+class BidiRequests:
     """The object follows each request from its sending to its end.
 
     Each redirect is a request of the same id, with a redirect count of its own.

@@ -24,12 +24,12 @@ from browsers.engine import (
     World,
 )
 from browsers.firefox.bidi import actions
-from browsers.firefox.bidi.bindings import Bindings
-from browsers.firefox.bidi.connection import Channel
+from browsers.firefox.bidi.bindings import ChannelBindings
+from browsers.firefox.bidi.connection import BidiChannel
 from browsers.firefox.bidi.cookies import cookie_of
 from browsers.firefox.bidi.errors import reason_of
-from browsers.firefox.bidi.frames import SANDBOX, FirefoxFrame, FrameTree
-from browsers.firefox.bidi.network import RequestEvents
+from browsers.firefox.bidi.frames import SANDBOX, FirefoxFrame, FirefoxFrameTree
+from browsers.firefox.bidi.network import BidiRequests
 from browsers.page_records.pictures import of_size
 from browsers.traffic import Traffic
 
@@ -54,7 +54,7 @@ _A4: Final = {"width": 21.0, "height": 29.7}
 """Centimetres."""
 
 
-class WindowHost(Protocol):
+class FirefoxHost(Protocol):
     """A window belongs to this browser."""
 
     is_broken: bool
@@ -62,7 +62,7 @@ class WindowHost(Protocol):
     """Whether pages do not see that a program controls the browser."""
 
     @property
-    def root(self) -> Channel:
+    def root(self) -> BidiChannel:
         """Return the channel of the browser itself."""
         ...
 
@@ -78,7 +78,7 @@ class WindowHost(Protocol):
 class FirefoxWindow:
     """A window has the frames of its page, and the windows that the page opened."""
 
-    def __init__(self, host: WindowHost, user_context: str, channel: Channel, options: WindowOptions) -> None:
+    def __init__(self, host: FirefoxHost, user_context: str, channel: BidiChannel, options: WindowOptions) -> None:
         self.user_context = user_context
         self.channel = channel
         self.traffic = Traffic()
@@ -87,9 +87,9 @@ class FirefoxWindow:
         self.popups: list[str] = []
         self._host = host
         self._options = options
-        self._bindings = Bindings(options.bindings, user_context)
-        self._frames: FrameTree | None = None
-        self._requests = RequestEvents(self.traffic, "")
+        self._bindings = ChannelBindings(options.bindings, user_context)
+        self._frames: FirefoxFrameTree | None = None
+        self._requests = BidiRequests(self.traffic, "")
         self._commits = 0
         """Number of documents that the main frame has had."""
         self._navigation: str | None = None
@@ -165,8 +165,8 @@ class FirefoxWindow:
 
     def _begin_page(self, context: str) -> FirefoxFrame:
         if self._frames is None:
-            self._frames = FrameTree(FirefoxFrame(context, None, self.channel, "about:blank"))
-            self._requests = RequestEvents(self.traffic, context)
+            self._frames = FirefoxFrameTree(FirefoxFrame(context, None, self.channel, "about:blank"))
+            self._requests = BidiRequests(self.traffic, context)
         return self._frames.main
 
     def _detach(self, context: str) -> None:

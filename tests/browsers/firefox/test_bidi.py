@@ -1,4 +1,4 @@
-"""What is pure in the conversation with Firefox: names of errors, kinds of requests, keys."""
+"""Names of errors, kinds of requests, keys and cookies are converted between Firefox and the interface."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from browsers.engine import Point
 from browsers.firefox.bidi import actions
 from browsers.firefox.bidi.cookies import cookie_of, parameter_of
 from browsers.firefox.bidi.errors import reason_of
-from browsers.firefox.bidi.network import RequestEvents
+from browsers.firefox.bidi.network import BidiRequests
 from browsers.traffic import Traffic
 
 
@@ -85,14 +85,14 @@ def request(url: str, *, count: int = 0, headers: dict[str, str] | None = None, 
 def test_requests_have_the_kinds_of_all_engines(facts: dict[str, Any], kind: str) -> None:
     traffic = Traffic()
 
-    RequestEvents(traffic, "main").handle("network.beforeRequestSent", request("http://a.test/", **facts))
+    BidiRequests(traffic, "main").handle("network.beforeRequestSent", request("http://a.test/", **facts))
 
     assert [listed.request.kind for listed in traffic.exchanges] == [kind]
 
 
 def test_a_redirect_is_a_request_of_its_own_and_a_lost_frame_ends_its_requests() -> None:
     traffic = Traffic()
-    events = RequestEvents(traffic, "main")
+    events = BidiRequests(traffic, "main")
     response = {"response": {"status": 302, "headers": [{"name": "Location", "value": {"value": "/2"}}]}}
 
     first = request("http://a.test/1", destination="document") | {"navigation": "n"}

@@ -26,6 +26,7 @@ from waiting import until
 from admin.demo.garden import GardenSite
 from browsers.chromium.trust import spki_hash
 from browsers.engine import BrowserMissing
+from browsers.engine_choice import ProxyTrust
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit
 
@@ -38,7 +39,6 @@ LIMITS: dict[str, Any] = {
     "scroll_seconds": 5,
     "close_seconds": 10,
     "sandbox": False,
-    "engine": os.environ.get("ENGINE", "chromium"),
 }
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -339,7 +339,8 @@ def test_https_is_trusted_through_our_proxy(ghost: ChromiumVisitor, fleet: Fleet
 
 
 def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None:
-    visitor = ChromiumVisitor(fleet.settings(**LIMITS), [fleet.control], (spki_hash(trustme.CA().cert_pem.bytes()),))
+    other = trustme.CA().cert_pem.bytes()
+    visitor = ChromiumVisitor(fleet.settings(**LIMITS), [fleet.control], ProxyTrust((spki_hash(other),), other))
     try:
         with pytest.raises(FleetUnavailable, match="proxy-not-trusted"):
             visitor.visit(fleet.order("https://www.garden.test/members.html"))
