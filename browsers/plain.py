@@ -1,8 +1,8 @@
 """The plain crawler makes one request through the proxy and finds links in the response.
 
-It runs no JavaScript, keeps no cookies, and follows no redirects. `https` URLs are requested in absolute form (`GET
-https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS connection, to the site. One
-connection to the proxy serves all sites in turn.
+It runs no JavaScript, keeps no cookies but those of a stored login, and follows no redirects. `https` URLs are
+requested in absolute form (`GET https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS
+connection, to the site. One connection to the proxy serves all sites in turn.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from archive.settings.load import Settings
 from archive.url import host_of
 from browsers import proxy_outcome
 from browsers.links.documents import Links, links_of, may_have_links, media_type
+from browsers.logins.browser_profile import UNRECORDED, BrowserProfile
+from browsers.logins.cookie_header import cookie_header
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import MAX_DOM, PageEvidence
 from browsers.page_quality.rules import REFUSALS
@@ -78,8 +80,11 @@ class PlainVisitor:
         *,
         user_agent: str = "",
         headers: OwnHeaders | None = None,
+        login: BrowserProfile | None = None,
         connections: int = 64,
     ) -> None:
+        """`login` has the cookies that are sent to their sites, whose values are not recorded."""
+        self._login = login
         self._settings = settings
         self._controls = controls
         self._user_agent = user_agent or settings.archive.user_agent
@@ -211,6 +216,8 @@ class PlainVisitor:
         }
         if order.via and not (order.via.startswith("https:") and order.url.startswith("http:")):
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
+        if self._login is not None and (cookies := cookie_header(self._login.cookies, order.url, time.time())):
+            headers["Cookie"] = cookies
         if self._own_names:
             headers = {name: value for name, value in headers.items() if name.lower() not in self._own_names}
             headers.update(self._own.values)
@@ -239,7 +246,7 @@ class PlainVisitor:
         return session
 
     def _session_request(self, order: VisitOrder) -> SessionRequest:
-        unrecorded = self._own.unrecorded
+        unrecorded = (*self._own.unrecorded, *(UNRECORDED if self._login is not None else ()))
         return SessionRequest(order.collection, job=order.job, log_dir=order.log_dir, redact_headers=unrecorded)
 
     def _forget(self, order: VisitOrder, control: Control) -> None:

@@ -32,7 +32,7 @@ from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
-from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
+from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, needs_renders, visit_kind
 from frontier.job import BEHAVIOR_FOLDER, Profile
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
@@ -332,21 +332,23 @@ def run_worker(
     with ExitStack() as at_the_end:
         at_the_end.callback(frontier.close)
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
-        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, connections=concurrency)
+        rules = profile.page_rules()
+        has_ghost = renders or needs_ghost(rules)
+        login = _login(settings, profile.browser_profile) if has_ghost or needs_renders(rules) else None
+        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=login, connections=concurrency)
         at_the_end.callback(plain.close)
         ghost = None
-        if renders or needs_ghost(profile.page_rules()):
-            login = _login(settings, profile.browser_profile)
+        if has_ghost:
             ghost = _ghost(_for_job(settings, profile), ports, proxy, own, login, at_the_end)
         visitors = Visitors(plain, ghost)
-        rules = RobotsRules(frontier, plain, agent, obey=obey)
+        robots = RobotsRules(frontier, plain, agent, obey=obey)
         queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
         heartbeat = at_the_end.enter_context(LeaseHeartbeat(queue.renew, beat_seconds))
         worker = Worker(
             frontier,
             visitors,
-            rules,
+            robots,
             name=name,
             stop=stop,
             heartbeat=heartbeat,

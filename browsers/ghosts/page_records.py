@@ -49,6 +49,8 @@ from browsers.visit import FoundLink, VisitOrder
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _HTML: Final = "text/html; charset=utf-8"
+_READ: Final = frozenset({"document", "image", "imageset", "stylesheet", "script", "font", "media", "texttrack"})
+"""Kinds of requests whose answers the browser showed, ran or dropped, so that nobody else has to read them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +209,12 @@ def fetched_urls(url: str, asked: Mapping[str, PageRequest]) -> frozenset[str]:
     """Return the other URLs that this visit captured whole, in canonical form.
 
     A document that a script or a prefetch requested is not included: the browser did not show it, so that it was not
-    searched for links.
+    searched for links. A document in place of a picture or another part, as with an error, is included.
     """
     found = set()
     for address, answer in asked.items():
-        if answer.is_whole and (answer.kind == "document" or answer.mime not in html.TYPES - {"image/svg+xml"}):
+        is_unread = answer.kind not in _READ and answer.mime in html.TYPES - {"image/svg+xml"}
+        if answer.is_whole and not is_unread:
             try:
                 found.add(canonical(address))
             except UrlError:

@@ -20,6 +20,9 @@ from visiting import Fleet, document, page
 from waiting import until
 
 from archive.settings.load import Settings, load
+from browsers.engine import BrowserCookie
+from browsers.logins.browser_profile import BrowserProfile
+from browsers.logins.profile_store import ProfileStore
 from browsers.worker import WorkerTally, run_worker
 from frontier.job import Job, Profile
 from frontier.queue import Frontier
@@ -40,7 +43,15 @@ SCRIPT = document(
     "text/javascript",
 )
 PICTURE = document(b"\x89PNG\r\n\x1a\n", "image/png")
-PARTS = {"/a.css": STYLE, "/a.js": SCRIPT, "/back.png": PICTURE, "/made.png": PICTURE, "/plain.png": PICTURE}
+GONE = page("gone", status="404 Not Found")
+PARTS = {
+    "/a.css": STYLE,
+    "/a.js": SCRIPT,
+    "/back.png": PICTURE,
+    "/made.png": PICTURE,
+    "/plain.png": PICTURE,
+    "/gone.png": GONE,
+}
 PAGES = ("/", "/next", "/found")
 
 
@@ -51,7 +62,7 @@ def quick(fleet: Fleet, **more: Any) -> Settings:
 
 def build(origin: RawOrigin) -> None:
     """A page with a style sheet, a picture, and a script that makes another picture and a link."""
-    body = "<a href=/next>next</a><img src=/plain.png><script src=/a.js></script>"
+    body = "<a href=/next>next</a><img src=/plain.png><img src=/gone.png><script src=/a.js></script>"
     origin.script("/", page(body, head="<link rel=stylesheet href=/a.css>"))
     origin.script("/next", page("<a href=/>home</a>"))
     origin.script("/found", page("made by a script"))
@@ -142,6 +153,9 @@ def test_both_modes_capture_the_same_urls_and_each_resource_once(
 WORKER = """
 import sys, threading
 from archive.settings.load import load
+from browsers.engine import BrowserCookie
+from browsers.logins.browser_profile import BrowserProfile
+from browsers.logins.profile_store import ProfileStore
 from browsers.worker import run_worker
 proxy, control, redis_url = sys.argv[1:]
 run_worker(load(), job="rendering", proxy=proxy, controls=[control], redis_url=redis_url, name="render-worker-9",
@@ -204,18 +218,20 @@ def test_plain_and_ghost_send_the_user_agent_and_the_cookie_of_the_profile(
 ) -> None:
     build(origin)
     settings = quick(fleet)
-    agent, cookie = "Mozilla/5.0 (compatible; spring +https://archive.example/)", "sid=4711; lang=da"
+    agent, secret = "Mozilla/5.0 (compatible; spring +https://archive.example/)", "s3cret-4711"
+    cookie = BrowserCookie("sid", secret, origin.address)
+    ProfileStore(settings.home).save(BrowserProfile("pond", origin.url("/"), 1, (cookie,)))
     frontier = opened(
-        settings, redis_url, origin, rendering="asynchronous", user_agent=agent, headers={"Cookie": cookie}, hops=0
+        settings, redis_url, origin, rendering="asynchronous", user_agent=agent, browser_profile="pond", hops=0
     )
     harvest(settings, fleet, redis_url, tmp_path)
 
     visits = [visit.received.decode("latin-1") for visit in origin.asked("/")]
-    assert len(visits) == 2
     assert [field(visit, "user-agent") for visit in visits] == [agent, agent]
-    assert [field(visit, "cookie") for visit in visits] == [cookie, cookie]
+    assert [field(visit, "cookie") for visit in visits] == [f"sid={secret}"] * 2
     requests = fleet.proxy.records(frontier.job.collection).of(origin.url("/"), "request")
     assert [field(request.block.decode("latin-1"), "user-agent") for request in requests] == [agent, agent]
+    assert not any(secret.encode() in request.block for request in requests)
     frontier.forget()
     frontier.close()
 
