@@ -24,6 +24,7 @@ from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.byte_range import ByteRange
 from proxy.replay.memento import Archive, RecordDamaged
+from proxy.replay.visits import PageLoad
 from proxy.replay.wanted import WantedCapture
 
 URL = "http://example.org/page"
@@ -96,6 +97,33 @@ def test_long_bodies_are_told_apart_by_their_ends(shelf: Shelf) -> None:
 
     assert {word: answer(body) for word, body in bodies.items()} == {word: b"you sent " + word for word in bodies}
     assert answer(bodies[b"plum"] + b" ") is not None, "a body that was never sent gets the answer to its beginning"
+
+
+def test_a_master_playlist_offers_the_captured_variants(shelf: Shelf) -> None:
+    names = ("low", "high")
+    master = "#EXTM3U\n" + "".join(f"#EXT-X-STREAM-INF:BANDWIDTH={len(name)}\n{name}/i.m3u8\n" for name in names)
+    url = "http://example.org/film/master.m3u8"
+    shelf.keep(exchange(url, master.encode()), exchange("http://example.org/film/high/i.m3u8", b"none", status=404))
+    assert shelf.body(url) == master.encode(), "nothing was captured"
+    shelf.keep(exchange("http://example.org/film/low/i.m3u8", b"#EXTM3U\n"))
+    found = shelf.find(url)
+    assert found is not None
+    assert found[1] == master.replace("high/", "low/").replace(f"={len('high')}", f"={len('low')}").encode()
+    assert b"Ghostfleet-Replay: edited" in headers(found[0])
+    shelf.keep(exchange("http://example.org/film/high/i.m3u8", b"#EXTM3U\n"))
+    assert shelf.body(url) == master.encode()
+
+
+def test_a_frame_that_is_loaded_again_gets_its_next_capture(shelf: Shelf) -> None:
+    frame = "http://example.org/frame"
+    (document, *_) = shelf.keep(exchange(URL), exchange(frame, b"first"), exchange(frame, b"second"))
+    page = PageLoad(URL)
+    page.begin(document, [document])
+
+    def loaded() -> bytes | None:
+        return shelf.body(frame, visit=page, page=PageLoad(frame, page))
+
+    assert [loaded() for _ in range(3)] == [b"first", b"second", b"second"]
 
 
 def headers(head: bytes) -> list[bytes]:
