@@ -28,6 +28,7 @@ from admin.people.invitations import first_invitation, reset_password
 from admin.site.assembly import make_server
 from archive.settings.load import load
 from bench.filled_database import SNAPSHOTS
+from bench.process import resource_usage
 
 TARGET_MS: Final = 200.0
 _NAME: Final = "bench"
@@ -59,6 +60,8 @@ class PageTimes:
     p50_ms: float
     p95_ms: float
     max_ms: float
+    cpu_ms: float | None
+    """The server's CPU time of each request, without that of PostgreSQL; None where /proc does not tell it."""
     has_target: bool
 
     @property
@@ -80,12 +83,14 @@ def measure_pages(
     if link is None:
         raise UseCaseError("the database has users of its own; give the bench an empty database")
     database.close()
-    with _served(url, home) as address:
+    with _served(url, home) as (address, server):
         cookies = _logged_in(address, link.token)
         for kind in kinds:
             _ask(address, cookies, kind.paths[:2], 2, 1)  # so that code and connections are there
             for concurrency in concurrencies:
+                before = _cpu_seconds(server)
                 times, errors = _ask(address, cookies, kind.paths, requests, concurrency)
+                after = _cpu_seconds(server)
                 times.sort()
                 yield PageTimes(
                     database=kind_of_database,
@@ -96,6 +101,7 @@ def measure_pages(
                     p50_ms=round(times[len(times) // 2] * 1000, 1),
                     p95_ms=round(times[min(len(times) - 1, len(times) * 95 // 100)] * 1000, 1),
                     max_ms=round(times[-1] * 1000, 1),
+                    cpu_ms=None if before is None or after is None else round((after - before) * 1000 / len(times), 1),
                     has_target=kind.has_target,
                 )
 
@@ -212,8 +218,8 @@ def _ask(
 
 
 @contextmanager
-def _served(url: str, home: Path) -> Iterator[str]:
-    """Serve the site in a process of its own until the end of the block; yield the address."""
+def _served(url: str, home: Path) -> Iterator[tuple[str, int]]:
+    """Serve the site in a process of its own until the end of the block; yield its address and the process's number."""
     listener = socket.create_server(("127.0.0.1", 0))
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     process = _CONTEXT.Process(target=_serve, args=(url, str(home), listener), daemon=True)
@@ -229,7 +235,8 @@ def _served(url: str, home: Path) -> Iterator[str]:
                 if not process.is_alive() or time.monotonic() > until:
                     raise UseCaseError("the site did not start; its error stands above") from None
                 pause.wait(0.1)
-        yield address
+        assert process.pid is not None
+        yield address, process.pid
     finally:
         process.terminate()
         process.join()
@@ -239,6 +246,10 @@ def _serve(url: str, home: str, listener: socket.socket) -> None:
     settings = load({"home": home}, environment={})
     settings.home.mkdir(parents=True, exist_ok=True)
     make_server(Database(url, settings=settings), settings).run([listener])
+
+
+def _cpu_seconds(pid: int) -> float | None:
+    return resource_usage(pid).cpu if Path("/proc/self/stat").exists() else None
 
 
 def _logged_in(address: str, token: str) -> dict[str, Any]:

@@ -66,9 +66,9 @@ def pages_table(found: Sequence[PageTimes]) -> Table:
     table = Table(title=f"Milliseconds; the target is p95 below {TARGET_MS:g}")
     for name in ("database", "page"):
         table.add_column(name)
-    for name in ("clients", "requests", "failed", "p50", "p95", "max"):
+    for name in ("clients", "requests", "failed", "p50", "p95", "max", "CPU"):
         table.add_column(name, justify="right")
     for one in found:
-        numbers = (one.concurrency, one.requests, one.errors, one.p50_ms, one.p95_ms, one.max_ms)
+        numbers = (one.concurrency, one.requests, one.errors, one.p50_ms, one.p95_ms, one.max_ms, one.cpu_ms)
         table.add_row(one.database, one.page, *map(str, numbers), style="red" if one.is_slow else "")
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +14,10 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
-from sqlalchemy.exc import DataError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, IntegrityError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from admin.models.clock import clock_of
 from admin.models.database_clock import DatabaseClock
@@ -31,6 +33,9 @@ FILE_NAME: Final = "admin.db"
 _POSTGRESQL: Final = "postgresql+psycopg://"
 _READS: Final = "ghostfleet_reads"
 _BUSY_SECONDS: Final = 30.0
+_TRUSTED_SECONDS: Final = 1.0
+"""A connection that was used so shortly before is used again without asking whether the database is still there."""
+_RETURNED: Final = "ghostfleet_returned"
 _POSTGRESQL_LIMITS: Final = {"connect_timeout": 10, "tcp_user_timeout": 30_000}
 
 
@@ -56,6 +61,19 @@ class Database:
         self.engine = _open_engine(url)
         self.clock = clock if clock is not now_micros or self._is_sqlite else DatabaseClock(self.engine)
         self._readers = _readers(self.engine)
+        self._glancers = (
+            self._readers if self._is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        )
+        self._changes = 0
+
+    @property
+    def changes(self) -> int:
+        """The number of changes to the database that this object knows of: its own, and those of `note_change`."""
+        return self._changes
+
+    def note_change(self) -> None:
+        """Note that another program has changed the database."""
+        self._changes += 1
 
     @contextmanager
     def transaction(self, actor: Actor) -> Iterator[Transaction]:
@@ -63,8 +81,11 @@ class Database:
 
         Raises UseCaseError, and DatabaseRefused when the database is away.
         """
-        with self._explained(), Session(self.engine, expire_on_commit=False) as session, session.begin():
-            yield Transaction(session, actor, self.clock(), self.settings)
+        try:
+            with self._explained(), Session(self.engine, expire_on_commit=False) as session, session.begin():
+                yield Transaction(session, actor, self.clock(), self.settings)
+        finally:  # the changes may be there even when the database went away before its answer to the commit
+            self.note_change()
 
     @contextmanager
     def reading(self, actor: Actor) -> Iterator[Transaction]:
@@ -77,6 +98,20 @@ class Database:
         with self._explained(), Session(self._readers, expire_on_commit=False) as session:
             yield Transaction(session, actor, self.clock(), self.settings)
             session.expunge_all()  # a rollback would expire the rows, which pages read after the block
+            session.rollback()
+
+    @contextmanager
+    def glance(self, actor: Actor) -> Iterator[Transaction]:
+        """Do the same as `reading` for a block that reads by one statement.
+
+        PostgreSQL answers without being told of the beginning and the end of a transaction. Several statements may see
+        the database at different moments.
+
+        Raises UseCaseError, and DatabaseRefused when the database is away.
+        """
+        with self._explained(), Session(self._glancers, expire_on_commit=False, autoflush=False) as session:
+            yield Transaction(session, actor, self.clock(), self.settings)
+            session.expunge_all()
             session.rollback()
 
     @contextmanager
@@ -178,7 +213,9 @@ def _open_engine(url: str) -> Engine:
     limits = _POSTGRESQL_LIMITS if make_url(url).get_backend_name() == "postgresql" else {}
     given = make_url(url).query
     arguments = {name: value for name, value in limits.items() if name not in given}
-    engine = create_engine(url, pool_pre_ping=True, connect_args=arguments)
+    engine = create_engine(url, connect_args=arguments)
+    event.listen(engine, "checkin", _note_return)
+    event.listen(engine, "checkout", _checks_of_idle_connections(engine))
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_at_once)
@@ -191,6 +228,30 @@ def _readers(engine: Engine) -> Engine:
         return engine.execution_options(**{_READS: True})
     # The transaction is not declared read-only: use cases that lock the row that they show would fail in it.
     return engine.execution_options(isolation_level="REPEATABLE READ")
+
+
+def _note_return(_: Any, record: ConnectionPoolEntry) -> None:
+    record.info[_RETURNED] = time.monotonic()
+
+
+def _checks_of_idle_connections(engine: Engine) -> Callable[[Any, ConnectionPoolEntry, Any], None]:
+    """Return the function that tells the pool to open connections anew when the database has ended them.
+
+    The pool's own check asks the database before each use, which is a round trip for each page.
+    """
+
+    def check(connection: Any, record: ConnectionPoolEntry, _: Any) -> None:
+        returned = record.info.get(_RETURNED)
+        if returned is None or time.monotonic() - returned < _TRUSTED_SECONDS:
+            return
+        try:
+            is_there = engine.dialect.do_ping(connection)
+        except engine.dialect.loaded_dbapi.Error:
+            is_there = False
+        if not is_there:
+            raise InvalidatePoolError("the database has ended the connection")
+
+    return check
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _: Any) -> None:

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import bindparam, delete, or_, select
 
 from admin.models.errors import IllegalState, NotFound
 from admin.models.operation import OutputModel, Page
@@ -27,6 +27,11 @@ _SEEN_EVERY: Final = 60 * SECOND
 _ID_LENGTH: Final = 16
 _LONGEST_BROWSER: Final = 300
 
+_LOOKED_UP: Final = (
+    select(WebSession, User.name, User.full_name, User.role, User.zone, User.is_active)
+    .join(User, User.id == WebSession.user_id)
+    .where(WebSession.id_hash == bindparam("hash"))
+)
 _SESSION_ID: Final = re.compile(r"[0-9a-f]{16}")
 
 
@@ -83,17 +88,19 @@ def open_session(transaction: Transaction, user: User, address: str, browser: st
 
 def session_of(transaction: Transaction, cookie: str, address: str = "") -> OpenSession | None:
     """Return the session of a cookie; None when there is none, when it has ended, or when its user is not active."""
-    row = transaction.session.get(WebSession, token_hash(cookie)) if cookie else None
-    if row is None or _has_ended(transaction, row) or not row.user.is_active:
+    found = transaction.session.execute(_LOOKED_UP, {"hash": token_hash(cookie)}).one_or_none() if cookie else None
+    if found is None:
+        return None
+    row, name, full_name, role, zone, is_active = found
+    if _has_ended(transaction, row) or not is_active:
         return None
     if transaction.now - row.seen >= _SEEN_EVERY:
         row.seen = transaction.now
-    user = row.user
     return OpenSession(
-        actor=Actor(user.name, user.role, Door.WEB, address, user.id),
-        user_id=user.id,
-        full_name=user.full_name or user.name,
-        zone=user.zone,
+        actor=Actor(name, role, Door.WEB, address, row.user_id),
+        user_id=row.user_id,
+        full_name=full_name or name,
+        zone=zone,
         id=row.id_hash[:_ID_LENGTH],
         expires=row.expires,
     )

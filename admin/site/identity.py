@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
-from typing import TypeVar
+from typing import Final, TypeVar, cast
 
-from flask import Request, request
+from flask import Request, g, request
 from flask_wtf.csrf import validate_csrf
 from wtforms import ValidationError
 
@@ -20,7 +20,8 @@ from admin.web.formats import zone_of
 from admin.web.page import SESSION_COOKIE, SiteVisitor
 
 T = TypeVar("T")
-_SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
+_SESSION: Final = "open_session"
+_SAFE: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
 class Identity:
@@ -31,7 +32,7 @@ class Identity:
 
     def visitor(self) -> SiteVisitor | None:
         """Return the person who has the present request's session; None for nobody."""
-        found = self._session(request.cookies.get(SESSION_COOKIE, ""), request.remote_addr or "")
+        found = self._session_of_request(request.cookies.get(SESSION_COOKIE, ""), request.remote_addr or "")
         if found is None:
             return None
         return SiteVisitor(found.actor, found.full_name, zone_of(found.zone), found.id)
@@ -42,7 +43,7 @@ class Identity:
         address = sent.remote_addr or ""
         if kind.lower() == "bearer":
             return self._looked(address, lambda transaction: token_actor(transaction, token.strip(), address))
-        found = self._session(sent.cookies.get(SESSION_COOKIE, ""), address)
+        found = self._session_of_request(sent.cookies.get(SESSION_COOKIE, ""), address)
         if found is None:
             return None
         if sent.method not in _SAFE:
@@ -62,6 +63,12 @@ class Identity:
         session = self._session(found.value, address) if found is not None else None
         return session.actor if session is not None else None
 
+    def _session_of_request(self, cookie: str, address: str) -> OpenSession | None:
+        """Return the session that the present request shows; the database is asked once in each request."""
+        if _SESSION not in g:
+            setattr(g, _SESSION, self._session(cookie, address))
+        return cast(OpenSession | None, getattr(g, _SESSION))
+
     def _session(self, cookie: str, address: str) -> OpenSession | None:
         if not cookie:
             return None
@@ -69,7 +76,7 @@ class Identity:
 
     def _looked(self, address: str, look: Callable[[Transaction], T]) -> T:
         """Return what `look` finds. Only when it notes a use, about once a minute, is the database written."""
-        with self._database.reading(stranger(address)) as transaction:
+        with self._database.glance(stranger(address)) as transaction:
             found = look(transaction)
             if not transaction.session.dirty:
                 return found

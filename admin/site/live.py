@@ -117,6 +117,7 @@ class LiveStreams:
                 now = await asyncio.to_thread(self._looked, look, actor)
                 if now and now != before:
                     if before:
+                        self._database.note_change()  # the pages that ask now must not get what was read before
                         await _send(send, f"id: {now}\nevent: changed\ndata: {now}\n\n".encode())
                         commented = loop.time()
                     before = now

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 import uvicorn
-from a2wsgi import WSGIMiddleware
 from flask import Flask
 
 from admin.collections.tasks.worker import TaskWorker
 from admin.fleet.web_server import send_at_once, server_config
 from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
+from admin.site.whole_answers import WholeAnswers
 from archive.listener_access import Clients
 from archive.settings.admin import AdminSettings
 
@@ -44,7 +44,7 @@ class SiteServer:
         `tasks` works as long as the server runs.
         """
         self._tasks = tasks
-        self._pages: Any = WSGIMiddleware(_input_terminated(app), workers=WORKERS)  # type: ignore[arg-type]
+        self._pages: Any = WholeAnswers(_input_terminated(app), workers=WORKERS)  # type: ignore[arg-type]
         self._live = live
         self._clients = Clients(admin.allow_clients)
         self._forwarded = Forwarding(self._served, admin)

@@ -14,8 +14,9 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.sansio.response import Response
 
 from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, NotFound, UseCaseError
-from admin.web import charts, formats
-from admin.web.page import EXTENSION, Site, navigation, page, require_login
+from admin.models.recent_readings import RecentReadings
+from admin.web import charts, elements, formats
+from admin.web.page import EXTENSION, RECENT, Site, navigation, page, require_login
 from admin.web.security import protect, secret_key
 from archive.listener_access import HostNames
 from archive.version import version
@@ -76,6 +77,7 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
         TEMPLATES_AUTO_RELOAD=False,
     )
     app.extensions[EXTENSION] = site
+    app.extensions[RECENT] = RecentReadings(site.database)
     protect(app, names)
     require_login(app)
     csrf = CSRFProtect(app)  # after the visitor is known, to whose session forms belong
@@ -90,6 +92,8 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
         {name: getattr(formats, name) for name in ("plural", "duration_text", "unicode_domain", "date_iso")},
         NOTHING=formats.NOTHING,
         bar_chart=charts.bar_chart,
+        badge_element=elements.badge,
+        time_element=elements.time_element(_zone, site.database.clock),
         options_of=lambda values: [(value, value) for value in values],
     )
     app.jinja_env.filters.update(

@@ -13,6 +13,7 @@ from admin.units import human_bytes
 from archive.dates import Micros
 
 NOTHING: Final = "–"
+_MINUTES, _SECONDS = len("2026-11-23 09:05"), len("2026-11-23 09:05:00")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _SIZE: Final = re.compile(r"(\d{1,19}(?:\.\d{1,6})?)\s*([kKMGT]?)[Bb]?")
 _UNITS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -28,17 +29,17 @@ def zone_of(name: str) -> ZoneInfo:
 
 def date_text(moment: Micros | None, zone: ZoneInfo) -> str:
     """Return `2026-11-23 09:05`, or a dash."""
-    return NOTHING if moment is None else _local(moment, zone).strftime("%Y-%m-%d %H:%M")
+    return NOTHING if moment is None else _local(moment, zone).isoformat(" ")[:_MINUTES]
 
 
 def date_iso(moment: Micros) -> str:
     """Return the moment as HTML's <time datetime> takes it."""
-    return datetime.fromtimestamp(moment / 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{datetime.fromtimestamp(moment / 1_000_000, UTC).isoformat()[:_SECONDS]}Z"
 
 
 def date_input(moment: Micros | None, zone: ZoneInfo) -> str:
     """Return the moment as <input type=datetime-local> takes it; empty for none."""
-    return "" if moment is None else _local(moment, zone).strftime("%Y-%m-%dT%H:%M")
+    return "" if moment is None else _local(moment, zone).isoformat()[:_MINUTES]
 
 
 def ago_text(moment: Micros | None, now: Micros) -> str:

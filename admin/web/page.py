@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -13,12 +13,18 @@ from flask import Flask, Response, abort, current_app, flash, g, redirect, rende
 from werkzeug.wrappers import Response as AnyResponse
 
 from admin.models.database import Database
+from admin.models.people_tables import Role
+from admin.models.recent_readings import RecentReadings
 from admin.models.transaction import RIGHTS, Actor, Right, Transaction
 from admin.web.security import SAFE_METHODS
 from archive.settings.load import Settings
 
 EXTENSION: Final = "ghostfleet"
+RECENT: Final = "ghostfleet-recent"
 SESSION_COOKIE: Final = "ghostfleet_session"
+_NAVIGATION: Final = "ghostfleet-navigation"
+_MOST_NAVIGATIONS: Final = 100
+"""Lists of entries that are kept: one for each role and each path below which a proxy has the site."""
 _FORMS_OF: Final = "forms-of"
 """The key under which the cookie of forms names the session that the forms belong to."""
 
@@ -101,6 +107,15 @@ def reading() -> Iterator[Transaction]:
         yield opened
 
 
+def recent[T](name: str, use_case: Callable[[Transaction], T], *arguments: Hashable) -> T:
+    """Return what a use case returns to the visitor; the result may have been read a second ago for another visitor.
+
+    The other visitor has the same role. `name` and `arguments` say what is read; nothing of it depends on the person.
+    """
+    found = cast(RecentReadings, current_app.extensions[RECENT])
+    return found.read(visitor().actor, name, use_case, *arguments)
+
+
 def page(template: str, status: int = 200, **values: Any) -> Response:
     """Return the page that the template makes of these values."""
     return Response(render_template(template, **values), status, content_type="text/html; charset=utf-8")
@@ -162,8 +177,14 @@ def navigation() -> list[Mapping[str, Any]]:
     if g.get("visitor") is None:
         return []
     part = (request.blueprint or "").partition(".")[0]
-    return [
-        {"title": each.title, "url": url_for(each.endpoint), "is_here": each.endpoint.partition(".")[0] == part}
-        for each in NAVIGATION
-        if each.endpoint in current_app.view_functions and visitor().may(each.right)
-    ]
+    kept: dict[tuple[str, Role], Sequence[tuple[str, str, str]]] = current_app.extensions.setdefault(_NAVIGATION, {})
+    key = request.script_root, visitor().actor.role
+    if (entries := kept.get(key)) is None:
+        entries = [
+            (each.title, url_for(each.endpoint), each.endpoint.partition(".")[0])
+            for each in NAVIGATION
+            if each.endpoint in current_app.view_functions and visitor().may(each.right)
+        ]
+        if len(kept) < _MOST_NAVIGATIONS:
+            kept[key] = entries
+    return [{"title": title, "url": url, "is_here": name == part} for title, url, name in entries]

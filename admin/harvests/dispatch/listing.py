@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import func, literal, select, tuple_, union_all
-from sqlalchemy.orm import InstrumentedAttribute, defer
+from sqlalchemy import ScalarSelect, bindparam, func, literal, literal_column, select, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
 
 from admin.harvests.input_checks import COUNTED, checked_limit, count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
@@ -100,6 +100,32 @@ _ORDERS: Final[Mapping[JobOrder, tuple[tuple[InstrumentedAttribute[Any], ...], b
 """The columns of an index, and whether the order is descending."""
 
 
+_LINES: Final = (
+    select(
+        HarvestJob.id,
+        HarvestJob.harvest_id,
+        Harvest.name.label("harvest_name"),
+        HarvestJob.run_number,
+        Channel.name.label("channel"),
+        HarvestJob.status,
+        HarvestJob.configurations_count.label("configurations"),
+        HarvestJob.expected_objects,
+        HarvestJob.objects,
+        HarvestJob.bytes,
+        HarvestJob.new_bytes,
+        HarvestJob.harvest_error,
+        HarvestJob.upload_error,
+        HarvestJob.harvester,
+        HarvestJob.created,
+        HarvestJob.started,
+        HarvestJob.ended,
+    )
+    .join(Harvest, Harvest.id == HarvestJob.harvest_id)
+    .join(Channel, Channel.id == HarvestJob.channel_id)
+    .where(HarvestJob.id.in_(bindparam("numbers", expanding=True)))
+)
+
+
 def list_jobs(
     transaction: Transaction,
     *,
@@ -162,14 +188,8 @@ def list_jobs(
 
 def lines_of(transaction: Transaction, numbers: Sequence[int]) -> list[JobLine]:
     """Return the lines of these jobs, in this order."""
-    rows = transaction.session.execute(
-        select(HarvestJob, Harvest.name, Channel.name)
-        .options(defer(HarvestJob.seeds), defer(HarvestJob.profile), defer(HarvestJob.report))
-        .join(Harvest, Harvest.id == HarvestJob.harvest_id)
-        .join(Channel, Channel.id == HarvestJob.channel_id)
-        .where(HarvestJob.id.in_(numbers))
-    )
-    found = {job.id: JobLine(**_line(job, harvest, name)) for job, harvest, name in rows}
+    rows = transaction.session.execute(_LINES, {"numbers": list(numbers)}) if numbers else ()
+    found = {row.id: JobLine.model_validate(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
 
@@ -226,12 +246,16 @@ def job_samples(transaction: Transaction, job_id: int, *, since: Micros = 0, lim
 
 def count_by_status(transaction: Transaction) -> dict[JobStatus, int]:
     """Return how many jobs are in each state; a state with more than 10,000 jobs is counted to 10,001."""
-    queries = []
-    for status in JobStatus:
-        some = select(HarvestJob.id).where(HarvestJob.status == status).limit(COUNTED + 1).subquery()
-        queries.append(select(literal(status.value), select(func.count()).select_from(some).scalar_subquery()))
-    counted: dict[str, int] = {row[0]: row[1] for row in transaction.session.execute(union_all(*queries))}
-    return {status: counted[status.value] for status in JobStatus}
+    row = transaction.session.execute(_COUNTS).one()
+    return dict(zip(JobStatus, row, strict=True))
+
+
+def _count_of(status: JobStatus) -> ScalarSelect[int]:
+    some = select(literal_column("1")).where(HarvestJob.status == status).limit(COUNTED + 1).subquery()
+    return select(func.count()).select_from(some).scalar_subquery()
+
+
+_COUNTS: Final = select(*(_count_of(status) for status in JobStatus))
 
 
 def _line(job: HarvestJob, harvest: str, channel: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from admin.harvests.domains.lookup import (
     listed_names,
 )
 from admin.harvests.domains.names import shortened
+from admin.harvests.domains.parts import load_parts
 from admin.harvests.domains.seeds import has_seeds
 from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import Configuration, Domain
@@ -148,11 +149,9 @@ def list_configurations(transaction: Transaction, domain: str) -> Page[Configura
 
 
 def configuration_views(transaction: Transaction, row: Domain) -> list[ConfigurationView]:
-    """Return the configurations of a domain."""
-    numbers = {each.template_id for each in row.configurations}
-    query = select(Template.id, Template.name).where(Template.id.in_(numbers))
-    names = dict(transaction.session.execute(query).all())
-    return [_view(row, each, names[each.template_id]) for each in row.configurations]
+    """Return the configurations of a domain. The domain's row then has all its parts."""
+    templates = load_parts(transaction, row)
+    return [_view(row, each, templates[each.id]) for each in row.configurations]
 
 
 def configuration_uses(transaction: Transaction, configuration_ids: Sequence[int]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, exists, func, select
 
 from admin.harvests.domains import aliases, extended_fields
 from admin.harvests.domains.configurations import configuration_uses, configuration_views
@@ -23,6 +23,27 @@ from admin.models.transaction import Right, Transaction
 
 _MOST_ALIASES: Final = 1_000
 _LONGEST_OWNER: Final = 2_000
+_ALIASES: Final = (
+    select(Domain.name).where(Domain.alias_of_id == bindparam("domain")).order_by(Domain.name).limit(_MOST_ALIASES)
+)
+_FACTS: Final = (
+    select(
+        select(func.count()).select_from(CrawlerTrap).where(CrawlerTrap.domain_id == Domain.id).scalar_subquery(),
+        exists().where(DomainHistory.domain_id == Domain.id),
+        DomainOwner,
+    )
+    .select_from(Domain)
+    .outerjoin(
+        DomainOwner,
+        DomainOwner.id
+        == select(func.max(DomainOwner.id))
+        .where(DomainOwner.domain_id == Domain.id)
+        .correlate(Domain)
+        .scalar_subquery(),
+    )
+    .where(Domain.id == bindparam("domain"))
+)
+"""The number of a domain's crawler traps, whether the domain was harvested, and its present owner."""
 
 
 def create_domain(transaction: Transaction, given: DomainCreation) -> DomainView:
@@ -147,12 +168,10 @@ def _audited(transaction: Transaction, row: Domain) -> dict[str, Any]:
 
 
 def _view(transaction: Transaction, row: Domain) -> DomainView:
-    session = transaction.session
+    session, given = transaction.session, {"domain": row.id}
     seconds = transaction.settings.harvests.alias_seconds
-    owner = _owner(transaction, row)
-    own = select(Domain.name).where(Domain.alias_of_id == row.id).order_by(Domain.name).limit(_MOST_ALIASES)
-    traps = select(func.count()).select_from(CrawlerTrap).where(CrawlerTrap.domain_id == row.id)
-    history = select(DomainHistory.id).where(DomainHistory.domain_id == row.id).limit(1)
+    configurations = configuration_views(transaction, row)
+    traps, has_history, owner = session.execute(_FACTS, given).one()
     return DomainView(
         name=row.name,
         unicode_name=row.unicode_name,
@@ -166,12 +185,12 @@ def _view(transaction: Transaction, row: Domain) -> DomainView:
         alias_expires=aliases.expires(row.alias_since, seconds) if row.alias_since is not None else None,
         is_alias_in_force=row.alias_of_id is not None
         and aliases.is_in_force(row.alias_since, transaction.now, seconds),
-        aliases=list(session.scalars(own)),
+        aliases=list(session.scalars(_ALIASES, given)),
         owner=OwnerView.model_validate(owner) if owner else None,
-        configurations=configuration_views(transaction, row),
+        configurations=configurations,
         seed_lists=seed_list_items(row),
         passwords=password_views(row),
-        crawler_traps=session.scalar(traps) or 0,
-        has_history=session.scalar(history) is not None,
+        crawler_traps=traps,
+        has_history=has_history,
         extended=extended_fields.values_of(transaction, "domain", row.id),
     )

@@ -206,6 +206,8 @@ def _values(
 ) -> dict[int, dict[str, str]]:
     found = {number: {row.name: row.default for row in fields} for number in entity_ids}
     names = {row.id: row.name for row in fields}
+    if not names:
+        return found
     query = select(ExtendedValue).where(
         ExtendedValue.field_id.in_(list(names)), ExtendedValue.entity_id.in_(list(entity_ids))
     )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 from typing import Final
 
-from sqlalchemy import exists, select
+from sqlalchemy import exists, select, text
 
 from admin.harvests.dispatch.channels import ChannelView, list_channels
 from admin.harvests.dispatch.harvesters import HarvesterView, list_harvesters
 from admin.harvests.dispatch.listing import JobLine, count_by_status, lines_of, list_jobs
 from admin.models.domain_tables import Domain
-from admin.models.harvest_tables import Harvest
+from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import HarvesterState, HarvestJob, JobStatus
 from admin.models.operation import OutputModel
 from admin.models.people_tables import SchedulerLease
@@ -21,8 +21,8 @@ from archive.dates import Micros
 _SHOWN: Final = 20
 _UPLOADS_OF: Final[Micros] = 30 * 86_400_000_000
 """Upload errors of jobs that are done are shown for so long."""
-
-
+_MOST_UPLOAD_ERRORS: Final = 1_000
+"""The jobs that are done are looked for among so many jobs with upload errors, the newest ones."""
 _SCHEDULER_LEASE: Final = "scheduler"
 _LATE: Final[Micros] = 60_000_000
 """The clocks of the database and of this machine may differ by so much."""
@@ -118,16 +118,23 @@ def _has_scheduler(transaction: Transaction) -> bool:
 
 
 def _upload_errors(transaction: Transaction) -> list[JobLine]:
+    # The text of the condition is that of the index, which has no other jobs: with a parameter, SQLite reads all jobs.
+    newest = (
+        select(HarvestJob.id)
+        .where(text("jobs.upload_error <> ''"))
+        .order_by(HarvestJob.id.desc())
+        .limit(_MOST_UPLOAD_ERRORS)
+        .subquery()
+    )
     numbers = transaction.session.scalars(
         select(HarvestJob.id)
-        .where(
-            HarvestJob.upload_error != "",
-            HarvestJob.status == JobStatus.DONE,
-            HarvestJob.ended > transaction.now - _UPLOADS_OF,
-        )
+        .join(newest, newest.c.id == HarvestJob.id)
+        .where(HarvestJob.status == JobStatus.DONE, HarvestJob.ended > transaction.now - _UPLOADS_OF)
         .order_by(HarvestJob.id.desc())
         .limit(_SHOWN)
     ).all()
+    if not numbers:
+        return []
     return lines_of(transaction, numbers)
 
 
@@ -157,18 +164,17 @@ def _unserved(
 ) -> list[ChannelTrouble]:
     """Return the channels without a harvester that is there, when jobs wait in them or an active harvest uses them."""
     served = {each.channel for each in harvesters if not each.is_silent and each.state is not HarvesterState.STOPPED}
-    found = []
-    for channel in channels:
-        if channel.name in served:
-            continue
-        jobs = exists().where(
-            HarvestJob.channel_id == channel.id, HarvestJob.status.in_((JobStatus.NEW, JobStatus.SUBMITTED))
-        )
-        uses = exists().where(Harvest.channel_id == channel.id, Harvest.is_active.is_(True))
-        waiting, used = transaction.session.execute(select(jobs, uses)).one()
-        if waiting or used:
-            found.append(ChannelTrouble(name=channel.name, waiting=bool(waiting)))
-    return found
+    unserved = [channel.id for channel in channels if channel.name not in served]
+    if not unserved:
+        return []
+    jobs = exists().where(
+        HarvestJob.channel_id == Channel.id, HarvestJob.status.in_((JobStatus.NEW, JobStatus.SUBMITTED))
+    )
+    uses = exists().where(Harvest.channel_id == Channel.id, Harvest.is_active.is_(True))
+    rows = transaction.session.execute(
+        select(Channel.name, jobs, uses).where(Channel.id.in_(unserved)).order_by(Channel.name)
+    )
+    return [ChannelTrouble(name=name, waiting=waiting) for name, waiting, used in rows if waiting or used]
 
 
 def _disks(transaction: Transaction, harvesters: list[HarvesterView]) -> list[Disk]:

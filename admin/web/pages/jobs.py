@@ -16,7 +16,7 @@ from admin.models.job_tables import JobStatus, StopReason
 from admin.models.transaction import Right
 from admin.web.charts import job_charts
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, recent, transaction
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
 _FILTERS: Final = ("status", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
@@ -49,12 +49,11 @@ def index() -> Response:
     for name, kind in (("status", JobStatus), ("order", JobOrder)):
         if name in given and given[name] not in kind:
             form.add(name, f"{given.pop(name)[:50]!r} is none of these; choose one")
-    with reading() as opened:
-        try:
-            jobs = listing.list_jobs(opened, **given)
-        except UseCaseError as error:
-            problem, jobs = str(error), listing.list_jobs(opened)
-        counts = listing.count_by_status(opened)
+    try:
+        jobs = recent("jobs", lambda opened: listing.list_jobs(opened, **given), *sorted(given.items()))
+    except UseCaseError as error:
+        problem, jobs = str(error), recent("jobs", listing.list_jobs)
+    counts = recent("counts of jobs", listing.count_by_status)
     if not problem and form.has_problems:
         problem = "A filter can't be used"
     statuses, orders = list(JobStatus), list(JobOrder)

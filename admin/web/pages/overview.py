@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from admin.harvests.statistics.overview import show_overview
 from admin.models.transaction import Right
-from admin.web.page import needs, page, reading
+from admin.web.page import needs, page, recent
 
 BLUEPRINT: Final = Blueprint("overview", __name__)
 
@@ -29,6 +29,4 @@ def live() -> Response:
 
 
 def _page(template: str) -> Response:
-    with reading() as opened:
-        view = show_overview(opened)
-    return page(template, view=view)
+    return page(template, view=recent("overview", show_overview))
