@@ -24,12 +24,15 @@ _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
 _END_SECONDS: Final = 5.0
 _END_TICK: Final = 0.02
 _SAID_BYTES: Final = 20_000
+_left_over: Final[set[Path]] = set()
+"""Folders of this process whose browsers have ended."""
 
 
 class BrowserDown(FleetUnavailable):
     """The browser does not start. `complaint` is one line with the remedy, where it is known."""
 
     def __init__(self, executable: Path, told: str) -> None:
+        """`told` is the error output of the browser, or the reason why it could not be started."""
         super().__init__("browser-start")
         lines = [line for line in told.splitlines() if line.strip()] or ["the browser ended at once"]
         reason, remedy = lines[-1].strip()[:200], ""
@@ -91,8 +94,18 @@ def new_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
 
 
+def remove(folder: Path) -> None:
+    """Remove a folder, or let the next `sweep` do this, for example when files can't be opened now."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        _left_over.add(folder)
+
+
 def sweep() -> None:
-    """Remove the folders of processes that have ended."""
+    """Remove the folders of processes that have ended, and those of this process that could not be removed."""
+    for folder in tuple(_left_over):
+        _left_over.discard(folder)
+        remove(folder)
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         match = _FOLDER_NAME.match(folder.name)
         if match and not _is_alive(int(match[1])):

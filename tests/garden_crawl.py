@@ -87,9 +87,9 @@ def without_fragment(url: str) -> str:
 
 
 def kill9(crawl: int, home: Path, roles: Sequence[str]) -> None:
-    """Kills every child of the crawl that plays one of the roles."""
+    """Kills every child of the crawl that plays one of the roles, or that has one as a flag."""
     for pid in tree(crawl, str(home)):
         with suppress(OSError):
             title = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            if any(f"ghostfleet: {role}" in title for role in roles):
+            if any((f" {role}" if role.startswith("--") else f"ghostfleet: {role}") in title for role in roles):
                 os.kill(pid, signal.SIGKILL)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
 from archive.settings import BrowserSettings
-from browsers.browser_files import BrowserDown, new_folder, sweep
+from browsers.browser_files import BrowserDown, new_folder, remove, sweep
 from browsers.chromium import flags
 from browsers.chromium.devtools.connection import Connection, DevToolsSession
 from browsers.chromium.devtools.process import ChromiumProcess
 from browsers.chromium.devtools.window import ChromiumWindow
-from browsers.engine import BrowserCookie, EngineError, WindowOptions
+from browsers.engine import BrowserCookie, EngineError, EngineLost, WindowOptions
 from browsers.memory import MemoryWatch
 
 log = logging.getLogger(__name__)
+OLDEST: Final = 120
+"""Older versions of Chromium lack commands and flags that visits need, such as a headless mode with all features."""
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
@@ -65,13 +66,22 @@ class ChromiumEngine:
     async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings) -> Self:
         """Return a running browser. Raises BrowserDown when it does not start."""
         sweep()
-        folder = _new_folder()
-        process = ChromiumProcess.start(executable, command, folder)
-        connection = Connection()
+        folder, connection = None, Connection()
+        try:
+            folder = _new_folder()
+            process = ChromiumProcess.start(executable, command, folder)
+        except OSError as error:  # such as a full disk, or too many open files
+            down = BrowserDown(executable, error.strerror or str(error))
+            if folder is not None:
+                remove(folder)
+            log.error("%s", down.complaint)
+            raise down from error
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await connection.open(process.from_browser, process.to_browser)
                 version = (await connection.root.send("Browser.getVersion"))["product"].rpartition("/")[2]
+                if int(version.partition(".")[0]) < OLDEST:
+                    raise EngineError(f"its version is {version}, and {OLDEST} is the oldest that can be used")
                 started = cls(process, connection, version, folder, settings)
                 await started.root.send(
                     "Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True
@@ -79,8 +89,10 @@ class ChromiumEngine:
         except (EngineError, TimeoutError) as error:
             connection.close()
             await process.end()
-            down = BrowserDown(executable, process.said())
-            shutil.rmtree(folder, ignore_errors=True)
+            down = BrowserDown(
+                executable, process.said() if isinstance(error, EngineLost | TimeoutError) else str(error)
+            )
+            remove(folder)
             log.error("%s", down.complaint)
             raise down from error
         log.info("Chromium %s started, process %d", started.version, started.pid)
@@ -152,7 +164,7 @@ class ChromiumEngine:
         self._lose()
         self._connection.close()
         await self._process.end()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove(self._folder)
 
     def _on_event(self, method: str, params: Mapping[str, Any]) -> None:
         match method:
@@ -194,11 +206,16 @@ class ChromiumEngine:
 
 
 def _new_folder() -> Path:
+    """Return a new folder with the files that Chromium reads at its start. Raises OSError, and no folder is left."""
     folder = new_folder()
     preferences = folder / "profile" / "Default" / "Preferences"
-    preferences.parent.mkdir(parents=True)
-    preferences.write_text(flags.PREFERENCES, "utf-8")
-    (folder / "profile" / "Local State").write_text(flags.LOCAL_STATE, "utf-8")
+    try:
+        preferences.parent.mkdir(parents=True)
+        preferences.write_text(flags.PREFERENCES, "utf-8")
+        (folder / "profile" / "Local State").write_text(flags.LOCAL_STATE, "utf-8")
+    except OSError:
+        remove(folder)
+        raise
     return folder
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
 from archive.settings import BrowserSettings
-from browsers.browser_files import BrowserDown, new_folder, sweep
+from browsers.browser_files import BrowserDown, new_folder, remove, sweep
 from browsers.engine import Device, EngineError, WindowOptions
 from browsers.firefox.bidi.connection import BidiConnection
 from browsers.firefox.bidi.cookies import parameter_of
@@ -88,13 +87,21 @@ class FirefoxEngine:
         `trust` has the files of `trust.make_database`.
         """
         sweep()
-        folder = new_folder()
-        profile = folder / "profile"
-        profile.mkdir()
-        for name, content in trust.items():
-            (profile / name).write_bytes(content)
-        (profile / "user.js").write_text(user_js(preferences_of(device)), "utf-8")
-        process = FirefoxProcess.start(executable, folder, sandbox=settings.sandbox)
+        folder = None
+        try:
+            folder = new_folder()
+            profile = folder / "profile"
+            profile.mkdir()
+            for name, content in trust.items():
+                (profile / name).write_bytes(content)
+            (profile / "user.js").write_text(user_js(preferences_of(device)), "utf-8")
+            process = FirefoxProcess.start(executable, folder, sandbox=settings.sandbox)
+        except OSError as error:  # such as a full disk, or too many open files
+            down = BrowserDown(executable, error.strerror or str(error))
+            if folder is not None:
+                remove(folder)
+            log.error("%s", down.complaint)
+            raise down from error
         connection: BidiConnection | None = None
         try:
             async with asyncio.timeout(_START_SECONDS):
@@ -113,7 +120,7 @@ class FirefoxEngine:
                 connection.close()
             await process.end()
             down = BrowserDown(executable, process.said())
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
             log.error("%s", down.complaint)
             raise down from error
         log.info("Firefox %s started, process %d", started.version, started.pid)
@@ -188,7 +195,7 @@ class FirefoxEngine:
         self._lose()
         self._connection.close()
         await self._process.end()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove(self._folder)
 
     def _on_event(self, method: str, params: Mapping[str, Any]) -> None:
         context = params.get("context") or params.get("source", {}).get("context") or ""

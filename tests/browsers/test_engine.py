@@ -130,6 +130,21 @@ async def test_a_script_that_fails_says_so(opener: Opener, origin: RawOrigin, fu
             assert await window.main_frame.evaluate("() => 1", world=world) == 1
 
 
+async def test_scripts_of_the_page_s_world_follow_each_document(opener: Opener, origin: RawOrigin) -> None:
+    """A document that a script makes has no navigation of which the browser tells."""
+    origin.script("/", page("<script>x = 1</script>"))
+    origin.script("/next", page("<script>x = 2</script>"))
+
+    async with opener.at(origin.url("/")) as window:
+        frame = window.main_frame
+        assert await frame.evaluate("() => x", world=World.PAGE) == 1
+        await window.navigate(origin.url("/next"))
+        assert await frame.evaluate("() => x", world=World.PAGE) == 2
+        await frame.evaluate("() => setTimeout(() => { location = 'javascript:\"<i>made</i>\"' })", world=World.PAGE)
+        while not await frame.evaluate("() => document.querySelector('i') !== null", world=World.PAGE):
+            await asyncio.sleep(0.02)
+
+
 async def test_a_script_whose_document_goes_ends(opener: Opener, origin: RawOrigin) -> None:
     origin.script("/", page("<iframe src=/inner></iframe>"))
     origin.script("/inner", page(""))
@@ -268,6 +283,20 @@ async def test_windows_that_a_page_opens_load_and_are_closed(opener: Opener, ori
         async with asyncio.timeout(30):
             while await open_pages(opener.engine) != 1:
                 await asyncio.sleep(0.02)
+
+
+async def test_windows_may_open_windows_down_to_a_depth(opener: Opener, origin: RawOrigin) -> None:
+    """The worst of them opens the next one without an end, and each is opened without a way back to its opener."""
+    for number in range(20):
+        origin.script(f"/{number}", page(f"<script>window.open('/{number + 1}', '', 'noopener')</script>"))
+
+    async with opener.at(origin.url("/0"), popup_seconds=60.0) as window:
+        await eventually(lambda: "/3" in {seen.path for seen in origin.visits})
+        assert await window.traffic.settled(0.5, 30)
+        assert set(window.popups) >= {origin.url(f"/{number}") for number in (1, 2, 3)}
+        assert "/5" not in {seen.path for seen in origin.visits}
+        targets = await opener.engine.root.send("Target.getTargets")
+        assert len([target for target in targets["targetInfos"] if target["type"] == "page"]) == 1
 
 
 async def test_a_window_is_the_device_that_was_asked_for(opener: Opener, origin: RawOrigin) -> None:

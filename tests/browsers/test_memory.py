@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 
-from browsers.memory import MemoryWatch
+import psutil
+
+from browsers.memory import MemoryWatch, ProcessTree
 
 SLEEPER = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 
@@ -54,3 +56,21 @@ def test_a_large_process_that_ends_by_itself_ended_for_its_memory() -> None:
     watch.check({})
 
     assert watch.claim_end()
+
+
+def test_a_tree_has_the_processes_below_a_process_and_no_others() -> None:
+    nested = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'input()']); print(flush=True); input()"
+    with (
+        subprocess.Popen([sys.executable, "-c", nested], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as outer,
+        subprocess.Popen(SLEEPER, stdin=subprocess.PIPE),
+    ):
+        assert outer.stdout is not None
+        outer.stdout.readline()
+        tree = ProcessTree(outer.pid)
+
+        first, second = tree.sizes(), tree.sizes()
+
+        assert set(first) == set(second) == {outer.pid, *(one.pid for one in psutil.Process(outer.pid).children())}
+        assert len(first) == 2
+        assert min(first.values()) > 1_000_000
+        outer.kill()

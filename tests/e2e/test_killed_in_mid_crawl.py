@@ -1,4 +1,4 @@
-"""Promise 3: a proxy or a worker killed with -9 in mid-crawl costs a second visit, never a page."""
+"""Promise 3: a proxy, a worker or a browser killed with -9 in mid-crawl costs a second visit, never a page."""
 
 from __future__ import annotations
 
@@ -15,12 +15,16 @@ from archive.warc.check import check
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
-    "visitor", ["plain", pytest.param("chromium", marks=pytest.mark.browser)], ids=["crawlers", "ghosts"]
+    ("visitor", "further"),
+    [("plain", ()), pytest.param("chromium", (("--remote-debugging-pipe",),), marks=pytest.mark.browser)],
+    ids=["crawlers", "ghosts"],
 )
-def test_every_page_is_there_after_kills_in_mid_crawl(visitor: str, garden: GardenSite, home: Path) -> None:
+def test_every_page_is_there_after_kills_in_mid_crawl(
+    visitor: str, further: tuple[tuple[str, ...], ...], garden: GardenSite, home: Path
+) -> None:
     redis_server()
     with crawling(garden, home, "--visitor", visitor, "--workers", "2", environment=QUICK) as crawl:
-        for victims in (("proxy-",), ("worker-",), ("proxy-", "worker-")):
+        for victims in (("proxy-",), ("worker-",), ("proxy-", "worker-"), *further):
             seen = len(garden.requests)
             until(lambda seen=seen: len(garden.requests) >= seen + 8 or crawl.poll() is not None, what="requests")
             kill9(crawl.pid, home, victims)

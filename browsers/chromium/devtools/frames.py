@@ -83,6 +83,7 @@ class ChromiumFrame:
                 self._own_document = None
                 if self.is_gone or not str(error).startswith(_NEVER_BEGAN):
                     raise
+                self._world = None
         session, loader = self.session, self.loader
         document = await self._document()
         self._own_document = (session.id, loader, document)

@@ -33,7 +33,12 @@ class ChromiumProcess(BrowserProcess):
         """Start Chromium with these flags and all its files in `folder`. Raises OSError."""
         said = folder / "stderr.log"
         their_in, to_browser = _high(os.pipe())
-        from_browser, their_out = _high(os.pipe())
+        try:
+            from_browser, their_out = _high(os.pipe())
+        except OSError:
+            os.close(their_in)
+            os.close(to_browser)
+            raise
         if hasattr(fcntl, "F_SETPIPE_SZ"):
             with suppress(OSError):  # the limit of this user is smaller
                 fcntl.fcntl(from_browser, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
@@ -68,8 +73,16 @@ class ChromiumProcess(BrowserProcess):
 
 
 def _high(pipe: tuple[int, int]) -> tuple[int, int]:
-    """Return the same pipe with descriptors that Chromium's numbers do not replace."""
-    moved = (fcntl.fcntl(pipe[0], fcntl.F_DUPFD_CLOEXEC, _ABOVE), fcntl.fcntl(pipe[1], fcntl.F_DUPFD_CLOEXEC, _ABOVE))
-    for end in pipe:
-        os.close(end)
-    return moved
+    """Return the same pipe with descriptors that Chromium's numbers do not replace. Raises OSError, and closes both."""
+    moved: list[int] = []
+    try:
+        for end in pipe:
+            moved.append(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, _ABOVE))  # an error may come between
+    except OSError:
+        for end in moved:
+            os.close(end)
+        raise
+    finally:
+        for end in pipe:
+            os.close(end)
+    return moved[0], moved[1]

@@ -36,6 +36,8 @@ _PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
 _PDF_PART: Final = 1024 * 1024
+_POPUP_DEPTH: Final = 3
+"""A window that a page opened may open another one, and so on, down to this depth. Further ones are closed at once."""
 _LOADING_POPUPS: Final = 10
 """So many windows that a page opened may load at once; others are closed at once."""
 
@@ -101,6 +103,8 @@ class ChromiumWindow:
         self._committed = asyncio.Event()
         self._mouse = Point(0, 0)
         self._loading_popups = 0
+        self._popup_depths: dict[str, int] = {}
+        """Number of windows that led to a window that the page opened, by target."""
         self._chores: set[asyncio.Task[Any]] = set()
 
     # The browser's side
@@ -115,7 +119,9 @@ class ChromiumWindow:
             self._frames.attach(target["targetId"], "", session)
             self._begin(self._prepare_page(session))
         elif target["type"] == "page":
-            self._begin(self._serve_popup(session, target["targetId"]))
+            depth = self._popup_depths.get(target.get("openerId", ""), 0) + 1
+            self._popup_depths[target["targetId"]] = depth
+            self._begin(self._serve_popup(session, target["targetId"], depth))
         elif target["type"] == "iframe":
             self._frames.attach(target["targetId"], target.get("parentFrameId", ""), session)
             self._prepare_frame(session)
@@ -218,16 +224,17 @@ class ChromiumWindow:
         session.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         session.send("Runtime.runIfWaitingForDebugger")
 
-    async def _serve_popup(self, session: DevToolsSession, target: str) -> None:
-        """Let a window that the page opened load for its time, and close it."""
-        may_load = len(self.popups) < MAX_POPUPS and self._loading_popups < _LOADING_POPUPS
+    async def _serve_popup(self, session: DevToolsSession, target: str, depth: int) -> None:
+        """Let a window that the page opened load for its time, and close it. Such a window may open others."""
+        is_near = depth <= _POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
+        may_load = is_near and self._loading_popups < _LOADING_POPUPS
         seconds = self._options.popup_seconds if may_load else 0.0
         loaded = asyncio.Event()
 
         def take(method: str, params: Mapping[str, Any]) -> None:
             if method == "Page.loadEventFired":
                 loaded.set()
-            elif method.startswith("Network.") or method == "Page.javascriptDialogOpening":
+            elif method.startswith("Network.") or method in ("Page.javascriptDialogOpening", "Page.windowOpen"):
                 self._on_event(session, method, params)
 
         session.handler = take

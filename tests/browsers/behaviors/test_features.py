@@ -15,7 +15,7 @@ from browsers.ghosts.ghost import ChromiumVisitor
 
 pytestmark = pytest.mark.browser
 
-PARTS = {"frame-scrolled", "opened"}
+PARTS = {"frame-scrolled", "frame-watched", "opened"}
 """Pages that others embed or open."""
 FEATURES = sorted({path.stem for path in PAGES.glob("*.html")} - PARTS)
 LIMITS: dict[str, Any] = {"page_seconds": 90, "load_seconds": 15, "close_seconds": 20, "sandbox": False}

@@ -1,0 +1,102 @@
+"""A browser that can't start says why, and no process and no file of a browser stays behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from origin import RawOrigin, Wait
+from visiting import Fleet, page
+from waiting import until
+
+from archive.settings.load import load
+from browsers.chromium.browser import OLDEST
+from browsers.chromium.executable import BrowserMissing
+from browsers.chromium.ghost import ChromiumVisitor
+from browsers.proxy_client import Control, read_token
+from browsers.visit import VisitOrder
+
+pytestmark = pytest.mark.browser
+
+OLD_BROWSER = f"""#!{sys.executable}
+import json, os
+asked = b""
+while not asked.endswith(b"\\0"):
+    asked += os.read(3, 1)
+answer = {{"id": json.loads(asked[:-1])["id"], "result": {{"product": "HeadlessChrome/{OLDEST - 1}.0.1.2"}}}}
+os.write(4, json.dumps(answer).encode() + b"\\0")
+os.read(3, 1)
+"""
+
+
+def ghost_of(fleet: Fleet, **browsers: Any) -> ChromiumVisitor:
+    settings = fleet.settings(sandbox=False, **browsers)
+    return ChromiumVisitor(settings, [fleet.control], fleet.trusted)
+
+
+def folders(pid: int) -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob(f"ghostfleet-ghost-{pid}-*"))
+
+
+def test_a_browser_that_is_too_old_is_named_with_its_version(fleet: Fleet, tmp_path: Path) -> None:
+    program, before = tmp_path / "chromium", folders(os.getpid())
+    program.write_text(OLD_BROWSER)
+    program.chmod(0o755)
+    visitor = ghost_of(fleet, executable=str(program))
+    try:
+        with pytest.raises(BrowserMissing, match=rf"version is {OLDEST - 1}\.0\.1\.2, and {OLDEST} is the oldest"):
+            visitor.open()
+    finally:
+        visitor.close()
+
+    assert folders(os.getpid()) == before
+    assert not [process for process in psutil.Process().children() if str(program) in " ".join(process.cmdline())]
+
+
+def test_a_worker_without_file_descriptors_has_no_browser_until_there_are_some(fleet: Fleet) -> None:
+    before, (soft, hard) = folders(os.getpid()), resource.getrlimit(resource.RLIMIT_NOFILE)
+    visitor = ghost_of(fleet)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            with pytest.raises(BrowserMissing, match="Too many open files"):
+                visitor.open()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        visitor.open()
+    finally:
+        visitor.close()
+
+    assert folders(os.getpid()) == before
+
+
+def _visit_for_ever(home: str, address: str, token: str, trusted: tuple[str, ...], order: VisitOrder) -> None:
+    with Control(address, token) as control:
+        ChromiumVisitor(load({"home": home, "browsers.sandbox": False}, environment={}), [control], trusted).visit(
+            order
+        )
+
+
+def test_a_worker_that_is_killed_leaves_no_browser(fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/", page("<img src=/never>"))
+    origin.script("/never", Wait(threading.Event()))
+    order, token = fleet.order(origin.url("/")), read_token(fleet.home)
+    worker = multiprocessing.get_context("spawn").Process(
+        target=_visit_for_ever, args=(str(fleet.home), fleet.control.address, token, fleet.trusted, order)
+    )
+    worker.start()
+    until(lambda: any(seen.path == "/never" for seen in origin.visits), what="the page to load", within=60)
+    family = psutil.Process(worker.pid).children(recursive=True)
+    worker.kill()
+    worker.join()
+
+    assert family
+    until(lambda: not [one for one in family if one.is_running() and one.status() != "zombie"], what="Chromium to end")
