@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
-from dispatch_parts import ALL, ASKED, DOMAINS_OF, NEWS, SILENT_SECONDS, Parts
+from dispatch_parts import ALL, ASKED, DOMAINS_OF, NEWS, SILENT_SECONDS, HarvesterPart, Parts
 from faulty_database import Fault, Ill
 from harvest_database import DAY, HOUR, MINUTE, SECOND, START
 from hypothesis import strategies as st
@@ -42,11 +42,13 @@ TRANSITIONS: Final = {
 """As they are written in the design; not taken from the program."""
 ENDS: Final = {"DONE", "FAILED", "FAILED_REJECTED", "RESUBMITTED"}
 ROUNDS: Final = 24
-"""Rounds in which all parts work undisturbed at the end; each takes two minutes."""
+"""At most so many rounds all parts work undisturbed at the end; each takes two minutes."""
 _POINTS: Final = st.integers(0, 24)
 _ILLS: Final = st.one_of(st.none(), st.none(), st.sampled_from(list(Ill)))
 _THREE: Final = st.integers(0, 2)
 _ANY: Final = st.integers(0, 99)
+_STATEMENTS: Final = st.sampled_from(["", "INSERT INTO jobs", "UPDATE harvests", "UPDATE jobs"])
+"""How the statement begins at which something happens; with "", any point is meant."""
 type UseCase = Callable[[Transaction, int], Any]
 OPERATORS: Final[dict[str, UseCase]] = {
     "resubmits": steering.resubmit,
@@ -81,6 +83,19 @@ class DispatchModel(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1))
     def scheduler_ends_in_order(self, which: int) -> None:
         self.parts.schedulers[which].stop()
+
+    @rule(
+        which=st.integers(0, 1), begins=_STATEMENTS, at=_POINTS, ill=_ILLS, other_begins=_STATEMENTS, other_at=_POINTS
+    )
+    def scheduler_is_slow_and_the_next_meets_trouble(
+        self, which: int, begins: str, at: int, ill: Ill | None, other_begins: str, other_at: int
+    ) -> None:
+        def comes_between() -> None:
+            self.parts.lose_lease()
+            trouble = None if ill in (None, Ill.OTHER) else _fault_at(other_begins, other_at, ill)
+            self.parts.schedulers[1 - which].tick(trouble)
+
+        self.parts.schedulers[which].tick(_fault_at(begins, at, Ill.OTHER, comes_between))
 
     @rule()
     def lease_is_over(self) -> None:
@@ -118,6 +133,10 @@ class DispatchModel(RuleBasedStateMachine):
     @rule(which=_THREE)
     def message_comes_again(self, which: int) -> None:
         self.parts.harvesters[which].step(is_repeated=True)
+
+    @rule(which=_THREE)
+    def answer_is_lost(self, which: int) -> None:
+        self.parts.harvesters[which].step(is_unanswered=True)
 
     @precondition(lambda self: any(each.wandering for each in self.parts.harvesters))
     @rule(which=_THREE, number=_ANY)
@@ -260,6 +279,7 @@ class DispatchModel(RuleBasedStateMachine):
             alive = [h0, h1, h2]
         for harvester in alive:
             harvester.cut_off(False)
+        is_over = False
         for number in range(ROUNDS):
             scheduler.tick()
             if number == 2:
@@ -270,19 +290,27 @@ class DispatchModel(RuleBasedStateMachine):
             for harvester in alive:
                 harvester.start()
                 harvester.model.is_idle = False
-                for _ in range(20):
+                for _ in range(12):  # a job of two domains takes eight
                     if not harvester.model.is_idle:
                         harvester.step()
                 if harvester.wandering:
                     harvester.arrive(number, self.parts.people)
             self.clock_moves(2 * MINUTE)
-        self._check()
+            was_over, is_over = is_over, self._is_over(alive)
+            if number > 2 and was_over and is_over:
+                break
+        self.check()
         for harvester in alive:
             assert not harvester.model.disk, f"{harvester.model.name} never reported {list(harvester.model.disk)}"
         found = dict(self.parts.rows("SELECT id, status FROM jobs"))
         assert set(found.values()) <= ENDS, f"jobs do not end: {found}"
 
-    def _check(self) -> None:
+    def _is_over(self, alive: list[HarvesterPart]) -> bool:
+        """Whether every job has ended, and nobody has anything left to say of one."""
+        found = {status for (status,) in self.parts.rows("SELECT DISTINCT status FROM jobs")}
+        return found <= ENDS and not any(each.model.disk or each.wandering for each in alive)
+
+    def check(self) -> None:
         self.nobody_crawls_a_job_twice()
         self.states_move_by_the_table()
         self.jobs_are_kept_and_have_one_owner()
@@ -328,3 +356,8 @@ class DispatchModel(RuleBasedStateMachine):
                 self.operator_steers(names[by % len(names)], by)
 
         return Fault(ill, at, comes_between)
+
+
+def _fault_at(begins: str, at: int, ill: Ill, other: Callable[[], None] = lambda: None) -> Fault:
+    """At a point by its number, or at the first or second statement that begins so."""
+    return Fault(ill, at % 2 if begins else at, other, begins)

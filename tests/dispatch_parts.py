@@ -192,7 +192,14 @@ class HarvesterPart:
             self.life = self.pending = None
             self.model.die()
 
-    def step(self, fault: Fault | None = None, *, is_delayed: bool = False, is_repeated: bool = False) -> None:
+    def step(
+        self,
+        fault: Fault | None = None,
+        *,
+        is_delayed: bool = False,
+        is_repeated: bool = False,
+        is_unanswered: bool = False,
+    ) -> None:
         """Let the pending message have this fate, and the harvester go on with the answer."""
         if self.life is None or self.pending is None or self.is_busy:
             return
@@ -200,11 +207,11 @@ class HarvesterPart:
             self.wandering.append((self.model.name, self.pending))
         self.is_busy = True
         try:
-            self._step(self.pending, fault, is_delayed)
+            self._step(self.pending, fault, is_delayed, is_unanswered)
         finally:
             self.is_busy = False
 
-    def _step(self, message: Message, fault: Fault | None, is_delayed: bool) -> None:
+    def _step(self, message: Message, fault: Fault | None, is_delayed: bool, is_unanswered: bool) -> None:
         assert self.life is not None
         try:
             try:
@@ -212,6 +219,8 @@ class HarvesterPart:
                     raise DatabaseRefused("no answer came in time")
                 self.database.suffer(fault)
                 answer = message.call(self.link(self.database))
+                if is_unanswered:
+                    raise DatabaseRefused("the answer was lost")
             except (DatabaseRefused, UseCaseError) as error:
                 self.pending = self.life.throw(error)
             else:

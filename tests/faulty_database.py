@@ -1,7 +1,8 @@
 """The admin's database as one process sees it: at any statement or commit the process dies, or the database is away.
 
 Points are counted from 0 within one piece of work: the begin of a transaction, each statement, the commit, and the
-moment after the commit, at which everything is stored and only the answer is lost.
+moment after the commit, at which everything is stored and only the answer is lost. A fault can name a statement too:
+then only points before statements that begin with these words count, which several threads of a process do not shift.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Fault:
     ill: Ill
     at: int
     other: Callable[[], None] = lambda: None
+    statement: str = ""
 
 
 class FaultyDatabase(Database):
@@ -85,15 +87,17 @@ class FaultyDatabase(Database):
 
     def _at_statement(self, connection: Any, cursor: Any, statement: str, *_: Any) -> None:
         if not statement.startswith(("PRAGMA", "BEGIN")):
-            self._pass(is_open=True)
+            self._pass(is_open=True, statement=statement)
 
-    def _pass(self, *, is_open: bool) -> None:
+    def _pass(self, *, is_open: bool, statement: str = "") -> None:
         if self.is_dead:
             raise Killed
         if self.is_cut_off:
             raise OperationalError("", None, Exception("the network is cut"))
         with self._lock:
             point, fault = self._point, self.fault
+            if fault is not None and not statement.startswith(fault.statement):
+                return
             self._point += 1
             if fault is None or point < fault.at:
                 return
