@@ -21,6 +21,18 @@ _SHOWN: Final = 100
 """Length to which a refusal cuts the refused Host header."""
 
 
+TWO_LENGTHS: Final = "the request has both Content-Length and Transfer-Encoding; send one of them"
+
+
+def has_two_lengths(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Return whether the header fields of a request, with names in lower case, say in two ways where the request ends.
+
+    A proxy in front of the listener may have taken the other way, and what follows on the connection may be a request
+    that the proxy never saw. RFC 9112, section 6.1, asks for the end of the connection after the answer.
+    """
+    return {b"content-length", b"transfer-encoding"} <= {name for name, _ in headers}
+
+
 class Clients:
     """A listener admits these clients: those of its networks, and those of this machine."""
 

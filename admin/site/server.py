@@ -15,7 +15,7 @@ from admin.fleet.web_server import send_at_once, server_config
 from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
 from admin.site.whole_answers import WholeAnswers
-from archive.listener_access import Clients
+from archive.listener_access import TWO_LENGTHS, Clients, has_two_lengths
 from archive.settings.admin import AdminSettings
 
 WORKERS: Final = 16
@@ -71,7 +71,10 @@ class SiteServer:
             return
         peer, own = scope.get("client") or ("", 0), scope.get("server") or ("", 0)
         if not self._clients.admits(str(peer[0]), str(own[0])):
-            await _forbid(send)
+            await _refuse(send, 403, "this client's address is not allowed here")
+            return
+        if has_two_lengths(scope["headers"]):
+            await _refuse(send, 400, TWO_LENGTHS)
             return
         await self._forwarded(scope, receive, send)
 
@@ -92,6 +95,8 @@ def _input_terminated(app: Flask) -> Callable[[dict[str, Any], Any], Iterable[by
     return wrapped
 
 
-async def _forbid(send: Send) -> None:
-    await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
-    await send({"type": "http.response.body", "body": b"this client's address is not allowed here\n"})
+async def _refuse(send: Send, status: int, why: str) -> None:
+    """Answer with one line, and close the connection, so that nothing that follows on it is taken for a request."""
+    headers = [(b"content-type", b"text/plain"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": f"{why}\n".encode()})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from admin.viewing.tickets import PATH, TicketKey
-from archive.listener_access import Clients, HostNames
+from archive.listener_access import TWO_LENGTHS, Clients, HostNames, has_two_lengths
 from archive.settings.load import Settings
 
 _CROSS: Final = (b"cross-site", b"same-site")
@@ -31,6 +31,7 @@ class RefusedRequest:
     status: int
     why: str
     asks_for_password: bool = False
+    ends_connection: bool = False
 
 
 class Gatekeeper:
@@ -54,6 +55,8 @@ class Gatekeeper:
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         if refusal := self._names.refusal(hosts):
             return RefusedRequest(421, refusal)
+        if has_two_lengths(headers):
+            return RefusedRequest(400, TWO_LENGTHS, ends_connection=True)
         found = dict(headers)
         if _comes_from_elsewhere(method, found):
             return RefusedRequest(403, "another site sent this request; open the page of this site")

@@ -147,6 +147,8 @@ async def _refuse(send: Send, refused: RefusedRequest) -> None:
     ]
     if refused.asks_for_password:
         headers.append((b"www-authenticate", b'Basic realm="archive", charset="UTF-8"'))
+    if refused.ends_connection:
+        headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": f"{refused.why}\n".encode()})
 

@@ -226,7 +226,9 @@ def test_a_forwarded_host_has_no_effect(secure: SecuritySite) -> None:
 def test_a_request_that_could_hide_another_gets_one_answer(secure: SecuritySite, head: str) -> None:
     hidden = b"GET /static/site.css HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
     request = f"POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n\r\n0\r\n\r\n".encode() + hidden
-    answer = _sent(secure.site.address, request)
+    answer = _sent(secure.site.address, request, server_ends=True)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert answer.startswith(b"HTTP/1.1 400")
     assert b"text/css" not in answer
 
 
@@ -367,15 +369,18 @@ def _place(address: str) -> tuple[str, int]:
     return url.host, url.port
 
 
-def _sent(address: str, request: bytes) -> bytes:
-    """Everything that the server answers to these bytes."""
+def _sent(address: str, request: bytes, server_ends: bool = False) -> bytes:
+    """Everything that the server answers to these bytes.
+
+    The client ends its side when the answer begins; with `server_ends`, the server has to end the connection itself.
+    """
     answer, is_ended = b"", False
     with socket.create_connection(_place(address), timeout=30) as connection:
         try:
             connection.sendall(request)
             while piece := connection.recv(65536):
                 answer += piece
-                if not is_ended:
+                if not server_ends and not is_ended:
                     connection.shutdown(socket.SHUT_WR)
                     is_ended = True
         except TimeoutError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
 
@@ -101,6 +102,16 @@ def test_a_foreign_name_in_the_host_header_is_refused(filled: Settings) -> None:
     with running_viewer(filled) as running, running.client() as client:
         assert client.get("/", headers={"Host": "evil.test"}).status_code == 421
         assert client.get("/", headers={"Host": f"localhost:{running.port}"}).status_code == 200
+
+
+def test_a_request_with_two_lengths_is_refused_and_nothing_behind_it_is_answered(filled: Settings) -> None:
+    hidden = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+    framing = b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    with running_viewer(filled) as running, socket.create_connection(("127.0.0.1", running.port), 30) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + framing + hidden)
+        answer = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1 ") == 1
 
 
 def test_a_password_is_asked_for_when_there_is_one(filled: Settings) -> None:
