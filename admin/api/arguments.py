@@ -16,6 +16,8 @@ BODY: Final = "given"
 """The use case's argument that is the body."""
 LINES: Final = "lines"
 """The use case's argument that is an upload, as an iterator of lines."""
+UPLOAD: Final = "upload"
+"""The use case's argument that is the path of an uploaded file."""
 EDITION: Final = "edition"
 """The field or parameter that is the edition of what is to be changed."""
 _IN_PATH: Final = re.compile(r"\{(\w+)\}")
@@ -55,5 +57,5 @@ def has_edition(operation: Operation) -> bool:
 def _parameters(operation: Operation) -> Iterator[tuple[str, Any]]:
     parameters = list(inspect.signature(operation.use_case).parameters.values())
     for parameter in parameters[1:]:
-        if parameter.name not in (BODY, LINES):
+        if parameter.name not in (BODY, LINES, UPLOAD):
             yield parameter.name, parameter.default

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Final, Protocol
@@ -20,14 +20,16 @@ from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_etags
 
-from admin.api.arguments import BODY, EDITION, LINES, has_edition, parameters_model
+from admin.api.arguments import BODY, EDITION, LINES, UPLOAD, has_edition, parameters_model
 from admin.api.openapi import document
 from admin.api.problems import RequestRefused, problem, problem_of
+from admin.collections.tasks.task_folder import upload_draft
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, EditConflict, InvalidInput, Problem, UseCaseError
 from admin.models.operation import Operation
 from admin.models.transaction import Actor, check_right
 from admin.models.validation import check_storable, problems_of
+from archive.settings.load import Settings
 
 PREFIX: Final = "/api/v1"
 MAX_BODY: Final = 16 * 1024 * 1024
@@ -90,6 +92,8 @@ def _view(database: Database, operation: Operation, authenticate: Authenticate) 
             opened = database.reading if operation.method == "GET" else database.transaction
             with ExitStack() as files:
                 arguments = _arguments(operation, path, files)
+                if operation.takes_file:
+                    arguments[UPLOAD] = files.enter_context(_received_file(database.settings))
                 if operation.in_parts is not None:
                     body = _body_of(operation.in_parts(database, actor, **arguments))
                 else:
@@ -195,6 +199,24 @@ def _upload() -> IO[bytes]:
         upload.write(piece)
     upload.seek(0)
     return upload
+
+
+@contextmanager
+def _received_file(settings: Settings) -> Iterator[Path]:
+    """Yield the path of a file with the request's body, once all of the body is here. Raises RequestRefused."""
+    most = settings.admin.upload_max_bytes
+    request.max_content_length = None  # the limit of forms is a smaller one
+    with upload_draft(settings) as file:
+        size = 0
+        while piece := request.stream.read(_PIECE):
+            size += len(piece)
+            if size > most:
+                raise RequestRefused(
+                    413, "too-large", "The upload is too large", f"the file has more than {most:,} bytes"
+                )
+            file.write(piece)
+        file.flush()
+        yield Path(file.name)
 
 
 def _read_lines(upload: IO[bytes]) -> Iterator[bytes]:

@@ -107,6 +107,11 @@ def _described(operation: Operation, references: dict[Any, Any]) -> dict[str, An
             "required": True,
             "content": {"application/json": {"schema": references[operation.input, "validation"]}},
         }
+    elif operation.takes_file:
+        described["requestBody"] = {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+        }
     elif operation.takes_lines:
         described["requestBody"] = {
             "required": True,

@@ -62,6 +62,9 @@ class Operation:
     """Whether the output is a `Page` of `output`."""
     takes_lines: bool = False
     """Whether the use case has an argument `lines`: an upload, as an iterator of lines in bytes."""
+    takes_file: bool = False
+    """Whether the use case has an argument `upload`: the path of a file with the request's body, of at most
+    admin.upload_max_bytes. The file is removed when the use case has ended."""
     media_type: str = "application/json"
     """What the output is; another type than JSON is for downloads, and the use case returns bytes, or a file's path."""
     status: int = 200

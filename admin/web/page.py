@@ -153,6 +153,19 @@ def needs(right: Right, changes: Right | None = None) -> Callable[[Callable[...,
     return decorate
 
 
+def with_large_files[F: Callable[..., Any]](view: F) -> F:
+    """Mark a view whose form has a file of up to admin.upload_max_bytes. Put the mark above `needs`."""
+    view.__dict__["takes_large_files"] = True
+    return view
+
+
+def takes_large_files() -> bool:
+    """Return whether the present request is for such a view, by a person who may send its form."""
+    view = current_app.view_functions.get(request.endpoint or "")
+    is_marked = getattr(view, "takes_large_files", False)
+    return is_marked and g.get("visitor") is not None and visitor().may(getattr(view, "changes", Right.ADMINISTER))
+
+
 def require_login(app: Flask) -> None:
     """Let `before_request` send everybody who is not logged in to the login page."""
 

@@ -65,6 +65,12 @@ class AdminSettings(Section):
         description="Days after which a WACZ package that was ordered in the admin site is removed. 0 keeps packages"
         " until somebody removes them.",
     )
+    upload_max_bytes: int = Field(
+        20_000_000_000,
+        ge=0,
+        description="Largest WARC file or WACZ package, in bytes, that people may upload to a collection in the admin"
+        " site.",
+    )
     on_end_seconds: float = Field(300, gt=0, description="Longest run of the command of `crawl --on-end`.")
 
     @field_validator("allow_clients", "host_names", "trusted_proxies", mode="before")

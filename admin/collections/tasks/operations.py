@@ -24,6 +24,18 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         tags=_TAGS,
     ),
     Operation(
+        "task.create-import",
+        "POST",
+        "/collections/{name}/imports",
+        Right.CURATE,
+        tasks.order_import,
+        "Import a WARC file or a WACZ package, which is the body of the request.",
+        output=data.TaskView,
+        takes_file=True,
+        status=202,
+        tags=_TAGS,
+    ),
+    Operation(
         "task.list",
         "GET",
         "/tasks",

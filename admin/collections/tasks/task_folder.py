@@ -20,12 +20,13 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from archive.dates import Micros, timestamp14
 from archive.files import make_folder, replacement, sync_folder
@@ -38,6 +39,7 @@ UPLOAD_FOLDER: Final = "upload"
 ID: Final = re.compile(r"[0-9]{14}-[0-9a-f]{8}", re.ASCII)
 _DRAFT: Final = ".new-"
 _REMOVED: Final = ".removed-"
+_UPLOAD: Final = ".upload-"
 _KEPT: Final = frozenset(("order.json", "result.json", "running", PACKAGE_FILE))
 _MOST_JSON: Final = 1_000_000
 
@@ -219,6 +221,15 @@ def new_draft(settings: Settings, now: Micros) -> Path:
     return draft
 
 
+@contextmanager
+def upload_draft(settings: Settings) -> Iterator[IO[bytes]]:
+    """Yield a new file among the tasks, for an upload; the file is removed at the end of the block. Raises OSError."""
+    folder = settings.home / FOLDER
+    make_folder(folder)
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=_UPLOAD) as file:
+        yield file
+
+
 def put_order(draft: Path, order: TaskOrder) -> TaskFolder:
     """Write the order to its draft, and give the folder its name. Raises OSError."""
     values = {
@@ -243,6 +254,8 @@ def remove_leftovers(settings: Settings, older_than: float) -> None:
         is_old_draft = path.name.startswith(_DRAFT) and _changed(path) < older_than
         if is_old_draft or path.name.startswith(_REMOVED):
             shutil.rmtree(path, ignore_errors=True)
+        elif path.name.startswith(_UPLOAD) and _changed(path) < older_than:
+            path.unlink(missing_ok=True)
 
 
 def _changed(path: Path) -> float:

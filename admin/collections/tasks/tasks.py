@@ -5,6 +5,7 @@ WARC files have everything that was sent and received, so all but looking asks f
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from admin.collections.marks import unfinished_deletions, unfinished_renaming
 from admin.collections.tasks.data import PackageOrder, TaskView
 from admin.collections.tasks.task_folder import (
     ENDS,
+    UPLOAD_FOLDER,
     TaskFolder,
     TaskKind,
     TaskOrder,
@@ -31,11 +33,15 @@ from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
 from archive.url import UrlError, canonical
+from archive.warc_paths import ENDINGS
 
 MOST: Final = 200
 MOST_WAITING: Final = 50
 _DAY_MICROS: Final = 86_400_000_000
 _ENTITY: Final = "collection"
+_IMPORTED: Final = (*ENDINGS, ".wacz")
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._@+=,~-]+", re.ASCII)
+_LONGEST_NAME: Final = 180
 _OPTION: Final = re.compile(r"--(since|until|url-prefix) ")
 
 
@@ -55,6 +61,22 @@ def order_package(transaction: Transaction, name: str, given: PackageOrder) -> T
         raise InvalidInput(Problem(field, _OPTION.sub("", str(error)).replace(" --until", ""))) from error
     conditions = {key: text.strip() if isinstance(text, str) else text for key, text in given.model_dump().items()}
     return _order(transaction, TaskKind.PACKAGE, name, conditions)
+
+
+def order_import(transaction: Transaction, name: str, upload: Path, *, file: str) -> TaskView:
+    """Let an uploaded WARC file or WACZ package be imported. `file` is its name, and `upload` the path of the bytes.
+
+    Raises InvalidInput, NotFound, Forbidden and IllegalState.
+    """
+    transaction.require(Right.CURATE)
+    _check_place(transaction, name)
+    safe = _UNSAFE.sub("_", file.replace("\\", "/").rpartition("/")[2])[-_LONGEST_NAME:].lstrip(".-_")
+    if not safe.endswith(_IMPORTED):
+        why = f"{file[:100]!a} is no WARC file or WACZ package; the name must end in {', '.join(_IMPORTED)}"
+        raise InvalidInput(Problem("file", why))
+    if not upload.stat().st_size:
+        raise InvalidInput(Problem("file", "the file is empty; choose another one"))
+    return _order(transaction, TaskKind.IMPORT, name, {"file": safe}, upload)
 
 
 def check_known(transaction: Transaction, name: str) -> None:
@@ -143,7 +165,9 @@ def _check_prefix(url: str) -> None:
         raise InvalidInput(Problem("url_prefix", why)) from error
 
 
-def _order(transaction: Transaction, kind: TaskKind, name: str, conditions: Mapping[str, Any]) -> TaskView:
+def _order(
+    transaction: Transaction, kind: TaskKind, name: str, conditions: Mapping[str, Any], upload: Path | None = None
+) -> TaskView:
     settings = transaction.settings
     waiting = sum(1 for each in tasks_of(settings) if each.result() is None)
     if waiting >= MOST_WAITING:
@@ -155,6 +179,9 @@ def _order(transaction: Transaction, kind: TaskKind, name: str, conditions: Mapp
     draft = None
     try:
         draft = new_draft(settings, transaction.now)
+        if upload is not None:
+            (draft / UPLOAD_FOLDER).mkdir()
+            os.link(upload, draft / UPLOAD_FOLDER / str(conditions["file"]))
         return _view(transaction, put_order(draft, order), order)
     except OSError as error:
         if draft is not None:

@@ -55,6 +55,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "token.list": "user tokens",
     "token.revoke": "user revoke-token",
     "task.download": "wacz",
+    "task.create-import": "collection import",
     "access-rule.upload": "collection access import",
     "collection.list": "collection list",
     "collection.show": "collection show",

@@ -24,6 +24,7 @@ OPERATIONS_OF: Final = {
     "collections.access.remove": ("access-rule.remove",),
     "collections.access.default": ("access-rule.set-default",),
     "collections.tasks.index": ("task.create-package",),
+    "collections.tasks.upload": ("task.create-import",),
     "collections.tasks.act": ("task.cancel", "task.remove"),
     "domains.aliases.edit": ("domain.set-alias",),
     "domains.aliases.end": ("domain.unset-alias",),

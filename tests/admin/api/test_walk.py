@@ -81,7 +81,9 @@ def ask(client: FlaskClient, operation: Operation, values: Values) -> Any:
         elif values.simple("boolean"):
             query[name] = text.encode("utf-8", "replace")
     sent: dict[str, Any] = {}
-    if "requestBody" in described:
+    if operation.takes_file:
+        sent = {"data": values.simple("string").encode("utf-8", "replace"), "content_type": "application/octet-stream"}
+    elif "requestBody" in described:
         body = values.of(described["requestBody"]["content"]["application/json"]["schema"])
         sent = {"data": json.dumps(body).encode(), "content_type": "application/json"}
     return client.open(f"{path}?{urlencode(query)}", method=operation.method, headers=headers, **sent)

@@ -227,3 +227,60 @@ def test_the_page_is_accessible_and_a_job_leads_to_it(site: RunningSite, operato
     ended(operator)
     assert 'value="daily"' in operator.get(f"{PACKAGES}?job=daily").text
     assert serious_in_both_schemes(site, operator, [PACKAGES, f"/collections/{NAME}"]) == []
+
+
+def warc_of_another_home(folder: Path) -> Path:
+    """A WARC file with a page that the collection does not have."""
+    settings = Settings(home=folder / "other-home")
+    shelf = Shelf(settings, "elsewhere")
+    shelf.page("/from-elsewhere")
+    shelf.close()
+    (found,) = settings.archive_dir("elsewhere").glob("*.warc.gz")
+    return found
+
+
+def test_a_curator_uploads_a_file_which_is_imported(site: RunningSite, settings: Settings, tmp_path: Path) -> None:
+    data = warc_of_another_home(tmp_path).read_bytes()
+    upload = f"{PACKAGES}/upload"
+    with site.client(Role.CURATOR) as curator:
+        token = re.search(r'name="csrf_token" value="([^"]+)"', curator.get(PACKAGES).text)
+        assert token is not None
+
+        def send(name: str, content: bytes) -> httpx.Response:
+            return curator.post(upload, data={"csrf_token": token[1]}, files={"file": (name, content)})
+
+        wrong = send("page.html", data)
+        assert (wrong.status_code, 'id="file-problem"' in wrong.text, listed(curator)) == (422, True, [])
+        assert send("../../up load.warc.gz", data).status_code == 303
+        made = ended(curator)
+        assert (made["kind"], made["state"], made["file"], made["captures"]) == ("import", "done", "up_load.warc.gz", 1)
+        found = curator.get(f"/api/v1/collections/{NAME}/captures", params={"url": "http://example.org/from-elsewhere"})
+        assert len(found.json()["items"]) == 1
+        answer = curator.post(
+            f"/api/v1/collections/{NAME}/imports?file=b.warc.gz",
+            content=b"no WARC record at all",
+            headers={"X-CSRFToken": token[1], "Content-Type": "application/octet-stream"},
+        )
+        assert answer.status_code == 202, answer.text
+        assert (ended(curator)["state"], "damaged" in ended(curator)["problem"]) == ("failed", True)
+        site.database.settings = settings
+        assert curator.post(upload, files={"file": ("a.warc.gz", data)}).status_code == 400
+    left = [path.name for path in (settings.home / FOLDER).rglob("*") if "upload" in path.name]
+    assert left == []
+    with site.client(Role.OPERATOR) as operator:
+        assert "Import a file" not in operator.get(PACKAGES).text
+
+
+def test_an_upload_has_a_limit(sqlite_database: Database, settings: Settings, tmp_path: Path) -> None:
+    fill(settings)
+    with (
+        running_site(sqlite_database, settings.home, {"admin.upload_max_bytes": 1_000}) as site,
+        site.client(Role.CURATOR) as curator,
+    ):
+        token = re.search(r'name="csrf_token" value="([^"]+)"', curator.get(PACKAGES).text)
+        assert token is not None
+        files = {"file": ("a.warc.gz", bytes(1_001))}
+        form = curator.post(f"{PACKAGES}/upload", data={"csrf_token": token[1]}, files=files)
+        headers = {"X-CSRFToken": token[1], "Content-Type": "application/octet-stream"}
+        raw = curator.post(f"/api/v1/collections/{NAME}/imports?file=a.warc", content=bytes(1_001), headers=headers)
+        assert (form.status_code, raw.status_code, listed(curator)) == (422, 413, [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Final
 
 from flask import Blueprint, request, send_file
@@ -10,10 +11,10 @@ from werkzeug.wrappers import Response
 from admin.collections.tasks import tasks
 from admin.collections.tasks.data import PackageOrder, TaskView
 from admin.collections.tasks.task_folder import ENDS
-from admin.models.errors import NotFound
+from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.transaction import Right, Transaction
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, site, transaction, with_large_files
 
 BLUEPRINT: Final = Blueprint("tasks", __name__, url_prefix="/<name>/packages")
 _FIELDS: Final = ("since", "until", "job", "url_prefix", "title")
@@ -26,11 +27,7 @@ def index(name: str) -> Response:
     """List the packages and imports of a collection, and order a package."""
     with reading() as opened:
         tasks.check_known(opened, name)
-    form = Form(
-        {"job": request.args.get("job", ""), **dict.fromkeys(("since", "until", "url_prefix", "title"), "")}
-        | {"originals": True},
-        switches=("originals",),
-    )
+    form = _empty_form()
     if form.is_sent:
 
         def save(given: PackageOrder) -> TaskView:
@@ -40,6 +37,29 @@ def index(name: str) -> Response:
         if form.run(save, PackageOrder, _order_of) is not None:
             return done("The package is being written. This page shows how far it is.", ".index", name=name)
     return page("collections/tasks.html", 422 if form.has_problems else 200, form=form, **_values(name))
+
+
+@BLUEPRINT.post("/upload", endpoint="upload")
+@with_large_files
+@needs(Right.CURATE)
+def upload(name: str) -> Response:
+    """Take a WARC file or a WACZ package, and import it in the background."""
+    sent, form = request.files.get("file"), _empty_form()
+    path = Path(getattr(sent.stream, "name", "")) if sent is not None else Path()
+    try:
+        if sent is None or not sent.filename:
+            raise InvalidInput(Problem("file", "no file was sent; choose one"))
+        sent.stream.flush()
+        if path.stat().st_size > site().settings.admin.upload_max_bytes:
+            raise InvalidInput(
+                Problem("file", f"the file has {path.stat().st_size:,} bytes, which is more than allowed")
+            )
+        with transaction() as opened:
+            tasks.order_import(opened, name, path, file=sent.filename)
+    except UseCaseError as error:
+        form.take(error)
+        return page("collections/tasks.html", 422, form=form, **_values(name))
+    return done("The file is being imported. This page shows how far it is.", ".index", name=name)
 
 
 @BLUEPRINT.get("/live", endpoint="live")
@@ -85,6 +105,11 @@ def download(name: str, task: str) -> Response:
     return answer
 
 
+def _empty_form() -> Form:
+    texts = dict.fromkeys(("since", "until", "url_prefix", "title", "file"), "")
+    return Form({"job": request.args.get("job", ""), **texts, "originals": True}, switches=("originals",))
+
+
 def _check(opened: Transaction, name: str, task: str) -> None:
     if tasks.show_task(opened, task).collection != name:
         raise NotFound("task", task)
@@ -95,7 +120,8 @@ def _order_of(sent: dict[str, Any]) -> dict[str, Any]:
 
 
 def _values(name: str) -> dict[str, Any]:
+    most = site().settings.admin.upload_max_bytes
     with reading() as opened:
         found = tasks.list_tasks(opened, collection=name, after=request.args.get("after"))
     is_busy = any(each.state not in ENDS for each in found.items)
-    return {"name": name, "tasks": found, "is_busy": is_busy, "ends": ENDS}
+    return {"name": name, "tasks": found, "is_busy": is_busy, "ends": ENDS, "most": most}
