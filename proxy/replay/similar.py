@@ -2,10 +2,11 @@
 
 The rules stand in `similar.toml`. Each step has a form of a URL's key. An answer is a capture whose form is the same:
 
-1. without parameters that defeat caches, and with any name of a callback function;
+1. without parameters that defeat caches or tell the reader's window, and with any name of a callback function;
 2. with `*` for each value of a parameter that is a random number or an identifier, and `@` for each date;
 3. with the same for the parts of the path;
-4. without the query, for files such as images.
+4. without the parameters of the size and the quality, for pictures;
+5. without the query, for files such as images.
 
 A page that asks for an address with today's date got another one when it was recorded. So a date stands for another one
 when it is as many days from now as the other one is from its capture (`dates_in_urls.py`). One day more or less is the
@@ -40,12 +41,19 @@ _ENOUGH: Final = 0.5
 """Part of a body that must be the same, when there are several bodies."""
 _LONG: Final = 5
 """Digits of a number that is no number of a page."""
-_LONGEST_VALUE: Final = 256
+_LONGEST_VALUE: Final = 1_024
 _LONGEST_TOKEN: Final = 2_048
 _MOST_WORDS: Final = 20
 _WORD: Final = re.compile(r"[^_.,;~-]{8,}")
 _EPOCH: Final = re.compile(r"(1[0-9]{9})(?:[0-9]{6}|(?:[0-9]{3})?(?:\.[0-9]{1,12})?)")
 """Seconds, milliseconds or microseconds since 1970."""
+_WITHIN: Final = re.compile(
+    r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])"
+    r"|(?<![0-9.a-z])(?P<seconds>1[0-9]{9})[0-9]{3}(?![0-9.a-z])|(?<![0-9.])0\.[0-9]{10,20}(?![0-9])",
+    re.IGNORECASE,
+)
+"""A UUID, milliseconds since 1970 and a number of `Math.random` within a longer value, such as a JSON text."""
+_SIZE: Final = re.compile(r"-?[0-9]{1,5}(?:\.[0-9]{1,20})?(?:[x,*][0-9]{1,5})?", re.IGNORECASE)
 _CALLBACK: Final = re.compile(r"[a-z_$][\w$.]{0,127}", re.IGNORECASE)
 
 type Pairs = tuple[tuple[str, str], ...]
@@ -95,6 +103,8 @@ class Rules:
         self._beginnings = tuple(given["ignored_beginnings"])
         self._when_volatile = frozenset(given["ignored_when_volatile"])
         self._when_token = frozenset(given["ignored_when_token"])
+        self._sizes = frozenset(given["ignored_sizes"])
+        self._picture_sizes = frozenset(given["picture_sizes"])
         self._callbacks = frozenset(given["callbacks"])
         self._files = frozenset(given["files"])
         self._value = re.compile("|".join(f"(?:{value})" for value in given["values"]))
@@ -124,12 +134,18 @@ class Rules:
             return True
         if plain in self._when_token and self._is_token(value):
             return True
+        if plain in self._sizes and _SIZE.fullmatch(value):
+            return True
         return not value and (plain.isdigit() or self.is_volatile(plain))
 
     def plain(self, pairs: Pairs) -> Pairs:
         """Return the parameters of step 1."""
         kept = ((name, "()" if self.is_callback(name, value) else value) for name, value in pairs)
         return tuple(sorted(pair for pair in kept if not self.is_ignored(*pair)))
+
+    def unsized(self, pairs: Pairs) -> Pairs:
+        """Return the parameters of step 4."""
+        return tuple(pair for pair in self.plain(pairs) if pair[0].lower() not in self._picture_sizes)
 
     def starred(self, pairs: Pairs, moment: Micros) -> StarredText:
         """Return the parameters of step 2, as they are seen at a moment."""
@@ -156,11 +172,18 @@ class Rules:
         """Return a value with `*` or `@`; the days of its dates are added to the others."""
         text = unquote_plus(value[:_LONGEST_VALUE])
         if (seconds := _EPOCH.fullmatch(text)) is not None:
-            days.append((int(seconds[1]) - moment // 1_000_000) // 86_400)
+            days.append(_days_from(moment, seconds[1]))
             return DATE_MARK
         if self.is_volatile(text):
             return MARK
-        return marked(text, moment, days) + value[_LONGEST_VALUE:]
+
+        def star(found: re.Match[str]) -> str:
+            if found["seconds"] is None:
+                return MARK
+            days.append(_days_from(moment, found["seconds"]))
+            return DATE_MARK
+
+        return marked(_WITHIN.sub(star, text), moment, days) + value[_LONGEST_VALUE:]
 
     def _starred_part(self, part: str, moment: Micros, days: list[int]) -> str:
         stem, dot, ending = part.rpartition(".")
@@ -173,6 +196,10 @@ class Rules:
         if self.is_volatile(text):
             return MARK
         return _WORD.sub(lambda found: self._starred(found[0], moment, days), text, _MOST_WORDS)
+
+
+def _days_from(moment: Micros, seconds: str) -> int:
+    return (int(seconds) - moment // 1_000_000) // 86_400
 
 
 class Similar:
@@ -227,6 +254,9 @@ class Similar:
             alike = [row for row in rows if _fits(rules.starred_path(row.key.partition("?")[0], row.date), paths)]
             if found := [row for row in alike if _fits(rules.starred(_query_pairs(row), row.date), forms)]:
                 return found
+        pictures = [row for row in near if row.mime.startswith("image/")]
+        if found := [row for row in pictures if rules.unsized(_query_pairs(row)) == rules.unsized(asked)]:
+            return found
         return near if rules.is_file(path) else []
 
     def _stable_query(self, query: str) -> str:

@@ -49,6 +49,10 @@ def found(index: Captures, asked: str, *kept: str) -> list[str]:
         (f"/api/{UUID}/poll?_=1", f"/api/{OTHER_UUID}/poll?_=2"),
         ("/picture.png?size=1", "/picture.png?size=2"),
         ("/font.woff2", "/font.woff2?v=3.2"),
+        ("/a?vw=1280&vh=1024&dpr=1&id=7", "/a?vw=390&vh=844&dpr=2.625&id=7"),
+        ("/a?id=7&screen=1280x1024&tz=-60", "/a?id=7&screen=390x844&tz=540"),
+        (f'/a?variables={{"id":7,"visit":"{UUID}"}}', f'/a?variables={{"id":7,"visit":"{OTHER_UUID}"}}'),
+        ('/a?q={"n":0.12345678901,"id":7}', '/a?q={"n":0.987654321012,"id":7}'),
         ("/a?ts=1700000000123.4", "/a?ts=1795000000567.89999"),
         ("/a?q=x&nonce=k3j2h1g0f9", "/a?nonce=z9y8x7w6v5u&q=x"),
         ("/a?q=x&X-Amz-Signature=0ab1f3" + 58 * "d" + "&X-Amz-Date=20260102T030405Z", "/a?q=x"),
@@ -69,7 +73,7 @@ def day(days: int, form: str, since: float) -> str:
     [
         *("/a?day=%Y-%m-%d", "/a?q=x&day=%Y%m%d", "/a?at=%Y-%m-%dT%H:%M:%S.000Z&to=%s000", "/news/%Y-%m-%d/list.json"),
         *("/a?on=%a %b %d %Y", "/a?on=%a+%b+%d+%Y+%H:%M:%S+GMT%%2B0000", "/a?on=%a, %d %b %Y %H:%M:%S GMT"),
-        *("/a?on=%d.%m.%Y", "/%d-%m-%Y/x"),
+        *("/a?on=%d.%m.%Y", "/%d-%m-%Y/x", '/a?q={"at":%s123,"id":7}'),
         *("/news/%Y/%m/%d/", "/news/%Y%m%d.json", "/live/segment-%s.txt", "/live/%s/part", "/a?at=%Y-%m-%dT%H%%3A%M"),
     ],
 )
@@ -102,6 +106,9 @@ def test_a_date_stands_for_the_same_day_seen_from_the_visit(index: Captures, pat
         ("/2026/list", "/2027/list"),
         ("/A?_=1", "/a?_=1"),
         ("/a?token=moss", "/a?token=fern"),
+        ("/a?screen=home", "/a?screen=map"),
+        ("/a?w=640&id=7", "/a?w=1280&id=7"),
+        ('/a?variables={"id":7,"n":0.12345678901}', '/a?variables={"id":8,"n":0.987654321012}'),
         ("/a?q=k3j2h1g0f9", "/a?q=z9y8x7w6v5u"),
         ("/day/09-10-11/list", "/day/12-13-14/list"),
     ],
@@ -131,6 +138,15 @@ def test_a_month_stands_for_that_of_the_visit(index: Captures) -> None:
     last, this = (now.replace(day=1) - timedelta(days=1)), now
     assert found(index, f"/a?m={this:%Y-%m}", "/a?m=2026-01", "/a?m=2025-11") == ["/a?m=2026-01"]
     assert found(index, f"/a?m={last:%Y-%m}") == []
+
+
+def test_a_picture_stands_for_the_same_one_of_another_size(index: Captures) -> None:
+    """A server makes it in the size that is asked for, and a reader's window may be another one than the ghost's."""
+    url = f"{BASE}/_image?url=%2Fhill.png"
+    index.add([capture(f"{url}&w=640&q=75", mime="image/webp", offset=1), capture(f"{url}&w=1080&q=75", offset=2)])
+    found = Similar(index).find("news", f"{url}&w=1920&q=80", "GET", None)
+    assert [each.offset for each in found] == [1], "the other one is no picture"
+    assert Similar(index).find("news", f"{BASE}/_image?url=%2Fdale.png&w=640&q=75", "GET", None) == []
 
 
 def test_the_closest_form_wins(index: Captures) -> None:
