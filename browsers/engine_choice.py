@@ -61,7 +61,11 @@ def _firefox(settings: BrowserSettings, trust: ProxyTrust, device: Device) -> En
     check_version(executable)
     database = make_database(executable, trust.authority)
     device = replace(device, lang=device.lang or settings.lang)
-    return lambda: FirefoxEngine.start(executable, database, settings, device)
+
+    async def start() -> Engine:
+        return await FirefoxEngine.start(executable, database, settings, device)
+
+    return start
 
 
 def _may_sandbox(settings: BrowserSettings) -> bool:

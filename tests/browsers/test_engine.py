@@ -320,6 +320,17 @@ async def test_a_window_is_the_device_that_was_asked_for(opener: Opener, origin:
     ]  # width and height in the head of a PNG
 
 
+async def test_a_window_gets_another_size_and_its_own_back(opener: Opener, origin: RawOrigin) -> None:
+    origin.script("/", page("text"))
+    sizes = "() => [innerWidth, innerHeight, devicePixelRatio, screen.width]"
+
+    async with opener.at(origin.url("/")) as window:
+        await window.resize(400, 1500, 2.0)
+        await shows(window.main_frame, sizes, [400, 1500, 2, 400])
+        await window.resize(1280, 1024, 1.0)
+        await shows(window.main_frame, sizes, [1280, 1024, 1, 1280])
+
+
 async def test_a_page_becomes_a_pdf(opener: Opener, origin: RawOrigin) -> None:
     origin.script("/", page("text"))
 

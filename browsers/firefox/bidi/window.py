@@ -111,7 +111,7 @@ class FirefoxWindow:
         """Open the empty page, and prepare it. Raises EngineError."""
         answer = await self.channel.send("browsingContext.create", type="window", userContext=self.user_context)
         main = self._begin_page(answer["context"])
-        await self._enlarge(main.id)
+        await self._enlarge(main.id, self._options.device.width, self._options.device.height)
         scripts = [*self._bindings.scripts(), *map(_preload_script, self._options.init_scripts)]
         if self._host.hides_control:
             scripts.insert(0, {"functionDeclaration": _HIDE_CONTROL})
@@ -119,11 +119,10 @@ class FirefoxWindow:
         for wait in waits:
             self._scripts.append((await wait)["script"])
 
-    async def _enlarge(self, context: str) -> None:
+    async def _enlarge(self, context: str, width: int, height: int) -> None:
         """Make the browser's own window so large that no part of the page is outside, where no input would arrive."""
         tree = await self.channel.send("browsingContext.getTree", root=context, maxDepth=0)
-        device = self._options.device
-        size = {"width": device.width + _BORDER, "height": device.height + _BARS}
+        size = {"width": width + _BORDER, "height": height + _BARS}
         window = tree["contexts"][0]["clientWindow"]
         await self.channel.send("browser.setClientWindowState", clientWindow=window, state="normal", **size)
 
@@ -290,8 +289,12 @@ class FirefoxWindow:
 
     async def resize(self, width: int, height: int, scale: float) -> None:
         """Give the page another size. Raises EngineError."""
-        viewport = {"width": width, "height": height}
-        await self._send("browsingContext.setViewport", viewport=viewport, devicePixelRatio=scale)
+        screen = {"width": width, "height": height}
+        mine = [self.main_frame.id]
+        resized = self._send("browsingContext.setViewport", viewport=screen, devicePixelRatio=scale)
+        await self.channel.send("emulation.setScreenSettingsOverride", screenArea=screen, contexts=mine)
+        await resized
+        await self._enlarge(mine[0], width, height)
 
     async def screenshot(self, area: Area | None = None) -> bytes:
         """Return a PNG picture of the visible part of the page, or of an area of the whole page."""
