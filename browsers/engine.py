@@ -8,6 +8,7 @@ CSS pixels. A call that waits for a page waits without an end, so that callers b
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -141,6 +142,28 @@ class BrowserCookie:
 
 
 @dataclass(frozen=True, slots=True)
+class HttpLogin:
+    """A window answers with these credentials when a site asks for some by HTTP (RFC 9110 section 11)."""
+
+    origin: str
+    """Scheme, host and port of the site, such as `https://example.org`; no other origin gets the credentials."""
+    user: str
+    password: str = field(repr=False)
+    scheme: str = ""
+    """Scheme in lower case, such as `basic` or `digest`; empty while unknown. Basic is sent before the site asks."""
+
+    @property
+    def is_sent_at_once(self) -> bool:
+        """Return whether the credentials go with each request to the origin, before it asks."""
+        return self.scheme == "basic"
+
+    @property
+    def basic(self) -> str:
+        """Return the value of Authorization for the scheme Basic (RFC 7617), in UTF-8."""
+        return "Basic " + base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+
+
+@dataclass(frozen=True, slots=True)
 class WindowOptions:
     """A window is opened with these options, which hold for all its documents."""
 
@@ -156,6 +179,7 @@ class WindowOptions:
     bindings: Sequence[Binding] = ()
     cookies: Sequence[BrowserCookie] = ()
     """Cookies that the window has before its first request."""
+    http_login: HttpLogin | None = None
     passes_by_service_workers: bool = False
     """Whether the requests of pages go to the network when a service worker could answer them."""
 
@@ -225,6 +249,11 @@ class BrowserWindow(Protocol):
     @property
     def dialogs(self) -> Sequence[DialogSeen]:
         """Return the first dialogs so far, at most `MAX_DIALOGS`."""
+        ...
+
+    @property
+    def http_scheme(self) -> str:
+        """Return the scheme by which the site of the HTTP login asked for credentials; empty when it has not."""
         ...
 
     @property

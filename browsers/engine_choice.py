@@ -41,19 +41,30 @@ def proxy_trust(home: Path, proxy: str) -> ProxyTrust:
 
 
 def engine_start(
-    settings: BrowserSettings, trust: ProxyTrust, proxy_hosts: Iterable[str], device: Device
+    settings: BrowserSettings,
+    trust: ProxyTrust,
+    proxy_hosts: Iterable[str],
+    device: Device,
+    *,
+    has_display: bool = False,
+    answers_401: bool = False,
 ) -> EngineStart:
     """Return the function that starts the chosen browser for windows that look like `device`.
+
+    With `has_display`, people see the windows, and the browser is Chromium, whose login any browser can use. With
+    `answers_401`, each window has an HTTP login.
 
     `proxy_hosts` are the hosts on which sessions listen. Raises BrowserMissing when there is no such browser, or when
     it is too old, and FleetUnavailable when the browser can't be told to trust the proxy.
     """
     sandbox = _may_sandbox(settings)
-    if settings.engine == "firefox":
+    if settings.engine == "firefox" and not has_display:
         return _firefox(settings.model_copy(update={"sandbox": sandbox}), trust, device)
     executable = find_chromium(settings.executable)
-    command = launch_flags(trust.keys, proxy_hosts, settings.lang, sandbox=sandbox, webdriver=settings.webdriver)
-    return lambda: ChromiumEngine.start(executable, command, settings)
+    command = launch_flags(
+        trust.keys, proxy_hosts, settings.lang, sandbox=sandbox, webdriver=settings.webdriver, has_display=has_display
+    )
+    return lambda: ChromiumEngine.start(executable, command, settings, answers_401=answers_401)
 
 
 def _firefox(settings: BrowserSettings, trust: ProxyTrust, device: Device) -> EngineStart:

@@ -13,7 +13,7 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Final
@@ -25,8 +25,7 @@ from archive.settings.load import Settings
 from archive.url import host_of
 from browsers import proxy_outcome
 from browsers.links.documents import Links, links_of, may_have_links, media_type
-from browsers.logins.browser_profile import UNRECORDED, BrowserProfile
-from browsers.logins.cookie_header import cookie_header
+from browsers.logins.browser_profile import UNRECORDED, UNRECORDED_OF_RESPONSES
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import MAX_DOM, PageEvidence
 from browsers.page_quality.rules import REFUSALS
@@ -80,15 +79,15 @@ class PlainVisitor:
         *,
         user_agent: str = "",
         headers: OwnHeaders | None = None,
-        login: BrowserProfile | None = None,
+        login: Callable[[str], Mapping[str, str]] | None = None,
         connections: int = 64,
     ) -> None:
-        """`login` has the cookies that are sent to their sites, whose values are not recorded."""
-        self._login = login
+        """`login` returns the headers Cookie and Authorization for a URL. Their values are not recorded."""
         self._settings = settings
         self._controls = controls
         self._user_agent = user_agent or settings.archive.user_agent
         self._own = headers or OwnHeaders()
+        self._login = login
         self._own_names = {name.lower() for name in self._own.values}
         self._sessions: dict[tuple[str, str | None, str], ProxySession] = {}
         self._unreachable: dict[str, float] = {}
@@ -216,8 +215,8 @@ class PlainVisitor:
         }
         if order.via and not (order.via.startswith("https:") and order.url.startswith("http:")):
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
-        if self._login is not None and (cookies := cookie_header(self._login.cookies, order.url, time.time())):
-            headers["Cookie"] = cookies
+        if self._login is not None:
+            headers.update(self._login(order.url))
         if self._own_names:
             headers = {name: value for name, value in headers.items() if name.lower() not in self._own_names}
             headers.update(self._own.values)
@@ -246,8 +245,14 @@ class PlainVisitor:
         return session
 
     def _session_request(self, order: VisitOrder) -> SessionRequest:
-        unrecorded = (*self._own.unrecorded, *(UNRECORDED if self._login is not None else ()))
-        return SessionRequest(order.collection, job=order.job, log_dir=order.log_dir, redact_headers=unrecorded)
+        hidden = UNRECORDED if self._login is not None else ()
+        return SessionRequest(
+            order.collection,
+            job=order.job,
+            log_dir=order.log_dir,
+            redact_headers=tuple(dict.fromkeys((*self._own.unrecorded, *hidden))),
+            redact_response_headers=UNRECORDED_OF_RESPONSES if self._login is not None else (),
+        )
 
     def _forget(self, order: VisitOrder, control: Control) -> None:
         with self._lock:

@@ -44,9 +44,17 @@ class SessionRequest:
     listen: bool = False
     redact_headers: tuple[str, ...] = ()
     """Names of the request headers whose values are not recorded."""
+    redact_response_headers: tuple[str, ...] = ()
+    """Names of the response headers whose values are not recorded."""
 
     @classmethod
-    def for_page(cls, order: VisitOrder, page_id: str, redact_headers: tuple[str, ...] = ()) -> Self:
+    def for_page(
+        cls,
+        order: VisitOrder,
+        page_id: str,
+        redact_headers: tuple[str, ...] = (),
+        redact_response_headers: tuple[str, ...] = (),
+    ) -> Self:
         """Return the request for the session of one page."""
         return cls(
             collection=order.collection,
@@ -59,6 +67,7 @@ class SessionRequest:
             log_dir=order.log_dir,
             listen=True,
             redact_headers=redact_headers,
+            redact_response_headers=redact_response_headers,
         )
 
     def as_json(self) -> dict[str, Any]:

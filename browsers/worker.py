@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +33,7 @@ from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
-from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, needs_renders, visit_kind
+from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
 from frontier.job import BEHAVIOR_FOLDER, Profile
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
@@ -334,8 +335,9 @@ def run_worker(
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
         rules = profile.page_rules()
         has_ghost = renders or needs_ghost(rules)
-        login = _login(settings, profile.browser_profile) if has_ghost or needs_renders(rules) else None
-        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=login, connections=concurrency)
+        login = _login(settings, profile.browser_profile)
+        sent = (lambda url: login.headers_for(url, time.time())) if login is not None else None
+        plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency)
         at_the_end.callback(plain.close)
         ghost = None
         if has_ghost:

@@ -63,12 +63,17 @@ class ChromiumEngine:
         ]
 
     @classmethod
-    async def start(cls, executable: Path, command: Sequence[str], settings: BrowserSettings) -> Self:
-        """Return a running browser. Raises BrowserDown when it does not start."""
+    async def start(
+        cls, executable: Path, command: Sequence[str], settings: BrowserSettings, *, answers_401: bool = False
+    ) -> Self:
+        """Return a running browser. Raises BrowserDown when it does not start.
+
+        With `answers_401`, each of its windows must have an HTTP login.
+        """
         sweep()
         folder, connection = None, Connection()
         try:
-            folder = _new_folder()
+            folder = _new_folder(flags.LOCAL_STATE_WITH_LOGIN if answers_401 else flags.LOCAL_STATE)
             process = ChromiumProcess.start(executable, command, folder)
         except OSError as error:  # such as a full disk, or too many open files
             down = BrowserDown(executable, error.strerror or str(error))
@@ -205,14 +210,14 @@ class ChromiumEngine:
             window.lose()
 
 
-def _new_folder() -> Path:
+def _new_folder(local_state: str) -> Path:
     """Return a new folder with the files that Chromium reads at its start. Raises OSError, and no folder is left."""
     folder = new_folder()
     preferences = folder / "profile" / "Default" / "Preferences"
     try:
         preferences.parent.mkdir(parents=True)
         preferences.write_text(flags.PREFERENCES, "utf-8")
-        (folder / "profile" / "Local State").write_text(flags.LOCAL_STATE, "utf-8")
+        (folder / "profile" / "Local State").write_text(local_state, "utf-8")
     except OSError:
         remove(folder)
         raise

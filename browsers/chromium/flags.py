@@ -30,6 +30,8 @@ LOCAL_STATE: Final = json.dumps(
     }
 )
 """Contents of `Local State` in a new profile folder, for settings of the whole browser."""
+LOCAL_STATE_WITH_LOGIN: Final = json.dumps({"auth": {"schemes": "basic,digest"}})
+"""The same for a browser whose windows answer each 401 at once, with credentials or without."""
 
 _FEATURES_OFF: Final = (
     "AvoidUnnecessaryBeforeUnloadCheckSync",
@@ -92,11 +94,17 @@ _STEADY: Final = (
 
 
 def launch_flags(
-    trusted: Sequence[str], proxy_hosts: Iterable[str], lang: str, *, sandbox: bool, webdriver: bool = False
+    trusted: Sequence[str],
+    proxy_hosts: Iterable[str],
+    lang: str,
+    *,
+    sandbox: bool,
+    webdriver: bool = False,
+    has_display: bool = False,
 ) -> list[str]:
     """Return the command line of Chromium, besides its profile folder.
 
-    With `webdriver`, `navigator.webdriver` is true for pages.
+    With `webdriver`, `navigator.webdriver` is true for pages. With `has_display`, people see the windows.
 
     `trusted` are the hashes of the keys whose certificates are trusted without a public CA. Chromium obeys this flag
     only with a profile folder of its own. `proxy_hosts` are the hosts on which sessions listen.
@@ -104,7 +112,7 @@ def launch_flags(
     reachable = ", ".join(f"EXCLUDE {host}" for host in sorted(set(proxy_hosts) | {"127.0.0.1"}))
     tags = [part.partition(";")[0].strip() for part in lang.split(",")]  # Chromium makes the weights by itself
     flags = [
-        "--headless",
+        *([] if has_display else ["--headless"]),
         "--no-startup-window",
         "--remote-debugging-pipe",
         *_QUIET,

@@ -47,8 +47,10 @@ from browsers.ghosts.page_records import (
     found_links,
     page_info_record,
 )
-from browsers.logins.browser_profile import UNRECORDED, BrowserProfile, LoginCheck
-from browsers.logins.form_login import is_logged_in
+from browsers.logins.browser_profile import UNRECORDED, UNRECORDED_OF_RESPONSES, BrowserProfile, LoginCheck
+from browsers.logins.form_login import LoginFailed, is_logged_in
+from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+from browsers.logins.renewal import logged_in
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
 from browsers.page_records.pictures import packed
@@ -60,6 +62,8 @@ from browsers.visit import FleetUnavailable, FoundLink, OwnHeaders, Visit, Visit
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 8
 """Number of records of pages that are written at the same time."""
+_MOST_RENEWALS: Final = 20
+"""So often a visitor logs in again."""
 _NO_SERVICE_WORKERS: Final = InitScript("delete Navigator.prototype.serviceWorker")
 
 
@@ -75,19 +79,30 @@ class ChromiumVisitor:
         trusted: ProxyTrust,
         headers: OwnHeaders | None = None,
         profile: BrowserProfile | None = None,
+        *,
+        has_display: bool = False,
     ) -> None:
         """`trusted` is from `engine_choice.proxy_trust`. `profile` has the login of all visits.
+
+        With `has_display`, people see the windows and can use them.
 
         Raises BrowserMissing when there is no browser, and ScriptError for a file with behaviours that can't be used.
         """
         self._profile = profile
+        self._renewing = threading.Lock()
+        self._renewals = 0
+        self._has_shown_login = True
+        """Whether the last checked page showed the login; a renewal that did not help is not repeated."""
         self._settings = settings
         self._own = headers or OwnHeaders()
         self._scripts = BehaviorScripts(settings.browsers)
         self._controls = itertools.cycle(controls)
         hosts = [control.address.rpartition(":")[0] for control in controls]
         self._device = device_of(settings.browsers)
-        start = engine_start(settings.browsers, trusted, hosts, self._device)
+        answers = profile is not None and profile.http is not None and not profile.http.is_sent_at_once
+        start = engine_start(
+            settings.browsers, trusted, hosts, self._device, has_display=has_display, answers_401=answers
+        )
         self._engines = _Engines(start, settings.browsers.contexts_per_browser)
         self._loop = _LoopThread("ghosts")
         self._writers = ThreadPoolExecutor(_WRITES_AT_ONCE, "ghost-records")
@@ -106,9 +121,14 @@ class ChromiumVisitor:
         control = next(self._controls)
         times = StageTimes()
         with times.measure("session"):
-            session = control.open(SessionRequest.for_page(order, page_id, self._unrecorded))
+            session = control.open(
+                SessionRequest.for_page(order, page_id, self._unrecorded, self._unrecorded_of_responses)
+            )
         try:
+            profile = self._profile
             page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id, times))
+            if page_visit.is_logged_out and trouble is None and self._renews(control, profile):
+                trouble = FleetUnavailable("login-renewed", may_be_the_page=True)
             with times.measure("link-search"):
                 found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
             if page_visit.snapshot.is_page and trouble is None:
@@ -133,12 +153,20 @@ class ChromiumVisitor:
         log.debug("%s took %s", order.url, compact_json(times.seconds()))
         return page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
 
-    def in_window[T](self, proxy: str, work: Callable[[BrowserWindow], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of `work` with a fresh window that fetches through `proxy`. Raises EngineError."""
+    def in_window[T](
+        self,
+        proxy: str,
+        work: Callable[[BrowserWindow], Coroutine[Any, Any, T]],
+        profile: BrowserProfile | None = None,
+    ) -> T:
+        """Return the result of `work` with a fresh window that fetches through `proxy`. Raises EngineError.
+
+        The window has the login of `profile`, or of the visitor's own.
+        """
 
         async def run() -> T:
             async with self._engines.lend() as engine:
-                window = await engine.open(self._options(proxy))
+                window = await engine.open(self._options(proxy, profile or self._profile))
                 try:
                     return await work(window)
                 finally:
@@ -151,14 +179,51 @@ class ChromiumVisitor:
         """Return the names of the request headers whose values are not recorded."""
         return (*self._own.unrecorded, *(UNRECORDED if self._profile is not None else ()))
 
+    @property
+    def _unrecorded_of_responses(self) -> tuple[str, ...]:
+        return UNRECORDED_OF_RESPONSES if self._profile is not None else ()
+
+    def _renews(self, control: Control, used: BrowserProfile | None) -> bool:
+        """Log in again when a visit with the profile `used` showed no login. Return whether there is a new login."""
+        if used is None or not used.can_be_renewed:
+            return False
+        with self._renewing:
+            if self._profile is not used:
+                return True  # another visit has renewed the login meanwhile
+            store = ProfileStore(self._settings.home)
+            try:
+                stored = store.load(used.name)
+                if stored.created > used.created:
+                    self._profile = stored  # another worker has renewed the login
+                    return True
+                if self._renewals >= _MOST_RENEWALS or not self._has_shown_login:
+                    return False
+                self._renewals += 1
+                self._has_shown_login = False
+                self._profile = renewed = self._new_login(control, used)
+                store.save(renewed)
+            except (LoginFailed, ProfileUnusable, EngineError) as error:
+                log.warning("the login of browser profile %s can't be renewed: %s", used.name, error)
+                return False
+        log.info("the login of browser profile %s was renewed", used.name)
+        return True
+
+    def _new_login(self, control: Control, profile: BrowserProfile) -> BrowserProfile:
+        """Log in through a session that archives nothing."""
+        session = control.open(SessionRequest("logins", mode="live", listen=True))
+        try:
+            fresh = replace(profile, cookies=(), storage={})
+            return self.in_window(session.address, lambda window: logged_in(window, profile), fresh)
+        finally:
+            self._abandon(control, session)
+
     def _flaws(self, page_visit: PageVisit) -> tuple[PageFlaw, ...]:
         found = flaws_of(evidence_of(page_visit))
         if page_visit.is_logged_out and self._profile is not None:
             return (*found, PageFlaw(PageFlawType.LOGGED_OUT, self._profile.name))
         return found
 
-    def _options(self, proxy: str) -> WindowOptions:
-        profile = self._profile
+    def _options(self, proxy: str, profile: BrowserProfile | None) -> WindowOptions:
         return WindowOptions(
             proxy,
             self._device,
@@ -167,6 +232,7 @@ class ChromiumVisitor:
             popup_seconds=self._settings.browsers.popup_seconds,
             init_scripts=(observer(), *self._without_workers, *(profile.init_scripts if profile is not None else ())),
             cookies=profile.cookies if profile is not None else (),
+            http_login=profile.http if profile is not None else None,
             passes_by_service_workers=self._settings.browsers.service_workers == "refetched",
         )
 
@@ -179,7 +245,11 @@ class ChromiumVisitor:
         """Return whether the page must show the login of the profile, and does not."""
         check = self._profile.check if self._profile is not None else LoginCheck()
         is_checked = snapshot.is_page and snapshot.dom is not None and check.applies_to(snapshot.final_url)
-        return is_checked and not await is_logged_in(window, check)
+        if not is_checked:
+            return False
+        is_shown = await is_logged_in(window, check)
+        self._has_shown_login = self._has_shown_login or is_shown
+        return not is_shown
 
     def _write_records(
         self, control: Control, session: ProxySession, page_visit: PageVisit, links: tuple[FoundLink, ...]
@@ -222,7 +292,7 @@ class ChromiumVisitor:
         async with self._engines.lend(times) as engine:
             snapshot = PageSnapshot(crashed=True, times=times)
             hosted = self._scripts.for_page(order.url)
-            options = self._options(session.address)
+            options = self._options(session.address, self._profile)
             options = replace(
                 options,
                 init_scripts=(*options.init_scripts, *(script for each in hosted for script in each.init_scripts)),
@@ -253,7 +323,7 @@ class ChromiumVisitor:
             self._device.height,
             self._device.scale,
             tuple(traffic.exchanges),
-            unrecorded=self._unrecorded,
+            unrecorded=(*self._unrecorded, *self._unrecorded_of_responses),
             is_logged_out=is_logged_out,
         )
         return page_visit, traffic.trouble

@@ -9,13 +9,17 @@ from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from archive.dates import Micros
-from browsers.engine import BrowserCookie, InitScript, World
+from browsers.engine import BrowserCookie, HttpLogin, InitScript, World
+from browsers.logins.cookie_header import cookie_header
 
 MAX_COOKIES: Final = 2000
 MAX_STORAGE: Final = 5_000_000
 """Largest number of characters of the local storage of all sites."""
 UNRECORDED: Final = ("cookie", "authorization")
 """Request headers whose values are not recorded when a profile is used."""
+UNRECORDED_OF_RESPONSES: Final = ("set-cookie",)
+"""Response headers whose values are not recorded when a profile is used: with them a reader could take the login over.
+"""
 
 _RESTORE: Final = """
 (() => {
@@ -46,6 +50,16 @@ class LoginCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class LoginRecipe:
+    """A recipe says how to log in again: with a user and a password in a form, or by a recorded flow."""
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    flow: str = field(default="", repr=False)
+    """Text of a flow that was recorded in Chrome's DevTools."""
+
+
+@dataclass(frozen=True, slots=True)
 class BrowserProfile:
     """A profile is a stored login. Its text form shows no secret."""
 
@@ -57,6 +71,27 @@ class BrowserProfile:
     storage: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, repr=False)
     """Names and values of the local storage, by origin."""
     check: LoginCheck = field(default_factory=LoginCheck)
+    http: HttpLogin | None = None
+    """Credentials for a site that asks for some by HTTP."""
+    recipe: LoginRecipe | None = None
+    """How to log in again when the login has expired; None when nothing was stored for that."""
+
+    @property
+    def can_be_renewed(self) -> bool:
+        """Return whether the profile has all that a new login needs."""
+        return self.recipe is not None
+
+    def headers_for(self, url: str, now: float) -> dict[str, str]:
+        """Return the headers Cookie and Authorization that a browser with this login sends to the URL.
+
+        `now` is in seconds since 1970. The cookies are chosen as RFC 6265 section 5.4 says. A login by Digest has no
+        header, since the site must ask first.
+        """
+        cookies = cookie_header(self.cookies, url, now)
+        found = {"Cookie": cookies} if cookies else {}
+        if self.http is not None and self.http.is_sent_at_once and url.startswith(f"{self.http.origin}/"):
+            found["Authorization"] = self.http.basic
+        return found
 
     @property
     def init_scripts(self) -> tuple[InitScript, ...]:
@@ -77,6 +112,8 @@ class BrowserProfile:
             tuple(BrowserCookie(**cookie) for cookie in value["cookies"]),
             storage,
             LoginCheck(**value["check"]),
+            HttpLogin(**value["http"]) if value.get("http") else None,
+            LoginRecipe(**value["recipe"]) if value.get("recipe") else None,
         )
 
     def to_json(self) -> str:

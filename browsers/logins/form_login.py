@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from browsers.engine import BrowserWindow, EngineError, Frame, NavigationFailed
@@ -19,6 +19,7 @@ _SETTLE_MOST: Final = 15.0
 _STEP_SECONDS: Final = 10.0
 _ROUNDS: Final = 3
 """A login asks for the user and the password on one page or on two; a third page may ask to continue."""
+_UNAUTHORIZED: Final = 401
 _MAX_FRAMES: Final = 20
 _MAX_ITEMS: Final = 1000
 
@@ -40,6 +41,23 @@ kind => {
   field.focus();
   field.select();
   return true;
+}
+"""
+_SUBMIT_SCRIPT: Final = """
+() => {
+  const field = document.activeElement;
+  if (!field || field.localName !== 'input' || !field.value) return false;
+  const form = field.form;
+  const isShown = element => { const box = element.getBoundingClientRect(); return box.width > 1 && box.height > 1; };
+  const label = /log ?in|sign ?in|continue|next|weiter|anmelden|einloggen|connexion|suivant|siguiente|entrar|accedi/i;
+  const other = /google|apple|facebook|microsoft|github|sso|passkey|forgot|register|sign ?up/i;
+  const selector = 'button, input[type=submit], input[type=button], [role=button]';
+  const text = each => each.value || each.textContent || each.getAttribute('aria-label') || '';
+  const button = [...(form || document).querySelectorAll(selector)].slice(0, 1000)
+    .find(each => isShown(each) && label.test(text(each)) && !other.test(text(each)));
+  if (button) button.click();
+  else if (form) form.requestSubmit();
+  return Boolean(button || form);
 }
 """
 _STORAGE_SCRIPT: Final = """
@@ -69,6 +87,26 @@ class Credentials:
 
 async def log_in(window: BrowserWindow, url: str, credentials: Credentials, check: LoginCheck) -> None:
     """Log in at the URL. Raises LoginFailed."""
+    await open_page(window, url)
+    has_typed = False
+    for _ in range(_ROUNDS):
+        await window.traffic.settled(_SETTLE_SECONDS, _SETTLE_MOST)
+        user_frame = await _enter(window, "user", credentials.user)
+        password_frame = await _enter(window, "password", credentials.password)
+        frame = password_frame or user_frame
+        if frame is None:
+            break
+        has_typed = has_typed or password_frame is not None
+        await _submit(window, frame)
+        if password_frame is not None:
+            break
+    if not has_typed:
+        raise LoginFailed(f"{url} shows no field for a password")
+    await check_login(window, check)
+
+
+async def open_page(window: BrowserWindow, url: str) -> None:
+    """Open the page of a login and wait for it. Raises LoginFailed."""
     try:
         async with asyncio.timeout(_LOAD_SECONDS):
             await window.navigate(url)
@@ -79,20 +117,13 @@ async def log_in(window: BrowserWindow, url: str, credentials: Credentials, chec
         raise LoginFailed(f"{url} did not load") from error
     if window.traffic.main is not None and not window.traffic.main.is_sites:
         raise LoginFailed(f"{url} can't be opened: the proxy got no response")
-    has_typed = False
-    for _ in range(_ROUNDS):
-        await window.traffic.settled(_SETTLE_SECONDS, _SETTLE_MOST)
-        typed_user = await _enter(window, "user", credentials.user)
-        typed_password = await _enter(window, "password", credentials.password)
-        if not typed_user and not typed_password:
-            break
-        has_typed = has_typed or typed_password
-        await window.press("Enter")
-        await window.traffic.settled(_SETTLE_SECONDS, _SETTLE_MOST, from_now=True)
-        if typed_password:
-            break
-    if not has_typed:
-        raise LoginFailed(f"{url} shows no field for a password")
+    if window.traffic.main is not None and window.traffic.main.status == _UNAUTHORIZED:
+        raise LoginFailed(f"{url} does not take the user and the password")
+
+
+async def check_login(window: BrowserWindow, check: LoginCheck) -> None:
+    """Wait until the page has settled. Raises LoginFailed when the page does not show the login."""
+    await window.traffic.settled(_SETTLE_SECONDS, _SETTLE_MOST, from_now=True)
     if not await is_logged_in(window, check):
         raise LoginFailed("the page after the login does not show what the check looks for")
 
@@ -116,22 +147,35 @@ async def state_of(window: BrowserWindow, profile: BrowserProfile) -> BrowserPro
     storage: dict[str, tuple[tuple[str, str], ...]] = {}
     for frame in window.frames[:_MAX_FRAMES]:
         storage |= await _storage_of(frame)
-    return BrowserProfile(
-        profile.name, profile.url, profile.created, tuple(await window.cookies()), storage, profile.check
-    )
+    return replace(profile, cookies=tuple(await window.cookies()), storage=storage)
 
 
-async def _enter(window: BrowserWindow, kind: str, text: str) -> bool:
-    """Enter the text in the first frame that has such a field, and return whether one has."""
+async def _enter(window: BrowserWindow, kind: str, text: str) -> Frame | None:
+    """Enter the text in the first frame that has such a field, and return the frame."""
     for frame in window.frames[:_MAX_FRAMES]:
         try:
             async with asyncio.timeout(_STEP_SECONDS):
                 if await frame.evaluate(_FOCUS_SCRIPT, kind):
                     await window.insert_text(text)
-                    return True
+                    return frame
         except (TimeoutError, EngineError):
             continue  # the frame went away
-    return False
+    return None
+
+
+async def _submit(window: BrowserWindow, frame: Frame) -> None:
+    """Press Enter. When the page does nothing then, press the button of the form, or send the form without one."""
+    requests = window.traffic.requests
+    await window.press("Enter")
+    await window.traffic.settled(_SETTLE_SECONDS, _SETTLE_MOST, from_now=True)
+    if window.traffic.requests != requests:
+        return
+    try:
+        async with asyncio.timeout(_STEP_SECONDS):
+            await frame.evaluate(_SUBMIT_SCRIPT)
+    except (TimeoutError, EngineError):
+        return  # the page was left after all
+    await window.traffic.settled(_SETTLE_SECONDS, _SETTLE_MOST, from_now=True)
 
 
 async def _storage_of(frame: Frame) -> Mapping[str, tuple[tuple[str, str], ...]]:

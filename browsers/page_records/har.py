@@ -59,7 +59,7 @@ def _entry(asked: AskedExchange, hidden: frozenset[str]) -> dict[str, Any]:
         "startedDateTime": iso_date(asked.began),
         "time": max(_ms(asked.began, asked.ended), 0),
         "request": _request(asked, hidden),
-        "response": _response(asked),
+        "response": _response(asked, hidden),
         "cache": {},
         "timings": {"send": 0, "wait": max(wait, 0), "receive": max(receive, 0)},
         "_resourceType": asked.request.kind,
@@ -85,14 +85,14 @@ def _request(asked: AskedExchange, hidden: frozenset[str]) -> dict[str, Any]:
     return found
 
 
-def _response(asked: AskedExchange) -> dict[str, Any]:
+def _response(asked: AskedExchange, hidden: frozenset[str]) -> dict[str, Any]:
     headers = asked.headers
     return {
         "status": asked.status,
         "statusText": "",
         "httpVersion": "HTTP/1.1",
         "cookies": [],
-        "headers": _headers(headers, frozenset()),
+        "headers": _headers(headers, hidden),
         "content": {"size": _length(headers), "mimeType": headers.get("content-type", "x-unknown")},
         "redirectURL": headers.get("location", ""),
         "headersSize": -1,

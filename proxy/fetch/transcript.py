@@ -17,7 +17,7 @@ from archive.warc.incompressible import is_incompressible
 from proxy.delivery.not_modified import unchanged
 from proxy.fetch.order import Order
 from proxy.protocol.http1 import NO_HEAD, ResponseHead
-from proxy.recording.spool import DiscardingSpool, Spool
+from proxy.recording.spool import DiscardingSpool, RedactingSpool, Spool
 from proxy.sessions.redaction import NOTHING_REDACTED, Redaction
 from proxy.sessions.request_options import RequestOptions
 from proxy.sessions.rules import is_wanted
@@ -45,6 +45,9 @@ class Transcript:
         self.request = Spool(settings.spool_bytes, folder, digest, needs_sha256=False)
         self.request.start(order.origin_head)
         self.response = (Spool if self.keeps else DiscardingSpool)(settings.spool_bytes, folder, digest)
+        redaction = order.session.spec.redaction
+        if redaction.response_headers and self.keeps:
+            self.response = RedactingSpool(settings.spool_bytes, folder, digest, redaction.response_head)
         self._order = order
         self._clock = clock
 
@@ -181,12 +184,17 @@ def as_recorded(exchange: Exchange, options: RequestOptions, redaction: Redactio
     if exchange.request is None:
         return exchange
     request, missing = redaction.request(exchange.request)
+    if missing:
+        exchange = replace(exchange, request=request, request_digests=None)  # those were of the secrets too
+    if exchange.response is not None:
+        missing += redaction.response_head(exchange.response.head)[1]  # the spool left the values out
+    if exchange.unchanged is not None and exchange.unchanged.head is not None:
+        head, _ = redaction.response_head(exchange.unchanged.head)
+        exchange = replace(exchange, unchanged=replace(exchange.unchanged, head=head))
     if not missing:
         return exchange
     return replace(
         exchange,
-        request=request,
-        request_digests=None,  # those were of the secrets too
         annotations=(*exchange.annotations, f"redacted:{len(missing)}"),
         fields=(*exchange.fields, ("WARC-Redacted", "; ".join(missing))),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -109,6 +110,22 @@ class Spool:
         for part in self._parts:
             file.write(part)
         self._parts.clear()
+
+
+class RedactingSpool(Spool):
+    """Collects a message whose recorded head lacks the values of some headers. Digests are of what is recorded."""
+
+    __slots__ = ("_redact",)
+
+    def __init__(
+        self, limit: int, folder: Path, algorithm: Algorithm, redact: Callable[[bytes], tuple[bytes, object]]
+    ) -> None:
+        super().__init__(limit, folder, algorithm)
+        self._redact = redact
+
+    def start(self, head: bytes) -> None:
+        """Spool the head without the values."""
+        super().start(self._redact(head)[0])
 
 
 class DiscardingSpool(Spool):

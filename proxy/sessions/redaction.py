@@ -8,7 +8,7 @@ it in different ways. A client's WebSocket messages are parsed when they are JSO
 puts before the JSON) or pairs of a form; other messages are left out.
 
 The recorded head has the length of the recorded body, and `WARC-Redacted` of the record names what is missing.
-Responses are recorded as they came.
+Responses are recorded as they came, besides the values of headers that a session names.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ class Redaction:
 
     headers: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
+    response_headers: frozenset[str] = frozenset()
+    """Names of headers of responses, in lower case."""
 
     @cached_property
     def _secret(self) -> SecretNames:
@@ -61,6 +63,15 @@ class Redaction:
         start, query_mark, query = start.partition("?")
         segments = [self._segment(segment) for segment in start.split("/")] if ";" in start else [start]
         return "/".join(segments) + query_mark + self._query(query) + hash_mark + self._query(fragment)
+
+    def response_head(self, head: bytes) -> tuple[bytes, tuple[str, ...]]:
+        """Return the head of a response to record, and the names of the parts that were left out."""
+        if not self.response_headers:
+            return head, ()
+        missing: list[str] = []
+        first, *lines = _UNFOLDED.split(head)
+        shown = [first, *(_blackened(text, self.response_headers, missing) for text in lines)]
+        return (b"\r\n".join(shown), tuple(dict.fromkeys(missing))) if missing else (head, ())
 
     def request(self, request: Message) -> tuple[Message, tuple[str, ...]]:
         """Return the request to record, and the names of the parts that were left out."""
@@ -284,6 +295,14 @@ class _Budget:
 
 
 NOTHING_REDACTED: Final = Redaction()
+
+
+def _blackened(line: bytes, names: frozenset[str], missing: list[str]) -> bytes:
+    name, colon, _ = line.partition(b":")
+    if not colon or _name(line) not in names:
+        return line
+    missing.append(f"response header {_name(line)}")
+    return name + b": " + _MARK
 
 
 def _name(line: bytes) -> str:

@@ -33,7 +33,7 @@ _OPTIONS: Final = {
     "soft_limits": "soft-limits",
 }
 """Our names of a session's options, and warcprox's names."""
-_REDACTED: Final = ("redact_headers", "redact_fields")
+_REDACTED: Final = ("redact_headers", "redact_fields", "redact_response_headers")
 _FIXED: Final = ("collection", "mode", "listen", "scripts")
 """Fields that can't be changed after a session was made."""
 _LONGEST_TEXT: Final = 65_536
@@ -128,6 +128,5 @@ def _redaction(body: Mapping[str, Any]) -> Redaction:
         listed = check_list(f"field {key!r}", body.get(key))
         for name in listed:
             check_text(f"a name in field {key!r}", name)
-        names.append(frozenset(name.lower() if key == "redact_headers" else name for name in listed))
-    headers, form_fields = names
-    return Redaction(headers, form_fields) if headers or form_fields else NOTHING_REDACTED
+        names.append(frozenset(name if key == "redact_fields" else name.lower() for name in listed))
+    return Redaction(*names) if any(names) else NOTHING_REDACTED

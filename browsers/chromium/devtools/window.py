@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 from browsers.chromium.devtools.bindings import Bindings
 from browsers.chromium.devtools.connection import DevToolsSession
 from browsers.chromium.devtools.frames import WORLD_NAME, ChromiumFrame, FrameTree
+from browsers.chromium.devtools.http_login import HttpLoginAnswers
 from browsers.chromium.devtools.keyboard import key_events
 from browsers.chromium.devtools.network import RequestEvents
 from browsers.engine import (
@@ -89,6 +90,7 @@ class ChromiumWindow:
         self._context_id = context_id
         self._options = options
         self._bindings = Bindings(options.bindings)
+        self._http_login = HttpLoginAnswers(options.http_login)
         self._requests = RequestEvents(self.traffic)
         self._frames = FrameTree()
         self._page: DevToolsSession | None = None
@@ -165,6 +167,7 @@ class ChromiumWindow:
         self._emulate(session)
         if options.headers:
             session.send("Network.setExtraHTTPHeaders", headers=dict(options.headers))
+        self._http_login.prepare(session)
         if options.passes_by_service_workers:
             session.send("Network.setBypassServiceWorker", bypass=True)
         if self._bindings:
@@ -221,6 +224,7 @@ class ChromiumWindow:
         session.send("Network.setUserAgentOverride", **self._user_agent())
         if self._options.headers:
             session.send("Network.setExtraHTTPHeaders", headers=dict(self._options.headers))
+        self._http_login.prepare(session)
         session.send("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)
         session.send("Runtime.runIfWaitingForDebugger")
 
@@ -234,7 +238,10 @@ class ChromiumWindow:
         def take(method: str, params: Mapping[str, Any]) -> None:
             if method == "Page.loadEventFired":
                 loaded.set()
-            elif method.startswith("Network.") or method in ("Page.javascriptDialogOpening", "Page.windowOpen"):
+            elif method.startswith(("Network.", "Fetch.")) or method in (
+                "Page.javascriptDialogOpening",
+                "Page.windowOpen",
+            ):
                 self._on_event(session, method, params)
 
         session.handler = take
@@ -244,6 +251,7 @@ class ChromiumWindow:
             if seconds:
                 session.send("Page.enable")
                 session.send("Network.enable", **_NO_BODIES)
+                self._http_login.prepare(session)
                 self._emulate(session)
             session.send("Runtime.runIfWaitingForDebugger")  # else the page that opened the window would wait, too
             if seconds:
@@ -260,6 +268,9 @@ class ChromiumWindow:
         if method.startswith("Network."):
             is_awaited = session.kind != "page" or session is self._page
             self._requests.handle(session, method, params, is_awaited=is_awaited)
+            return
+        if method.startswith("Fetch."):
+            self._http_login.handle(session, method, params)
             return
         match method:
             case "Page.lifecycleEvent":
@@ -334,6 +345,11 @@ class ChromiumWindow:
     def frames(self) -> Sequence[ChromiumFrame]:
         """Return the present frames, the main frame first."""
         return list(self._frames)
+
+    @property
+    def http_scheme(self) -> str:
+        """Return the scheme by which the site of the HTTP login asked for credentials; empty when it has not."""
+        return self._http_login.scheme
 
     def ended_for_memory(self) -> bool:
         """Return whether a process of the browser has just ended for its use of memory."""

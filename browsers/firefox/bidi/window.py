@@ -85,6 +85,8 @@ class FirefoxWindow:
         self.lost = asyncio.Event()
         self.dialogs: list[DialogSeen] = []
         self.popups: list[str] = []
+        self.http_scheme = ""
+        """The scheme by which the site of the HTTP login asked for credentials."""
         self._host = host
         self._options = options
         self._bindings = ChannelBindings(options.bindings, user_context)

@@ -83,13 +83,19 @@ def test_a_login_that_the_site_does_not_know_any_more_is_reported(tmp_path: Path
 
 
 def test_what_can_not_be_used_is_said_in_one_line(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text("{}", "utf-8")
     for words, said in (
         (("check", "nothing"), "there is no browser profile nothing; known are: none"),
         (("delete", "nothing"), "there is no browser profile nothing"),
         (("create", "../x", "--url", "http://site.test/", "--user", "u"), "is no name of a browser profile"),
         (("create", "x", "--url", "nothing", "--user", "u"), "--url 'nothing' can't be used"),
+        (("create", "x", "--url", "http://site.test/"), "--user is missing"),
+        (("create", "x", "--user", "u"), "--url is missing"),
+        (("create", "x", "--url", "http://site.test/", "--interactive"), "needs a display, and there is none"),
+        (("create", "x", "--flow", str(broken)), "is no recorded flow"),
     ):
-        done = run(tmp_path / "home", *words)
+        done = run(tmp_path / "home", *words, DISPLAY="", WAYLAND_DISPLAY="")
 
         assert done.returncode == 2, words
         assert said in done.stderr

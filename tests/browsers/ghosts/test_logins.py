@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -11,10 +12,14 @@ import pytest
 from origin import RawOrigin, Step
 from visiting import Fleet, page
 
+from browsers.engine import HttpLogin
 from browsers.ghosts.ghost import ChromiumVisitor
-from browsers.ghosts.login_visits import has_login, profile_by_form
-from browsers.logins.browser_profile import BrowserProfile, LoginCheck
-from browsers.logins.form_login import Credentials, LoginFailed
+from browsers.ghosts.login_visits import has_login, made_profile, profile_by_hand
+from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
+from browsers.logins.form_login import LoginFailed
+from browsers.logins.profile_store import ProfileStore
+from browsers.plain import PlainVisitor
+from browsers.visit import FleetUnavailable
 
 pytestmark = pytest.mark.browser
 
@@ -24,6 +29,13 @@ FORM: Final = (
     "<form method=post action=/session><input name=q type=search><input name=user><input type=password name=pass>"
     "<button>Log in</button></form>"
 )
+NO_BUTTON: Final = "<form method=post action=/session><input name=user><input type=password name=pass></form>"
+NO_FORM: Final = """<input id=name name=user><input id=word type=password><button id=go type=button>Sign in</button>
+<script>
+go.onclick = () => { const form = document.createElement('form'); form.method = 'post'; form.action = '/session';
+  form.innerHTML = `<input name=user value=${name_.value}><input name=pass value=${word.value}>`;
+  document.body.append(form); form.submit(); };
+</script>""".replace("id=name ", "id=name_ ")
 FIRST_STEP: Final = (
     '<form onsubmit="event.preventDefault(); document.body.innerHTML = `<form method=post action=/session>'
     '<input type=hidden name=user value=${this.mail.value}><input type=password name=pass></form>`">'
@@ -38,7 +50,8 @@ class MemberSite:
     """A site with a login. `is_open` says whether the session of the cookie is still valid."""
 
     def __init__(self, origin: RawOrigin) -> None:
-        self.is_open = True
+        self.is_open: bool | None = True
+        """None when the site gives no login any more."""
         origin.otherwise(self.answer)
 
     def answer(self, asked: bytes) -> Sequence[Step]:
@@ -46,11 +59,16 @@ class MemberSite:
         path = head.split()[1]
         is_member = self.is_open and f"member={COOKIE}".encode() in head
         if path == b"/session" and b"user=newt" in body and b"pass=s3cret" in body:
+            self.is_open = None if self.is_open is None else True
             script = f"<script>localStorage.token = '{TOKEN}'</script>"
             cookie = f"Set-Cookie: member={COOKIE}; HttpOnly; SameSite=Lax; Path=/\r\n"
             return (page(f"<a id=out href=/logout>Log out</a>{script}", headers=cookie),)
         if path == b"/members":
-            return (page(f"<a id=out>Log out</a>{SECRET}" if is_member else FORM),)
+            renewed = f"Set-Cookie: member={COOKIE}; HttpOnly; Path=/\r\n" if is_member else ""
+            return (page(f"<a id=out>Log out</a>{SECRET}" if is_member else FORM, headers=renewed),)
+        forms = {b"/no-button": NO_BUTTON, b"/no-form": NO_FORM}
+        if path in forms:
+            return (page(forms[path]),)
         return (page(FIRST_STEP if path == b"/two-steps" else "Wrong password" if path == b"/session" else FORM),)
 
 
@@ -70,17 +88,22 @@ def profile_of(origin: RawOrigin, path: str = "/login") -> BrowserProfile:
 
 
 def made(fleet: Fleet, profile: BrowserProfile, password: str = "s3cret") -> BrowserProfile:
-    return profile_by_form(
-        fleet.settings(sandbox=False),
-        fleet.proxy.ready["proxy"],
-        fleet.proxy.ready["controls"],
-        profile,
-        Credentials("newt", password),
+    if profile.recipe is None and profile.http is None:
+        profile = replace(profile, recipe=LoginRecipe("newt", password))
+    return made_profile(
+        fleet.settings(sandbox=False), fleet.proxy.ready["proxy"], fleet.proxy.ready["controls"], profile
     )
 
 
+@pytest.mark.parametrize("path", ["/no-button", "/no-form"])
+def test_a_form_without_a_button_and_a_button_without_a_form_log_in(
+    fleet: Fleet, origin: RawOrigin, site: MemberSite, path: str
+) -> None:
+    assert [cookie.value for cookie in made(fleet, profile_of(origin, path)).cookies] == [COOKIE]
+
+
 @pytest.mark.parametrize("path", ["/login", "/two-steps"])
-def test_a_login_is_used_by_visits_and_no_record_of_a_request_has_its_cookie(
+def test_a_login_is_used_by_visits_and_no_record_has_its_cookie(
     fleet: Fleet, origin: RawOrigin, site: MemberSite, path: str
 ) -> None:
     profile = made(fleet, profile_of(origin, path))
@@ -104,7 +127,12 @@ def test_a_login_is_used_by_visits_and_no_record_of_a_request_has_its_cookie(
     assert text.block.decode().splitlines() == ["Log outToken is there"]
     requests = kept.kinds("request")
     assert COOKIE.encode() not in b"".join(record.block for record in (*requests, *kept.of(f"urn:har:{order.url}")))
-    assert {record.field("WARC-Redacted") for record in requests if record.url == order.url} == {"header cookie"}
+    assert {record.field("WARC-Redacted") for record in requests if record.url == order.url} == {
+        "header cookie; response header set-cookie"
+    }
+    (answer,) = kept.of(order.url, "response")
+    assert b"\r\nSet-Cookie: redacted\r\n" in answer.block
+    assert COOKIE.encode() not in b"".join(record.block for record in kept.records)
     assert "page:logged-out:pond" in later.annotations
     (info,) = fleet.proxy.records(f"{order.collection}-later").of(f"urn:pageinfo:{order.url}")
     assert {"type": "logged-out", "rule": "pond"} in json.loads(info.block)["flaws"]
@@ -137,3 +165,134 @@ def test_a_check_opens_the_page_with_the_login(fleet: Fleet, origin: RawOrigin, 
     assert has_login(settings, ready["proxy"], ready["controls"], profile)
     site.is_open = False
     assert not has_login(settings, ready["proxy"], ready["controls"], profile)
+
+
+FLOW: Final = {
+    "title": "Log in",
+    "steps": [
+        {"type": "setViewport", "width": 900, "height": 600},
+        {"type": "navigate", "url": "URL"},
+        {"type": "change", "selectors": [["[name=user]"]], "value": "newt"},
+        {"type": "change", "selectors": [["[name=pass]"]], "value": "s3cret"},
+        {"type": "click", "selectors": [["button"]]},
+        {"type": "waitForElement", "selectors": [["#out"]]},
+    ],
+}
+
+
+def by_flow(origin: RawOrigin) -> BrowserProfile:
+    flow = json.dumps(FLOW).replace("URL", origin.url("/login"))
+    return replace(profile_of(origin), recipe=LoginRecipe(flow=flow))
+
+
+def test_a_recorded_flow_logs_in_and_a_job_renews_the_login_once_when_the_site_ends_it(
+    fleet: Fleet, origin: RawOrigin, site: MemberSite
+) -> None:
+    profile = made(fleet, by_flow(origin))
+    ProfileStore(fleet.home).save(profile)
+    visitor = ChromiumVisitor(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
+    order = fleet.order(origin.url("/members"))
+    try:
+        first = visitor.visit(order)
+        site.is_open = False
+        with pytest.raises(FleetUnavailable, match="login-renewed"):
+            visitor.visit(fleet.order(origin.url("/members")))
+        again = visitor.visit(fleet.order(origin.url("/members")))
+        site.is_open = None  # the site takes no login any more
+        with pytest.raises(FleetUnavailable, match="login-renewed"):
+            visitor.visit(fleet.order(origin.url("/members")))
+        last = visitor.visit(fleet.order(origin.url("/members")))
+    finally:
+        visitor.close()
+
+    assert (first.annotations, again.annotations) == ((), ())
+    assert "page:logged-out:pond" in last.annotations
+    assert ProfileStore(fleet.home).load("pond").created > profile.created
+    assert "s3cret" not in repr(profile)
+
+
+def test_a_flow_that_finds_no_element_is_named_without_its_values(
+    fleet: Fleet, origin: RawOrigin, site: MemberSite
+) -> None:
+    steps = [*FLOW["steps"][:2], {"type": "change", "selectors": [["#no"]], "value": "s3cret", "timeout": 300}]
+    flow = json.dumps({"title": "x", "steps": steps}).replace("URL", origin.url("/login"))
+
+    with pytest.raises(LoginFailed, match="step 1 of the flow") as failed:
+        made(fleet, replace(profile_of(origin), recipe=LoginRecipe(flow=flow)))
+    assert "s3cret" not in str(failed.value)
+
+
+def test_a_login_by_hand_is_stored_when_the_person_says_so(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
+    script = f"<a id=out></a><script>document.cookie = 'member={COOKIE}'; localStorage.seat = '7'</script>"
+    origin.script("/by-hand", page(script))
+    ready = fleet.proxy.ready
+    said = list[str]()
+
+    stored = profile_by_hand(
+        fleet.settings(sandbox=False),
+        *(ready["proxy"], ready["controls"], profile_of(origin, "/by-hand"), lambda: said.append("yes")),
+        has_display=False,
+    )
+
+    assert said == ["yes"]
+    assert [cookie.value for cookie in stored.cookies] == [COOKIE]
+    assert dict(stored.storage) == {origin.url("").rstrip("/"): (("seat", "7"),)}
+
+
+@pytest.mark.parametrize("scheme", ["basic", "digest"])
+def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawOrigin, scheme: str) -> None:
+    challenge = "Basic realm=x" if scheme == "basic" else 'Digest realm="x", qop="auth", nonce="abc", algorithm=MD5'
+
+    def answer(asked: bytes) -> Sequence[Step]:
+        head = asked.partition(b"\r\n\r\n")[0].decode()
+        sent = next((line for line in head.splitlines() if line.lower().startswith("authorization:")), "")
+        is_right = (
+            "bmV3dDpzM2NyZXQ=" in sent if scheme == "basic" else 'username="newt"' in sent and "response=" in sent
+        )
+        if not is_right:
+            return (page("Who?", status="401 No", headers=f"WWW-Authenticate: {challenge}\r\n"),)
+        return (page("Inside <img src=/inside.png>"),)
+
+    origin.otherwise(answer)
+    url = origin.url("/members")
+    http = HttpLogin(url.removesuffix("/members"), "newt", "s3cret")
+    profile = made(fleet, BrowserProfile("pond", url, 1, http=http))
+    visitor = ChromiumVisitor(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
+    order = fleet.order(url)
+    try:
+        visit = visitor.visit(order)
+    finally:
+        visitor.close()
+
+    assert profile.http is not None
+    assert profile.http.scheme == scheme
+    assert (visit.code, visit.annotations) == (200, ())
+    kept = fleet.proxy.records(order.collection)
+    statuses = [record.block.split()[1] for record in kept.of(url, "response")]
+    assert statuses == ([b"200"] if scheme == "basic" else [b"401", b"200"])
+    assert b"Authorization: redacted" in b"".join(record.block for record in kept.kinds("request"))
+    assert b"bmV3dDpzM2NyZXQ" not in b"".join(record.block for record in kept.records)
+
+
+def test_wrong_credentials_for_http_end_the_login(fleet: Fleet, origin: RawOrigin) -> None:
+    origin.otherwise(lambda asked: (page("Who?", status="401 No", headers="WWW-Authenticate: Basic realm=x\r\n"),))
+    url = origin.url("/members")
+    http = HttpLogin(url.removesuffix("/members"), "newt", "wr0ng")
+
+    with pytest.raises(LoginFailed, match="does not take the user and the password"):
+        made(fleet, BrowserProfile("pond", url, 1, http=http))
+
+
+def test_files_of_the_site_are_fetched_with_the_login_too(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
+    profile = made(fleet, profile_of(origin))
+    visitor = PlainVisitor(fleet.settings(), [fleet.control], login=lambda url: profile.headers_for(url, time.time()))
+    order = fleet.order(origin.url("/members"))
+    try:
+        visitor.visit(order)
+    finally:
+        visitor.close()
+
+    kept = fleet.proxy.records(order.collection)
+    (answer,) = kept.of(order.url, "response")
+    assert b"Log out" in answer.block
+    assert COOKIE.encode() not in b"".join(record.block for record in kept.records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from dataclasses import replace
@@ -9,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from browsers.engine import BrowserCookie
-from browsers.logins.browser_profile import MAX_COOKIES, MAX_STORAGE, BrowserProfile, LoginCheck
+from browsers.engine import BrowserCookie, HttpLogin
+from browsers.logins.browser_profile import MAX_COOKIES, MAX_STORAGE, BrowserProfile, LoginCheck, LoginRecipe
 from browsers.logins.form_login import Credentials
 from browsers.logins.profile_store import FOLDER, KEY_FILE, ProfileStore, ProfileUnusable
 
@@ -22,6 +23,8 @@ PROFILE = BrowserProfile(
     (COOKIE,),
     {"http://site.test": (("token", "s3cret-token"),)},
     LoginCheck("site.test", "#out", "Log out"),
+    HttpLogin("http://site.test", "newt", "s3cret-http", "basic"),
+    LoginRecipe("newt", "s3cret-word", "s3cret-flow"),
 )
 
 
@@ -108,3 +111,41 @@ def test_a_check_holds_for_pages_of_its_host_only() -> None:
     assert not PROFILE.check.applies_to("http://other.test/any")
     assert not PROFILE.check.applies_to("http://[")
     assert not LoginCheck("site.test").applies_to("http://site.test/any")
+
+
+def test_a_profile_of_an_earlier_release_has_no_recipe(store: ProfileStore) -> None:
+    text = replace(PROFILE, http=None, recipe=None).to_json()
+    old = {name: value for name, value in json.loads(text).items() if name not in ("http", "recipe")}
+
+    assert BrowserProfile.from_json(json.dumps(old)) == replace(PROFILE, http=None, recipe=None)
+
+
+@pytest.mark.parametrize(
+    ("url", "cookies"),
+    [
+        ("http://site.test/", "host=1; wide=2"),
+        ("https://site.test/", "host=1; wide=2; secure=3"),
+        ("http://sub.site.test/", "wide=2"),
+        ("http://evilsite.test/", None),
+        ("http://site.test/deep/x", "deep=4; host=1; wide=2"),
+        ("http://site.test/deeper", "host=1; wide=2"),
+        ("http://[", None),
+    ],
+)
+def test_cookies_go_where_a_browser_sends_them(url: str, cookies: str | None) -> None:
+    kept = (
+        BrowserCookie("host", "1", "site.test"),
+        BrowserCookie("wide", "2", ".site.test"),
+        BrowserCookie("secure", "3", "site.test", secure=True),
+        BrowserCookie("deep", "4", "site.test", path="/deep"),
+        BrowserCookie("old", "5", "site.test", expires=10),
+    )
+    profile = replace(PROFILE, cookies=kept, http=None)
+
+    assert profile.headers_for(url, now=100).get("Cookie") == cookies
+
+
+def test_basic_credentials_go_to_their_origin_only() -> None:
+    assert PROFILE.headers_for("http://site.test/x", now=1)["Authorization"] == "Basic bmV3dDpzM2NyZXQtaHR0cA=="
+    for url in ("https://site.test/x", "http://site.test:81/x", "http://site.test.evil.test/x", "http://other.test/"):
+        assert "Authorization" not in PROFILE.headers_for(url, now=1)

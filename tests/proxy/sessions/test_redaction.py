@@ -373,3 +373,15 @@ def test_a_large_body_is_judged_in_linear_time(kind: str, unit: bytes) -> None:
     body = b"[" + body.rstrip(b",") + b"]" if kind == "application/json" else b"x=" + body
 
     assert shown(form(body, kind))[0].startswith(b"POST /login HTTP/1.1\r\n")
+
+
+def test_headers_of_a_response_are_left_out_by_name() -> None:
+    redaction = Redaction(response_headers=frozenset({"set-cookie"}))
+    head = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1;\r\n Path=/\r\nX: 1\r\nset-cookie: b=2\r\n\r\n"
+
+    assert redaction.response_head(head) == (
+        b"HTTP/1.1 200 OK\r\nSet-Cookie: redacted\r\nX: 1\r\nset-cookie: redacted\r\n\r\n",
+        ("response header set-cookie",),
+    )
+    assert redaction.response_head(b"HTTP/1.1 200 OK\r\n\r\n") == (b"HTTP/1.1 200 OK\r\n\r\n", ())
+    assert PASSWORD.response_head(head) == (head, ())
