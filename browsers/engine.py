@@ -142,7 +142,7 @@ class BrowserCookie:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpLogin:
+class HttpCredentials:
     """A window answers with these credentials when a site asks for some by HTTP (RFC 9110 section 11)."""
 
     origin: str
@@ -179,7 +179,7 @@ class WindowOptions:
     bindings: Sequence[Binding] = ()
     cookies: Sequence[BrowserCookie] = ()
     """Cookies that the window has before its first request."""
-    http_login: HttpLogin | None = None
+    http_login: HttpCredentials | None = None
     passes_by_service_workers: bool = False
     """Whether the requests of pages go to the network when a service worker could answer them."""
 

@@ -375,7 +375,7 @@ def _for_job(settings: Settings, profile: Profile) -> Settings:
         "behavior_seconds": profile.behavior_seconds,
         "second_device": profile.second_device,
         "service_workers": profile.service_workers,
-        "cache": profile.browser_cache,
+        "storage": profile.browser_storage,
         **profile.device.browser_settings,
         # A curator may write the profile, who has no right to the other files of this machine.
         "behavior_scripts": scripts and tuple(str(settings.home / BEHAVIOR_FOLDER / name) for name in scripts),

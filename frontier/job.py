@@ -11,7 +11,7 @@ from pydantic_core import ErrorDetails
 
 from archive.dates import Micros, now_micros
 from archive.name_rules import NAME_PATTERN
-from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, ServiceWorkers
+from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
 from frontier.sheets import MAX_SHEETS, PageRules, RenderingMode, Sheets, VisitorKind, parse_sheet
 
@@ -236,10 +236,10 @@ class Profile(_Frozen):
     service_workers: ServiceWorkers | None = Field(
         None, description="whether pages have service workers; none follows browsers.service_workers"
     )
-    browser_cache: BrowserCache | None = Field(
+    browser_storage: BrowserStorage | None = Field(
         None,
-        description="whether each visit begins without cookies, storage and cache, or those of the site are kept; none"
-        " follows browsers.cache",
+        description="whether a visit finds cookies and local storage of earlier visits to its host; none follows"
+        " browsers.storage",
     )
     user_agent: str = Field(
         "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"

@@ -22,7 +22,7 @@ from typing import Final
 
 from demo_replay import replaying, tripwire
 from feature_site.catalogue import FEATURES, GROUPS
-from feature_site.feature import Feature
+from feature_site.feature import PASSWORD, Feature
 from feature_site.gaps import GAPS
 from feature_site.person import PageResult, browser, live, through, visit_all
 from feature_site.site import FeatureSite
@@ -73,12 +73,42 @@ def crawl(
     features: Sequence[Feature],
     workers: int = 2,
 ) -> subprocess.CompletedProcess[str]:
-    """Let ghosts visit the features, each as a seed of its own."""
+    """Let ghosts visit the features, each as a seed of its own. Those with a login are a job each."""
     home.mkdir(parents=True, exist_ok=True)
+    open_to_all = [each for each in features if not each.login]
+    jobs = [([each], _profile_with_login(site, home, each)) for each in features if each.login]
+    jobs += [(open_to_all, PROFILE)] if open_to_all else []
+    return [_crawl(site, home, members, workers, profile) for members, profile in jobs][-1]
+
+
+def _profile_with_login(site: FeatureSite, home: Path, feature: Feature) -> Path:
+    """Store the login of a feature, and return the profile of the job that uses the login."""
+    options = ["--allow-private", "--upstream-ca", str(site.ca_pem), *_resolved(site)]
+    made = subprocess.run(
+        our_command("profile", "browser", "create", feature.name, "--home", str(home), *feature.login, *options),
+        env={**source_environment(), "GHOSTFLEET_LOGIN_PASSWORD": PASSWORD},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    print(made.stdout)
+    profile = home / f"{feature.name}.yaml"
+    profile.write_text(f"{PROFILE.read_text('utf-8')}browser_profile: {feature.name}\n", "utf-8")
+    return profile
+
+
+def _resolved(site: FeatureSite) -> list[str]:
+    return [part for name, address in site.resolve.items() for part in ("--resolve", f"{name}={address}")]
+
+
+def _crawl(
+    site: FeatureSite, home: Path, features: Sequence[Feature], workers: int, profile: Path
+) -> subprocess.CompletedProcess[str]:
     seeds = home / "seeds.txt"
     seeds.write_text("".join(f"{feature.url}\n" for feature in features), "utf-8")
-    names = [part for name, address in site.resolve.items() for part in ("--resolve", f"{name}={address}")]
-    fetch = ["--allow-private", "--upstream-ca", str(site.ca_pem), "--robots", "ignore", *names]
+    fetch = ["--allow-private", "--upstream-ca", str(site.ca_pem), "--robots", "ignore", *_resolved(site)]
     job = [
         "--collection",
         COLLECTION,
@@ -89,7 +119,7 @@ def crawl(
         "--visitor",
         "chromium",
         "--profile",
-        str(PROFILE),
+        str(profile),
     ]
     return subprocess.run(
         our_command("crawl", "--home", str(home), "--seeds-file", str(seeds), "--workers", str(workers), *job, *fetch),

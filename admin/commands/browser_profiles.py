@@ -82,7 +82,7 @@ def create(
     """
     from archive.dates import now_micros
     from archive.url import UrlError, canonical, host_of
-    from browsers.engine import HttpLogin
+    from browsers.engine import HttpCredentials
     from browsers.ghosts.login_visits import has_display, made_profile, profile_by_hand
     from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
     from browsers.logins.profile_store import ProfileStore, ProfileUnusable
@@ -109,7 +109,7 @@ def create(
     if flow is not None:
         profile = replace(profile, recipe=LoginRecipe(flow=text))
     elif by_http:
-        profile = replace(profile, http=HttpLogin(_origin(page), user, _password(password_file)))
+        profile = replace(profile, http=HttpCredentials(_origin(page), user, _password(password_file)))
     elif not interactive:
         profile = replace(profile, recipe=LoginRecipe(user, _password(password_file)))
 

@@ -39,7 +39,7 @@ DEFAULT_PAGE_RECORDS: Final[tuple[PageRecordKind, ...]] = (
     *("view", "thumbnail", "full-page", "full-page-final", "text", "text-final", "dom", "links"),
 )
 type ServiceWorkers = Literal["on", "off", "refetched"]
-type BrowserCache = Literal["visit", "site"]
+type BrowserStorage = Literal["nothing", "site-data"]
 SECOND_DEVICE_PATTERN: Final = r"^(?:[1-9][0-9]{2,3}x[1-9][0-9]{2,3}(?:@[1-5](?:\.[0-9]{1,3})?)?)?$"
 """Width and height in CSS pixels, and the number of device pixels for each; empty for no device."""
 type BehaviorName = Literal["consent", "move", "autofetch", "scroll", "play", "hover", "click", "form", "gesture"]
@@ -126,10 +126,10 @@ class BrowserSettings(Section):
         description="Service workers of pages: on, off (pages see a browser without them), or refetched (they run, and"
         " the requests of pages pass by them).",
     )
-    cache: BrowserCache = Field(
-        "visit",
-        description="Whether each visit begins without cookies, storage and cache (visit), or with those that the last"
-        " visit of the same site left in this worker (site).",
+    storage: BrowserStorage = Field(
+        "nothing",
+        description="What a visit finds of earlier visits of this worker to the same host: nothing, or site-data"
+        " (cookies and local storage). The browser's cache is empty in both cases.",
     )
     contexts_per_browser: int = Field(50, ge=1, description="Visits after which a browser is replaced by a new one.")
     max_page_bytes: int = Field(

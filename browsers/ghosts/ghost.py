@@ -22,6 +22,7 @@ from archive.dates import now_micros
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
+from archive.url import host_of
 from browsers.behaviors.hosts.scripts import BehaviorScripts
 from browsers.behaviors.page_tools import observer
 from browsers.browser_files import BrowserDown
@@ -48,9 +49,10 @@ from browsers.ghosts.page_records import (
     page_info_record,
 )
 from browsers.logins.browser_profile import UNRECORDED, UNRECORDED_OF_RESPONSES, BrowserProfile, LoginCheck
-from browsers.logins.form_login import LoginFailed, is_logged_in
+from browsers.logins.form_login import LoginFailed, is_logged_in, state_of
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.logins.renewal import logged_in
+from browsers.logins.site_data import SiteData
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
 from browsers.page_records.pictures import packed
@@ -89,6 +91,7 @@ class ChromiumVisitor:
         Raises BrowserMissing when there is no browser, and ScriptError for a file with behaviours that can't be used.
         """
         self._profile = profile
+        self._site_data = SiteData()
         self._renewing = threading.Lock()
         self._renewals = 0
         self._has_shown_login = True
@@ -201,6 +204,7 @@ class ChromiumVisitor:
                 self._renewals += 1
                 self._has_shown_login = False
                 self._profile = renewed = self._new_login(control, used)
+                self._site_data.forget()
                 store.save(renewed)
             except (LoginFailed, ProfileUnusable, EngineError) as error:
                 log.warning("the login of browser profile %s can't be renewed: %s", used.name, error)
@@ -298,6 +302,13 @@ class ChromiumVisitor:
                 init_scripts=(*options.init_scripts, *(script for each in hosted for script in each.init_scripts)),
                 bindings=[binding for each in hosted for binding in each.bindings],
             )
+            host, keeps = host_of(order.url), settings.storage == "site-data"
+            if keeps:
+                options = replace(
+                    options,
+                    init_scripts=(*options.init_scripts, *self._site_data.init_scripts(host)),
+                    cookies=(*options.cookies, *self._site_data.cookies(host)),
+                )
             is_logged_out = False
             with suppress(EngineError):
                 with times.measure("window"):
@@ -307,6 +318,9 @@ class ChromiumVisitor:
                     snapshot = await visit_page(window, order.url, settings, hosted, times)
                     snapshot.out_of_memory = snapshot.crashed and window.ended_for_memory()
                     is_logged_out = await self._shows_no_login(window, snapshot)
+                    if keeps and snapshot.is_page:
+                        kept = await state_of(window, BrowserProfile("site-data", order.url, moment))
+                        self._site_data.keep(host, kept)
                 finally:
                     with times.measure("window-close"):
                         await window.close()

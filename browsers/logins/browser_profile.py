@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from archive.dates import Micros
-from browsers.engine import BrowserCookie, HttpLogin, InitScript, World
+from browsers.engine import BrowserCookie, HttpCredentials, InitScript, World
 from browsers.logins.cookie_header import cookie_header
 
 MAX_COOKIES: Final = 2000
@@ -71,7 +71,7 @@ class BrowserProfile:
     storage: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=dict, repr=False)
     """Names and values of the local storage, by origin."""
     check: LoginCheck = field(default_factory=LoginCheck)
-    http: HttpLogin | None = None
+    http: HttpCredentials | None = None
     """Credentials for a site that asks for some by HTTP."""
     recipe: LoginRecipe | None = None
     """How to log in again when the login has expired; None when nothing was stored for that."""
@@ -112,7 +112,7 @@ class BrowserProfile:
             tuple(BrowserCookie(**cookie) for cookie in value["cookies"]),
             storage,
             LoginCheck(**value["check"]),
-            HttpLogin(**value["http"]) if value.get("http") else None,
+            HttpCredentials(**value["http"]) if value.get("http") else None,
             LoginRecipe(**value["recipe"]) if value.get("recipe") else None,
         )
 

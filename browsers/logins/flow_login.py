@@ -1,4 +1,4 @@
-"""A flow login plays a flow that was recorded in Chrome's DevTools, from the address of its first step on."""
+"""This module logs in by a flow that was recorded in Chrome's DevTools, from the address of its first step on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def flow_of(name: Path, text: str) -> Flow:
 
 
 async def log_in_by_flow(window: BrowserWindow, text: str, check: LoginCheck) -> None:
-    """Play the flow, and check the login at its end. Raises LoginFailed, whose message shows nothing of the flow."""
+    """Run the flow, and check the login at its end. Raises LoginFailed, whose message shows nothing of the flow."""
     flow = flow_of(Path("login.json"), text)
     await open_page(window, flow.url)
     player = FlowPlayer(flow)

@@ -164,7 +164,7 @@ async def _enter(window: BrowserWindow, kind: str, text: str) -> Frame | None:
 
 
 async def _submit(window: BrowserWindow, frame: Frame) -> None:
-    """Press Enter. When the page does nothing then, press the button of the form, or send the form without one."""
+    """Send the form by Enter. When the page does nothing then, press the form's button, or send it without one."""
     requests = window.traffic.requests
     await window.press("Enter")
     await window.traffic.settled(_SETTLE_SECONDS, _SETTLE_MOST, from_now=True)

@@ -38,6 +38,10 @@ class Question(NamedTuple):
         return self.memory[name]
 
 
+PASSWORD: Final = "leaf"
+"""The password of all logins."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """A reply is an HTTP response. `encoding` names the content coding that the server applies."""
@@ -102,6 +106,8 @@ class Feature:
     is_hostile: bool = False
     """Whether the page tries to hold the visitor."""
     nonce: str = ""
+    login: tuple[str, ...] = ()
+    """Options of `profile browser create` for the login that a ghost needs; the password is `PASSWORD`."""
 
     @property
     def url(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 _REASONS: Final = {
-    "A ghost has no login.": ("basic-login", "form-login"),
     "A person types another word than the ghost did.": ("search-form", "search-typed"),
 }
 GAPS: Final = {name: reason for reason, names in _REASONS.items() for name in names}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Final
 
-from feature_site.feature import Act, Feature, File, Question, Reply, click, data, hover, page
+from feature_site.feature import HOST, Act, Feature, File, Question, Reply, click, data, hover, page
 
 
 def _batches(question: Question) -> Reply:
@@ -536,6 +536,7 @@ INTERACTION: Final = (
         "The page asks for a name and a password by HTTP.",
         '<img src="81x10-inside.png">',
         page=_basic,
+        login=("--http", "--url", f"https://{HOST}/basic-login/", "--user", "reader"),
         acts=(Act("login", "reader", "leaf"),),
     ),
     Feature(
@@ -543,6 +544,7 @@ INTERACTION: Final = (
         "The page has a form for a login.",
         "",
         page=_form_login,
+        login=("--url", f"https://{HOST}/form-login/", "--user", "reader", "--selector", "img"),
         files={"enter": _enter},
         parts=("member",),
         proofs=("82x10-member.png",),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from browsers.chromium.devtools.connection import DevToolsSession
-from browsers.engine import HttpLogin
+from browsers.engine import HttpCredentials
 
 _MOST_ASKED: Final = 1000
 """So many requests are remembered, so that wrong credentials are sent once for each."""
@@ -19,7 +19,7 @@ _MOST_ASKED: Final = 1000
 class HttpLoginAnswers:
     """The object handles the events of the domain Fetch of all sessions of one window."""
 
-    def __init__(self, login: HttpLogin | None) -> None:
+    def __init__(self, login: HttpCredentials | None) -> None:
         self.scheme = ""
         """The scheme by which the origin asked for credentials."""
         self._login = login

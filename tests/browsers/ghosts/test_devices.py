@@ -94,6 +94,28 @@ def test_service_workers_run_or_not_or_answer_nothing(
     assert ("/worker.js" in {seen.path for seen in origin.visits}) is asks_for_worker
 
 
+@pytest.mark.parametrize(("storage", "seen"), [("nothing", "first"), ("site-data", "again7")])
+def test_a_visit_finds_what_the_last_one_left_when_that_is_wished(
+    fleet: Fleet, origin: RawOrigin, storage: str, seen: str
+) -> None:
+    script = (
+        "<script>document.body.append((document.cookie.includes('been=1') ? 'again' : 'first')"
+        " + (localStorage.seat || '')); document.cookie = 'been=1'; localStorage.seat = '7'</script>"
+    )
+    origin.script("/one", page(script))
+    origin.script("/two", page(script))
+    visitor = ChromiumVisitor(fleet.settings(sandbox=False, storage=storage), [fleet.control], fleet.trusted)
+    order = fleet.order(origin.url("/two"))
+    try:
+        visitor.visit(fleet.order(origin.url("/one")))
+        visitor.visit(order)
+    finally:
+        visitor.close()
+
+    (text,) = fleet.proxy.records(order.collection).of(f"urn:text:{order.url}")
+    assert text.block.decode().strip() == seen
+
+
 def test_the_text_of_a_device_has_width_height_and_scale() -> None:
     assert second_device_of("390x844@3") == (390, 844, 3.0)
     assert second_device_of("800x600") == (800, 600, 1.0)

@@ -12,7 +12,7 @@ import pytest
 from origin import RawOrigin, Step
 from visiting import Fleet, page
 
-from browsers.engine import HttpLogin
+from browsers.engine import HttpCredentials
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.ghosts.login_visits import has_login, made_profile, profile_by_hand
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
@@ -255,7 +255,7 @@ def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawO
 
     origin.otherwise(answer)
     url = origin.url("/members")
-    http = HttpLogin(url.removesuffix("/members"), "newt", "s3cret")
+    http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret")
     profile = made(fleet, BrowserProfile("pond", url, 1, http=http))
     visitor = ChromiumVisitor(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
     order = fleet.order(url)
@@ -277,7 +277,7 @@ def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawO
 def test_wrong_credentials_for_http_end_the_login(fleet: Fleet, origin: RawOrigin) -> None:
     origin.otherwise(lambda asked: (page("Who?", status="401 No", headers="WWW-Authenticate: Basic realm=x\r\n"),))
     url = origin.url("/members")
-    http = HttpLogin(url.removesuffix("/members"), "newt", "wr0ng")
+    http = HttpCredentials(url.removesuffix("/members"), "newt", "wr0ng")
 
     with pytest.raises(LoginFailed, match="does not take the user and the password"):
         made(fleet, BrowserProfile("pond", url, 1, http=http))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from browsers.engine import BrowserCookie, HttpLogin
+from browsers.engine import BrowserCookie, HttpCredentials
 from browsers.logins.browser_profile import MAX_COOKIES, MAX_STORAGE, BrowserProfile, LoginCheck, LoginRecipe
 from browsers.logins.form_login import Credentials
 from browsers.logins.profile_store import FOLDER, KEY_FILE, ProfileStore, ProfileUnusable
@@ -23,7 +23,7 @@ PROFILE = BrowserProfile(
     (COOKIE,),
     {"http://site.test": (("token", "s3cret-token"),)},
     LoginCheck("site.test", "#out", "Log out"),
-    HttpLogin("http://site.test", "newt", "s3cret-http", "basic"),
+    HttpCredentials("http://site.test", "newt", "s3cret-http", "basic"),
     LoginRecipe("newt", "s3cret-word", "s3cret-flow"),
 )
 
