@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from docs.profile_table import EXAMPLES, ORDER, TARGET, document
-from frontier.job import Job, Limits, PolitenessOverrides, Profile
+from frontier.job import DeviceOverrides, Job, Limits, PolitenessOverrides, Profile
 from frontier.politeness import Politeness
 from frontier.profile import load_profile
 from frontier.scope import Accepted, Candidate, Scope
 
 TOP = Path(__file__).resolve().parents[2]
-NAMES = [(model, name) for model in (Profile, Limits, PolitenessOverrides) for name in model.model_fields]
+NAMES = [
+    (model, name) for model in (Profile, Limits, PolitenessOverrides, DeviceOverrides) for name in model.model_fields
+]
 
 
 def _attributes_read() -> set[str]:
@@ -34,7 +36,7 @@ def test_the_page_is_up_to_date() -> None:
 
 @pytest.mark.parametrize(("model", "name"), NAMES)
 def test_every_key_says_what_it_means_and_has_a_row(model: type[Profile], name: str) -> None:
-    if name not in ("limits", "politeness"):
+    if name not in ("limits", "politeness", "device"):
         assert model.model_fields[name].description
         assert f"| `{name}` |" in document()
 
