@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +15,10 @@ from redis_server import RedisServer
 
 from admin.demo.garden import GardenSite
 from archive.settings.load import Settings, load
+
+# Hundreds of tests start processes of the program. Without its bytecode, each of them compiles all modules again.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A slow machine is no failure: no example has a deadline, and examples may take long to make.
 hypothesis_settings.register_profile("ghostfleet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
