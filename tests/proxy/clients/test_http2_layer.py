@@ -398,7 +398,6 @@ def test_the_end_of_the_process_lets_streams_end_first(
                 client.step()
         stopping.join()
         kept = proxy.kept(secure_origin.url("/last"))
-        proxy.start()
 
     assert answer.ended
     assert client.goaway is not None
