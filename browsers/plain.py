@@ -25,13 +25,12 @@ from archive.settings.load import Settings
 from archive.url import host_of
 from browsers import proxy_outcome
 from browsers.links.documents import Links, links_of, may_have_links, media_type
-from browsers.logins.browser_profile import UNRECORDED, UNRECORDED_OF_RESPONSES
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import MAX_DOM, PageEvidence
 from browsers.page_quality.rules import REFUSALS
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.rendezvous import ranked
-from browsers.visit import FleetUnavailable, OwnHeaders, Visit, VisitOrder
+from browsers.visit import UNRECORDED, UNRECORDED_OF_RESPONSES, FleetUnavailable, OwnHeaders, Visit, VisitOrder
 from browsers.visitor_choice import is_embed
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"

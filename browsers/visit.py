@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 type Hop = Literal["L", "E", "R", "X", "P"]
 """Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite."""
+
+UNRECORDED: Final = ("cookie", "authorization")
+"""Request headers whose values are not recorded when a stored login is used."""
+UNRECORDED_OF_RESPONSES: Final = ("set-cookie",)
+"""Response headers whose values are not recorded when a stored login is used. With them, a reader could take the login
+over."""
 
 
 class GhostTrouble(StrEnum):

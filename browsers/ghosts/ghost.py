@@ -48,7 +48,7 @@ from browsers.ghosts.page_records import (
     found_links,
     page_info_record,
 )
-from browsers.logins.browser_profile import UNRECORDED, UNRECORDED_OF_RESPONSES, BrowserProfile, LoginCheck
+from browsers.logins.browser_profile import BrowserProfile, LoginCheck
 from browsers.logins.form_login import LoginFailed, is_logged_in, state_of
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.logins.renewal import logged_in
@@ -59,7 +59,15 @@ from browsers.page_records.pictures import packed
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.stage_times import StageTimes
 from browsers.traffic import Traffic
-from browsers.visit import FleetUnavailable, FoundLink, OwnHeaders, Visit, VisitOrder
+from browsers.visit import (
+    UNRECORDED,
+    UNRECORDED_OF_RESPONSES,
+    FleetUnavailable,
+    FoundLink,
+    OwnHeaders,
+    Visit,
+    VisitOrder,
+)
 
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 8

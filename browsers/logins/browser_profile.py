@@ -15,11 +15,6 @@ from browsers.logins.cookie_header import cookie_header
 MAX_COOKIES: Final = 2000
 MAX_STORAGE: Final = 5_000_000
 """Largest number of characters of the local storage of all sites."""
-UNRECORDED: Final = ("cookie", "authorization")
-"""Request headers whose values are not recorded when a profile is used."""
-UNRECORDED_OF_RESPONSES: Final = ("set-cookie",)
-"""Response headers whose values are not recorded when a profile is used: with them a reader could take the login over.
-"""
 
 _RESTORE: Final = """
 (() => {

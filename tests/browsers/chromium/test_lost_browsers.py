@@ -19,8 +19,9 @@ from waiting import until
 
 from archive.settings.load import load
 from browsers.chromium.browser import OLDEST
-from browsers.chromium.executable import BrowserMissing
-from browsers.chromium.ghost import ChromiumVisitor
+from browsers.engine import BrowserMissing
+from browsers.engine_choice import ProxyTrust
+from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.proxy_client import Control, read_token
 from browsers.visit import VisitOrder
 
@@ -78,7 +79,7 @@ def test_a_worker_without_file_descriptors_has_no_browser_until_there_are_some(f
     assert folders(os.getpid()) == before
 
 
-def _visit_for_ever(home: str, address: str, token: str, trusted: tuple[str, ...], order: VisitOrder) -> None:
+def _visit_for_ever(home: str, address: str, token: str, trusted: ProxyTrust, order: VisitOrder) -> None:
     with Control(address, token) as control:
         ChromiumVisitor(load({"home": home, "browsers.sandbox": False}, environment={}), [control], trusted).visit(
             order
