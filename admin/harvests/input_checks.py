@@ -104,6 +104,11 @@ def contains(column: InstrumentedAttribute[str], text: str) -> ColumnElement[boo
 
 def count_up_to_limit(transaction: Transaction, query: Select[Any]) -> int | None:
     """Return how many rows there are; None when there are more than 10,000."""
-    some = query.with_only_columns(literal_column("1")).order_by(None).limit(COUNTED + 1).subquery()
+    some = (
+        query.with_only_columns(literal_column("1"), maintain_column_froms=True)
+        .order_by(None)
+        .limit(COUNTED + 1)
+        .subquery()
+    )
     found = transaction.session.scalar(select(func.count()).select_from(some)) or 0
     return None if found > COUNTED else found

@@ -11,12 +11,15 @@ if TYPE_CHECKING:
 
 
 def cookie_header(cookies: Iterable[BrowserCookie], url: str, now: float) -> str:
-    """Return the value of the field Cookie for a canonical URL; empty without a cookie. `now` is in seconds since 1970.
+    """Return the value of the field Cookie for a URL; empty without a cookie. `now` is in seconds since 1970.
 
     Cookies with longer paths come first. The order of the others is kept. A cookie that is not printable ASCII is left
     out.
     """
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # no URL
+        return ""
     host, path, is_secure = parts.hostname or "", parts.path or "/", parts.scheme == "https"
     sent = [
         cookie
