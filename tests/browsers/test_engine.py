@@ -295,8 +295,9 @@ async def test_windows_may_open_windows_down_to_a_depth(opener: Opener, origin: 
         assert await window.traffic.settled(0.5, 30)
         assert set(window.popups) >= {origin.url(f"/{number}") for number in (1, 2, 3)}
         assert "/5" not in {seen.path for seen in origin.visits}
-        targets = await opener.engine.root.send("Target.getTargets")
-        assert len([target for target in targets["targetInfos"] if target["type"] == "page"]) == 1
+        if opener.engine.name == "Chromium":
+            targets = await opener.engine.root.send("Target.getTargets")
+            assert len([target for target in targets["targetInfos"] if target["type"] == "page"]) == 1
 
 
 async def test_a_window_is_the_device_that_was_asked_for(opener: Opener, origin: RawOrigin) -> None:

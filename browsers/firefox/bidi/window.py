@@ -35,6 +35,8 @@ from browsers.traffic import Traffic
 
 _MAX_MESSAGE: Final = 1000
 _CLOSE_SECONDS: Final = 10.0
+_POPUP_DEPTH: Final = 3
+"""A window that a page opened may open another one, and so on, up to this depth."""
 _LOADING_POPUPS: Final = 10
 """So many windows that a page opened may load at once; others are closed at once."""
 _HIDE_CONTROL: Final = """
@@ -101,6 +103,8 @@ class FirefoxWindow:
         self._committed = asyncio.Event()
         self._popup_loads: dict[str, asyncio.Event] = {}
         """The windows that the page opened and that load, with the events of their loads."""
+        self._popup_depths: dict[str, int] = {}
+        """The depths of the windows that the page opened."""
         self._inside_popups: dict[str, str] = {}
         """Frames in opened windows, with their windows."""
         self._loading_popups = 0
@@ -158,7 +162,9 @@ class FirefoxWindow:
         if parent is None and self._frames is None:
             self._begin_page(told["context"])
         elif parent is None and self._frames is not None and told["context"] != self._frames.main.id:
-            self._begin(self._serve_popup(told["context"]))
+            opener = told.get("originalOpener") or ""
+            depth = self._popup_depths[told["context"]] = self._popup_depths.get(opener, 0) + 1
+            self._begin(self._serve_popup(told["context"], depth))
         elif parent in self._inside_popups or parent in self._popup_loads:
             self._inside_popups[told["context"]] = self._inside_popups.get(parent or "", parent or "")
         elif self._frames is not None:
@@ -217,9 +223,10 @@ class FirefoxWindow:
         if url != "about:blank" and len(self.popups) < MAX_POPUPS:
             self.popups.append(url)
 
-    async def _serve_popup(self, context: str) -> None:
+    async def _serve_popup(self, context: str, depth: int) -> None:
         """Let a window that the page opened load for its time, and close it."""
-        may_load = len(self.popups) < MAX_POPUPS and self._loading_popups < _LOADING_POPUPS
+        is_near = depth <= _POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
+        may_load = is_near and self._loading_popups < _LOADING_POPUPS
         seconds = self._options.popup_seconds if may_load else 0.0
         loaded = self._popup_loads[context] = asyncio.Event()
         self.traffic.hold(f"popup {context}")
