@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import signal
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +32,7 @@ from bench.rounds import Bench, BenchPlan, RoundResult
 
 SCHEMES: Final = ("http", "connect", "absolute")
 OURS: Final = "ghostfleet"
-TABLE_WIDTH: Final = 100
+TABLE_WIDTH: Final = 110
 MILLION: Final = 1_000_000
 
 
@@ -125,19 +127,35 @@ bench.add_command(faults)
     callback=_listed,
     help="Sites to visit: plain, heavy, demo.",
 )
+@click.option(
+    "--brozzler",
+    "brozzler_pages",
+    default=0,
+    metavar="N",
+    type=click.IntRange(0),
+    help="Visits of each site by brozzler.",
+)
 @click.option("--soak", is_flag=True, help="Fail when memory grows by more than 20 % or a process stays behind.")
 @click.option("--json", "as_data", is_flag=True, help="Print the results as JSON.")
-def ghosts(pages: int, sites: Sequence[str], soak: bool, as_data: bool) -> None:
+def ghosts(pages: int, sites: Sequence[str], brozzler_pages: int, soak: bool, as_data: bool) -> None:
     """Measure pages per minute, CPU and memory of one worker that visits pages with a browser.
 
     The pages are on this machine, and each visit is recorded by a proxy. CPU and memory are those of the worker and of
     all processes of its browser.
+
+    With --brozzler, brozzler is installed from PyPI, and visits pages of the same sites through the same proxy.
     """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that no process stays behind
     if not ghost_bench.is_measurable():
         raise click.ClickException("this bench reads memory from /proc/PID/smaps_rollup, which only Linux has")
-    found = ghost_bench.measure(
-        sites, pages, lambda one: click.echo(f"{one.site}: {one.pages_per_minute:.1f} pages a minute", err=True)
-    )
+
+    def tell(one: ghost_bench.GhostRound) -> None:
+        click.echo(f"{one.crawler}, {one.site}: {one.pages_per_minute:.1f} pages a minute", err=True)
+
+    try:
+        found = ghost_bench.measure(sites, pages, tell, brozzler_pages)
+    except PeerUnavailable as error:
+        raise click.ClickException(str(error)) from None
     if as_data:
         results = [
             dataclasses.asdict(one) | {"pages_per_minute": one.pages_per_minute, "cpu_per_page": one.cpu_per_page}
@@ -148,9 +166,10 @@ def ghosts(pages: int, sites: Sequence[str], soak: bool, as_data: bool) -> None:
         console = Console(width=max(Console().width, TABLE_WIDTH))
         console.print(ghost_bench.table(found))
         console.print(ghost_bench.stage_table(found))
+        console.print(ghost_bench.memory_table(found))
     if any(one.failed for one in found):
         raise click.ClickException("visits failed; the column failed has their number")
-    if soak and not all(one.is_flat for one in found):
+    if soak and not all(one.is_flat for one in found if one.crawler == ghost_bench.OURS):
         raise click.ClickException("memory grew by more than 20 %, or a process of the browser stayed behind")
 
 

@@ -26,12 +26,15 @@ from admin.demo.pages import LINKED_PAGES
 from admin.demo.server import GardenServer
 from admin.demo.wire import Answer, Request
 from archive.settings.load import load
+from bench.peers.brozzler import NAME as BROZZLER
+from bench.peers.brozzler import BrozzlerVisits
 from bench.process import our_command, resource_usage, source_environment, stop, tree
 from browsers.proxy_client import Control, read_token
 from browsers.visit import FleetUnavailable, VisitOrder
 
 SITES: Final = ("plain", "heavy", "demo")
 """A page of text with a picture; a page of 60 pictures, 12 frames and 12 scripts; the pages of the bundled site."""
+OURS: Final = "ghostfleet"
 WARM_UP: Final = 3
 """Visits before the measurement, in which the browser starts."""
 FLAT: Final = 1.2
@@ -60,8 +63,11 @@ class GhostRound:
     mean_bytes: int
     zombies: int
     """Processes below the worker that ended and were not waited for."""
+    crawler: str = OURS
     stages: Mapping[str, float] = field(default_factory=dict)
     """Mean seconds of a page's stages, in their order. A name with a slash is a part of another stage."""
+    peak_parts: Mapping[str, int] = field(default_factory=dict)
+    """The bytes of `peak_bytes` by the kind of process, such as `renderer`."""
 
     @property
     def pages_per_minute(self) -> float:
@@ -79,10 +85,13 @@ class GhostRound:
         return self.last_bytes <= self.first_bytes * FLAT and not self.zombies
 
 
-def measure(sites: Sequence[str], pages: int, tell: Callable[[GhostRound], None]) -> list[GhostRound]:
+def measure(
+    sites: Sequence[str], pages: int, tell: Callable[[GhostRound], None], brozzler_pages: int = 0
+) -> list[GhostRound]:
     """Visit so many pages of each site, one after the other. `tell` receives each result at once.
 
-    Raises BrowserMissing when there is no browser.
+    With `brozzler_pages`, brozzler visits so many pages of each site, too. Raises BrowserMissing when there is no
+    browser, and PeerUnavailable when brozzler can't be run.
     """
     folder = Path(tempfile.mkdtemp(prefix="ghostfleet-bench-ghosts-"))
     server = GardenServer(_answer)
@@ -100,6 +109,9 @@ def measure(sites: Sequence[str], pages: int, tell: Callable[[GhostRound], None]
             for site in sites:
                 found.append(_round(folder, ready, site, urls[site], pages))
                 tell(found[-1])
+                if brozzler_pages:
+                    found.append(_brozzler_round(folder, ready, site, urls[site], brozzler_pages))
+                    tell(found[-1])
             return found
     finally:
         server.stop()
@@ -109,24 +121,38 @@ def measure(sites: Sequence[str], pages: int, tell: Callable[[GhostRound], None]
 def table(found: Sequence[GhostRound]) -> Table:
     """Return the results as a table."""
     made = Table(title="one worker, one visit at a time")
-    for name in ("site", "pages", "failed", "pages/min", "CPU s/page", "MB first", "MB last", "MB mean", "MB peak"):
-        made.add_column(name, justify="left" if name == "site" else "right")
+    made.add_column("crawler")
+    made.add_column("site")
+    for name in ("pages", "failed", "pages/min", "CPU s/page", "MB first", "MB last", "MB mean", "MB peak"):
+        made.add_column(name, justify="right")
     for one in found:
         sizes = (f"{size / 1e6:.0f}" for size in (one.first_bytes, one.last_bytes, one.mean_bytes, one.peak_bytes))
         speed = (f"{one.pages_per_minute:.1f}", f"{one.cpu_per_page:.2f}")
-        made.add_row(one.site, str(one.pages), str(one.failed), *speed, *sizes)
+        made.add_row(one.crawler, one.site, str(one.pages), str(one.failed), *speed, *sizes)
     return made
 
 
 def stage_table(found: Sequence[GhostRound]) -> Table:
     """Return the mean seconds of the stages of a visit as a table."""
     made = Table(title="seconds of a visit, by stage")
+    found = [one for one in found if one.stages]
     made.add_column("stage")
     for one in found:
         made.add_column(one.site, justify="right")
     for stage in dict.fromkeys(stage for one in found for stage in one.stages):
         label = f"  {stage.partition('/')[2]}" if "/" in stage else stage
         made.add_row(label, *(f"{one.stages.get(stage, 0):.3f}" for one in found))
+    return made
+
+
+def memory_table(found: Sequence[GhostRound]) -> Table:
+    """Return the memory at the peak by kinds of processes as a table."""
+    made = Table(title="MB at the peak, by kind of process")
+    made.add_column("process")
+    for one in found:
+        made.add_column(one.site if one.crawler == OURS else f"{one.crawler}, {one.site}", justify="right")
+    for kind in sorted({kind for one in found for kind in one.peak_parts}):
+        made.add_row(kind, *(f"{one.peak_parts.get(kind, 0) / 1e6:.0f}" for one in found))
     return made
 
 
@@ -155,54 +181,80 @@ def _round(folder: Path, ready: dict[str, str], site: str, urls: Sequence[str], 
     worker = context.Process(target=_work, args=(theirs, ready, site, turns))
     worker.start()
     theirs.close()
-    over = threading.Event()
-    sizes: list[int] = []
-
-    def watch() -> None:
-        while not over.wait(_SAMPLE_SECONDS):
-            sizes.append(_memory(pid))
-
     try:
         ours.recv()  # the warm-up is over
-        pid = worker.pid or 0
-        first, before, began = _memory(pid), resource_usage(pid).cpu, time.monotonic()
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
+
+        def visit() -> tuple[int, Mapping[str, float]]:
             ours.send("go")
             failed, stages = ours.recv()
-        finally:
-            over.set()
-            watcher.join()
-        seconds = time.monotonic() - began
-        last, after = _memory(pid), resource_usage(pid).cpu
-        zombies = sum(_is_zombie(one) for one in tree(pid))
+            return failed, stages
+
+        found = _sampled(worker.pid or 0, OURS, site, pages, visit)
         ours.send("end")
         worker.join()
+        return found
     finally:
         if worker.is_alive():
             worker.kill()
-    sizes += [first, last]
+
+
+def _brozzler_round(folder: Path, ready: dict[str, str], site: str, urls: Sequence[str], pages: int) -> GhostRound:
+    """Let brozzler visit pages that we have not visited last."""
+    turns = list(itertools.islice(itertools.cycle(reversed(urls)), 1 + pages))
+    visits = BrozzlerVisits(ready["proxy"], turns[:1], turns[1:], folder / "brozzler.log")
+    try:
+        return _sampled(visits.pid, BROZZLER, site, pages, lambda: (visits.visit(), {}))
+    finally:
+        visits.close()
+
+
+def _sampled(
+    pid: int, crawler: str, site: str, pages: int, visit: Callable[[], tuple[int, Mapping[str, float]]]
+) -> GhostRound:
+    """Measure what `visit` costs in the process and all below it. `visit` returns failures, and seconds of stages."""
+    over = threading.Event()
+    samples: list[Mapping[str, int]] = []
+
+    def watch() -> None:
+        while not over.wait(_SAMPLE_SECONDS):
+            samples.append(_memory(pid))
+
+    first, before, began = _memory(pid), resource_usage(pid).cpu, time.monotonic()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        failed, stages = visit()
+    finally:
+        over.set()
+        watcher.join()
+    seconds = time.monotonic() - began
+    last, after = _memory(pid), resource_usage(pid).cpu
+    samples += [first, last]
+    sizes = [sum(sample.values()) for sample in samples]
     return GhostRound(
         site,
         pages,
         failed,
         seconds,
         after - before,
-        first,
-        last,
+        sum(first.values()),
+        sum(last.values()),
         max(sizes),
         round(sum(sizes) / len(sizes)),
-        zombies,
+        sum(_is_zombie(one) for one in tree(pid)),
+        crawler,
         {stage: spent / pages for stage, spent in stages.items()},
+        max(samples, key=lambda sample: sum(sample.values())),
     )
 
 
 def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> None:
     """Visit the URLs; the parent says when to go on after the warm-up, and when to end."""
     from browsers.engine_choice import proxy_trust
+    from browsers.freed_memory import return_freed_memory
     from browsers.ghosts.ghost import ChromiumVisitor
 
+    return_freed_memory()
     home = Path(ready["home"])
     settings = load({"home": str(home)}, environment={})
     with Control(ready["control"], read_token(home)) as control:
@@ -228,9 +280,23 @@ def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> 
             visitor.close()
 
 
-def _memory(root: int) -> int:
-    """Return the memory of a process and all below it. Each shared page counts in parts for those that share it."""
-    return sum(_proportional(pid) for pid in tree(root))
+def _memory(root: int) -> Mapping[str, int]:
+    """Return the memory of a process and all below it, by kind. Each shared page counts in parts for its sharers."""
+    found = Counter[str]()
+    for pid in tree(root):
+        found[_kind(pid)] += _proportional(pid)
+    return found
+
+
+def _kind(pid: int) -> str:
+    """Return the kind of a process that a browser gives on its command line, or the name of its program."""
+    try:
+        # Chromium's processes write their arguments anew, as one string with spaces.
+        arguments = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").split(b" ")
+    except OSError:
+        return "ended"
+    kinds = [one.partition(b"=")[2] for one in arguments if one.startswith((b"--type=", b"--utility-sub-type="))]
+    return (kinds[-1] if kinds else os.path.basename(arguments[0])).decode("utf-8", "replace") or "ended"
 
 
 def _proportional(pid: int) -> int:

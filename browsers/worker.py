@@ -26,6 +26,7 @@ from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
 from browsers.engine_choice import proxy_trust
+from browsers.freed_memory import return_freed_memory
 from browsers.heartbeat import LeaseHeartbeat
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
@@ -324,6 +325,7 @@ def run_worker(
     the job's crawl.log. After `stop`, current visits are finished and no new ones begin. Raises BrowserMissing,
     FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read.
     """
+    return_freed_memory()
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     profile = frontier.job.profile
     agent = profile.user_agent or settings.archive.user_agent

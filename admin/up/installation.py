@@ -1,7 +1,8 @@
 """The installation is a fleet with the admin site, a scheduler, harvesters and a replay proxy, all supervised.
 
 Redis, recording proxies and indexer are what the others rest on: when one of these can't be kept alive, the whole
-installation ends. Another part that dies again and again is given up for a minute, and the rest goes on.
+installation ends. Another part that dies again and again is left alone for `admin.part_retry_seconds`, and the rest
+goes on.
 
 At the end, harvesters and scheduler end first, and the site last but Redis and indexer: people can watch the end of
 running jobs.
@@ -31,7 +32,6 @@ PORT_OPTION: Final = "--port"
 PROXY_PORT_OPTION: Final = "--proxy-port"
 REPLAY_PORT_OPTION: Final = "--replay-port"
 VIEW_PORT_OPTION: Final = "--view-port"
-_AGAIN_SECONDS: Final = 60.0
 _MICROS: Final = 1_000_000
 
 
@@ -127,12 +127,13 @@ class InstallationProcesses:
         return [self._part(slot) for slot in self.fleet.slots]
 
     def _give_up(self, slot: Slot, why: str) -> None:
-        """Leave a part alone for a minute, after which it starts again."""
-        log.error("%s: %s; it is started again in %.0f s", slot.role.name, why, _AGAIN_SECONDS)
-        self._note(f"{why}; {slot.role.name} is started again in {_AGAIN_SECONDS:.0f} s")
+        """Leave a part alone for a while, after which it starts again."""
+        pause = self._settings.admin.part_retry_seconds
+        log.error("%s: %s; it is started again in %.0f s", slot.role.name, why, pause)
+        self._note(f"{why}; {slot.role.name} is started again in {pause:.0f} s")
         slot.last_end = why
         self._given_up.add(slot.role.name)
-        self.fleet.try_again(slot, _AGAIN_SECONDS)
+        self.fleet.try_again(slot, pause)
 
     def _part(self, slot: Slot) -> Part:
         child, name = slot.child, slot.role.name

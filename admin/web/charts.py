@@ -12,11 +12,11 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+from admin.even_choice import evenly_chosen
 from archive.dates import Micros
 
 _WIDTH: Final = 600
 _HEIGHT: Final = 48
-_MOST: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class TimeChart:
 
     def _drawing(self) -> Mapping[str, Any]:
         """Return what the script draws, at most 120 points."""
-        places = thinned(range(len(self.times)))
+        places = evenly_chosen(range(len(self.times)))
         return {
             "title": self.title,
             "unit": self.unit,
@@ -57,7 +57,7 @@ class TimeChart:
 
 def bar_chart(values: Sequence[float], label: str) -> Markup:
     """Return bars for these values, at most 120 of them; `label` is what a screen reader says."""
-    shown = thinned(values)
+    shown = evenly_chosen(values)
     highest = max(shown, default=0) or 1
     width = _WIDTH / max(len(shown), 1)
     bars = "".join(
@@ -83,14 +83,6 @@ def job_charts(samples: Sequence[Any]) -> list[TimeChart]:
     objects = (Series("Objects", values("urls")), Series("Queued", values("queued")))
     sizes = (Series("Bytes", values("bytes")), Series("New bytes", values("new_bytes")))
     return [TimeChart("Objects over time", times, objects), TimeChart("Bytes over time", times, sizes, "bytes")]
-
-
-def thinned[T](values: Sequence[T]) -> Sequence[T]:
-    """Return at most 120 of the values, evenly chosen, the last one among them."""
-    if len(values) <= _MOST:
-        return values
-    step = (len(values) - 1) / (_MOST - 1)
-    return [values[round(at * step)] for at in range(_MOST)]
 
 
 def _number(value: object) -> float | None:

@@ -71,6 +71,12 @@ class AdminSettings(Section):
         description="Largest WARC file or WACZ package, in bytes, that people may upload to a collection in the admin"
         " site.",
     )
+    part_retry_seconds: float = Field(
+        60,
+        gt=0,
+        description="Seconds until `ghostfleet up` starts a part again that died six times in a row, such as the"
+        " replay proxy.",
+    )
     on_end_seconds: float = Field(300, gt=0, description="Longest run of the command of `crawl --on-end`.")
 
     @field_validator("allow_clients", "host_names", "trusted_proxies", mode="before")

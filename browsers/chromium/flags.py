@@ -57,6 +57,10 @@ _FEATURES_OFF: Final = (
     "WebUIOmniboxFullPopup",
 )
 
+_FEATURES_ON: Final = (
+    "CDPScreenshotNewSurface",
+    "NetworkServiceInProcess2",  # 27 MB for a process that has no sandbox of its own on Linux
+)
 
 _QUIET: Final = (
     "--no-first-run",
@@ -87,7 +91,7 @@ _STEADY: Final = (
     "--disable-prompt-on-repost",
     "--allow-pre-commit-input",
     "--force-color-profile=srgb",
-    "--enable-features=CDPScreenshotNewSurface",
+    f"--enable-features={','.join(_FEATURES_ON)}",
     "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
 )
 """These flags make each page behave as the only one of a browser with a window, a mouse and a patient user."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.ghosts import GhostRound, is_measurable, measure, stage_table, table
+from bench.ghosts import GhostRound, is_measurable, measure, memory_table, stage_table, table
 
 pytestmark = pytest.mark.browser
 
@@ -37,6 +37,9 @@ def test_a_short_round_is_measured() -> None:
     assert sum(spent for stage, spent in plain.stages.items() if "/" not in stage) <= plain.seconds / plain.pages
     assert table(found).row_count == 1
     assert stage_table(found).row_count == len(plain.stages)
+    assert {"renderer", "gpu-process"} <= set(plain.peak_parts)
+    assert sum(plain.peak_parts.values()) == plain.peak_bytes
+    assert memory_table(found).row_count == len(plain.peak_parts)
 
 
 @pytest.mark.slow
@@ -47,3 +50,16 @@ def test_five_hundred_visits_leave_no_memory_and_no_process_behind() -> None:
 
     assert plain.failed == 0
     assert plain.is_flat, plain
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(not is_measurable(), reason="only Linux tells the memory that processes share")
+def test_brozzler_is_measured_beside_our_worker() -> None:
+    ours, brozzler = measure(["plain"], 2, lambda _: None, brozzler_pages=1)
+
+    assert (ours.crawler, brozzler.crawler) == ("ghostfleet", "brozzler")
+    assert (brozzler.site, brozzler.pages, brozzler.failed) == ("plain", 1, 0)
+    assert brozzler.peak_parts["renderer"] > 0
+    assert brozzler.cpu_seconds > 0
+    assert table([ours, brozzler]).row_count == 2

@@ -7,9 +7,10 @@ from enum import StrEnum
 from typing import Any, Final
 
 from pydantic import Field
-from sqlalchemy import ScalarSelect, bindparam, func, literal, literal_column, select, tuple_
+from sqlalchemy import ScalarSelect, Select, bindparam, func, literal, literal_column, select, tuple_
 from sqlalchemy.orm import InstrumentedAttribute
 
+from admin.even_choice import CHART_POINTS, evenly_chosen
 from admin.harvests.input_checks import COUNTED, checked_limit, count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest
@@ -228,12 +229,26 @@ def job_seeds(transaction: Transaction, job_id: int) -> bytes:
 
 def job_samples(transaction: Transaction, job_id: int, *, since: Micros = 0, limit: int = 500) -> list[SampleView]:
     """Return samples of the job's progress after `since`, oldest first, without hosts apart from the newest one."""
-    rows = transaction.session.execute(
-        select(JobSample.id, JobSample.at, JobSample.state, JobSample.progress)
-        .where(JobSample.job_id == job_id, JobSample.at > since)
-        .order_by(JobSample.id.desc())
-        .limit(checked_limit(limit, 2_000))
-    ).all()
+    chosen = _SAMPLE.where(JobSample.job_id == job_id, JobSample.at > since).limit(checked_limit(limit, 2_000))
+    return _samples(transaction, chosen)
+
+
+def job_curve(transaction: Transaction, job_id: int, *, points: int = CHART_POINTS) -> list[SampleView]:
+    """Return at most so many samples of the job's progress, evenly chosen, oldest first, the newest one among them.
+
+    Only the newest sample has hosts. To read a sample's document is dear, so that only chosen ones are read.
+    """
+    newest = select(JobSample.id).where(JobSample.job_id == job_id).order_by(JobSample.id.desc()).limit(2_000)
+    ids = transaction.session.scalars(newest).all()
+    return _samples(transaction, _SAMPLE.where(JobSample.id.in_(evenly_chosen(ids, points))))
+
+
+_SAMPLE: Final = select(JobSample.id, JobSample.at, JobSample.state, JobSample.progress).order_by(JobSample.id.desc())
+
+
+def _samples(transaction: Transaction, chosen: Select[int, Micros, str, Any]) -> list[SampleView]:
+    """Return the chosen samples, oldest first."""
+    rows = transaction.session.execute(chosen).all()
     if not rows:
         return []
     hosts = transaction.session.scalar(select(JobSample.hosts).where(JobSample.id == rows[0].id))

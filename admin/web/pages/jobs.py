@@ -205,7 +205,7 @@ def act(number: int, action: str) -> Response:
 def _values(number: int) -> dict[str, Any]:
     with reading() as opened:
         job = listing.show_job(opened, number)
-        samples = listing.job_samples(opened, number)
+        samples = listing.job_curve(opened, number)
         commands = steering.list_commands(opened, number)
         pictures = observations.list_pictures(opened, number)
         reasons = job_domains.stop_reasons(opened, number)

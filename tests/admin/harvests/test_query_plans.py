@@ -49,6 +49,7 @@ PAGES: dict[str, tuple[int, Callable[[Transaction], Any]]] = {
     "job": (1, lambda opened: listing.show_job(opened, 1500)),
     "job's domains": (3, lambda opened: job_domains.list_job_domains(opened, 1500)),
     "job's samples": (2, lambda opened: listing.job_samples(opened, 2769)),
+    "job's curve": (3, lambda opened: listing.job_curve(opened, 2769)),
     "counts": (1, listing.count_by_status),
     "runs": (3, lambda opened: list_runs(opened, "harvest 30")),
     "domains": (2, list_domains),

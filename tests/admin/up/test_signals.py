@@ -131,9 +131,8 @@ def test_sighup_replaces_the_recording_processes_and_no_other_part(start_up: Sta
 
 @pytest.mark.timeout(400)
 def test_a_part_that_keeps_dying_is_left_alone_for_a_while_and_the_others_go_on(
-    start_up: Start, request: pytest.FixtureRequest
+    start_up: Start,
 ) -> None:
-    """With --slow, the test waits until the part is started again."""
     killed = set[int]()
 
     def is_given_up(command: Command) -> bool:
@@ -144,15 +143,14 @@ def test_a_part_that_keeps_dying_is_left_alone_for_a_while_and_the_others_go_on(
                 os.kill(replay.pid, signal.SIGKILL)
         return replay.state is PartState.FAILED
 
-    with start_up("--channel", "FOCUSED") as command:
+    with start_up("--channel", "FOCUSED", GHOSTFLEET_ADMIN__PART_RETRY_SECONDS="3") as command:
         ready = command.line(ready=True)
         until(lambda: is_given_up(command), what="the end of all tries", within=120)
-        assert "replay is started again in 60 s" in command.errors
+        assert "replay is started again in 3 s" in command.errors
         assert {name: part(command, name).pid for name in ready["pids"] if name != "replay"} == {
             name: pid for name, pid in ready["pids"].items() if name != "replay"
         }
         assert httpx.get(f"{ready['admin']}/login").status_code == 200
-        if request.config.getoption("--slow"):
-            until(lambda: part(command, "replay").state is PartState.READY, what="the replay proxy", within=150)
+        until(lambda: part(command, "replay").state is PartState.READY, what="the replay proxy", within=90)
         command.signal(signal.SIGINT)
         assert command.ended() == 0

@@ -83,6 +83,14 @@ def site(origin: RawOrigin) -> MemberSite:
     return MemberSite(origin)
 
 
+@pytest.fixture(autouse=True)
+def _no_profile_of_another_test(fleet: Fleet) -> None:
+    """The fleet's home serves all tests, and a login that is stored there is one that a visit may renew."""
+    stored = ProfileStore(fleet.home)
+    for name in stored.names():
+        stored.delete(name)
+
+
 def profile_of(origin: RawOrigin, path: str = "/login") -> BrowserProfile:
     return BrowserProfile("pond", origin.url(path), 1, check=LoginCheck("127.0.1.62", "#out"))
 

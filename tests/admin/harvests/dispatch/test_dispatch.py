@@ -238,6 +238,20 @@ def test_commands_reach_the_harvester_of_a_running_job_only(database: Database, 
         assert [each.progress["urls"] for each in listing.job_samples(transaction, job.id)] == [3]
 
 
+def test_the_curve_of_a_job_has_its_first_and_newest_sample_and_no_more_points_than_asked_for(
+    database: Database, jobs: list[int]
+) -> None:
+    with database.transaction(COMMAND_LINE) as transaction:
+        job = started(transaction)
+        assert listing.job_curve(transaction, job.id) == []
+        for urls in range(11):
+            report_progress(transaction, job.id, job.token, "running", {"urls": urls}, hosts=[{"host": f"h{urls}"}])
+        chosen = listing.job_curve(transaction, job.id, points=6)
+        assert [each.progress["urls"] for each in chosen] == [0, 2, 4, 6, 8, 10]
+        assert [each.hosts for each in chosen] == [[]] * 5 + [[{"host": "h10"}]]
+        assert len(listing.job_curve(transaction, job.id)) == 11
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [
