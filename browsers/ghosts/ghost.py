@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import threading
 import time
 import uuid
@@ -38,7 +39,7 @@ from browsers.engine import (
 )
 from browsers.engine_choice import ProxyTrust, engine_start
 from browsers.ghosts import page_outcome
-from browsers.ghosts.page import PageSnapshot, visit_page
+from browsers.ghosts.page import Deadline, PageSnapshot, visit_page
 from browsers.ghosts.page_records import (
     PageRecord,
     PageVisit,
@@ -72,6 +73,8 @@ from browsers.visit import (
 log = logging.getLogger(__name__)
 _WRITES_AT_ONCE: Final = 8
 """Number of records of pages that are written at the same time."""
+_LEAST_CLOSE_SECONDS: Final = 1.0
+"""The proxy gets this time to end a session at least."""
 _MOST_RENEWALS: Final = 20
 """So often a visitor logs in again."""
 _NO_SERVICE_WORKERS: Final = InitScript("delete Navigator.prototype.serviceWorker")
@@ -140,12 +143,13 @@ class ChromiumVisitor:
             page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id, times))
             if page_visit.is_logged_out and trouble is None and self._renews(control, profile):
                 trouble = FleetUnavailable("login-renewed", may_be_the_page=True)
+            ending = Deadline(self._settings.browsers.close_seconds)
             with times.measure("link-search"):
                 found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
             if page_visit.snapshot.is_page and trouble is None:
                 with times.measure("flaws"):
                     page_visit = replace(page_visit, flaws=self._flaws(page_visit))
-                self._write_records(control, session, page_visit, found.links)
+                self._write_records(control, session, page_visit, found.links, ending)
         except BaseException:
             self._abandon(control, session)
             raise
@@ -160,7 +164,7 @@ class ChromiumVisitor:
             )  # another visit follows, so that the captures of this one need not be waited for
             raise trouble
         with times.measure("session-end"):
-            report = control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
+            report = control.finish(session, wait_seconds=max(ending.left(math.inf), _LEAST_CLOSE_SECONDS))
         log.debug("%s took %s", order.url, compact_json(times.seconds()))
         return page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
 
@@ -264,7 +268,12 @@ class ChromiumVisitor:
         return not is_shown
 
     def _write_records(
-        self, control: Control, session: ProxySession, page_visit: PageVisit, links: tuple[FoundLink, ...]
+        self,
+        control: Control,
+        session: ProxySession,
+        page_visit: PageVisit,
+        links: tuple[FoundLink, ...],
+        ending: Deadline,
     ) -> None:
         """Write the records of the page. The last one compares the browser's requests with the proxy's captures."""
 
@@ -281,7 +290,7 @@ class ChromiumVisitor:
             for each in written:
                 each.result()
         with times.measure("captures"):
-            kept = control.exchanges(session, wait_seconds=settings.close_seconds)
+            kept = control.exchanges(session, wait_seconds=ending.left(math.inf))
         with times.measure("page-info"):
             write(page_info_record(page_visit, links, kept))
 

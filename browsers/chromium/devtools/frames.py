@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from browsers.chromium.devtools.connection import DevToolsSession
+from browsers.chromium.devtools.network import RequestEvents
 from browsers.engine import EngineError, EngineLost, FrameGone, Point, ScriptFailed, World
 
 WORLD_NAME: Final = "ghostfleet"
@@ -59,6 +60,14 @@ class ChromiumFrame:
 
     async def evaluate(self, function: str, argument: Any = None, *, world: World = World.ISOLATED) -> Any:
         """Call a JavaScript function. Raises ScriptFailed, FrameGone and EngineLost."""
+        try:
+            return await self._evaluate(function, argument, world)
+        except EngineLost as error:
+            if self.session.kind == "iframe":  # its process ended, and those of the other frames need not
+                raise FrameGone(str(error)) from error
+            raise
+
+    async def _evaluate(self, function: str, argument: Any, world: World) -> Any:
         if self.is_gone:
             raise FrameGone("the frame was removed")
         if world is World.PAGE:
@@ -151,9 +160,10 @@ class ChromiumFrame:
 
 
 class FrameTree:
-    """The tree has the frames of one window."""
+    """The tree has the frames of one window. It tells the account of requests of new documents and removed frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, requests: RequestEvents) -> None:
+        self._requests = requests
         self._frames: dict[str, ChromiumFrame] = {}
         self.main: ChromiumFrame | None = None
 
@@ -183,15 +193,23 @@ class FrameTree:
             self.remove(inner.id)
         frame.url = told["url"] + told.get("urlFragment", "")
         frame.loader = told.get("loaderId", "")
+        self._requests.document_began(frame.id, frame.loader)
         return frame
 
     def remove(self, frame_id: str) -> None:
         """Remove a frame and those in it."""
+        self._requests.frame_gone(frame_id)
         frame = self._frames.pop(frame_id, None)
         if frame is not None:
             frame.is_gone = True
             for inner in self.inside(frame):
                 self.remove(inner.id)
+
+    def remove_all_of(self, session: DevToolsSession) -> None:
+        """Remove the frames of a process that crashed."""
+        for frame in self:
+            if frame.session is session:
+                self.remove(frame.id)
 
     def inside(self, frame: ChromiumFrame) -> list[ChromiumFrame]:
         """Return the frames directly in a frame."""

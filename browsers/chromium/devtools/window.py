@@ -92,7 +92,7 @@ class ChromiumWindow:
         self._bindings = Bindings(options.bindings)
         self._http_login = HttpLoginAnswers(options.http_login)
         self._requests = RequestEvents(self.traffic)
-        self._frames = FrameTree()
+        self._frames = FrameTree(self._requests)
         self._page: DevToolsSession | None = None
         self._target = ""
         self._targets: dict[str, str] = {}
@@ -284,7 +284,6 @@ class ChromiumWindow:
                 self._frames.attach(params["frameId"], params["parentFrameId"], session)
             case "Page.frameNavigated":
                 frame = self._frames.navigated(params["frame"], session)
-                self._requests.frame_ended(frame.id, frame.loader)
                 if frame.is_main:
                     self._committed.set()
             case "Page.navigatedWithinDocument":
@@ -293,7 +292,6 @@ class ChromiumWindow:
             case "Page.frameDetached":
                 if params.get("reason") != "swap":
                     self._frames.remove(params["frameId"])
-                    self._requests.frame_ended(params["frameId"])
             case "Page.javascriptDialogOpening":
                 self._answer(session, params)
             case "Target.attachedToTarget":
@@ -307,6 +305,7 @@ class ChromiumWindow:
                     self.lose()
                 else:
                     self._requests.session_ended(session)
+                    self._frames.remove_all_of(session)
             case "Runtime.executionContextCreated":
                 context = params["context"]
                 self._contexts[session.id, context["id"]] = context.get("auxData", {}).get("frameId", "")
