@@ -35,7 +35,8 @@ class BrowserDown(FleetUnavailable):
         """`told` is the error output of the browser, or the reason why it could not be started."""
         super().__init__("browser-start")
         lines = [line for line in told.splitlines() if line.strip()] or ["the browser ended at once"]
-        reason, remedy = lines[-1].strip()[:200], ""
+        fatal = [line for line in lines if ":FATAL:" in line]
+        reason, remedy = (fatal or lines)[-1].strip()[:200], ""
         if "No usable sandbox" in told:
             reason = "no sandbox can be had here"
             remedy = (
@@ -53,6 +54,7 @@ class BrowserProcess:
         self.pid = pid
         self._said = said
         self._is_reaped = False
+        self._status = 0
 
     def said(self) -> str:
         """Return the end of the error output."""
@@ -70,6 +72,19 @@ class BrowserProcess:
         """Return whether the process has ended."""
         return self._is_reaped or self._reap()
 
+    async def ending(self) -> str:
+        """Return how the process ended, in words, once its pipes are closed. An end is waited for a moment."""
+        give_up = time.monotonic() + _END_SECONDS
+        while not self.has_ended and time.monotonic() < give_up:
+            await asyncio.sleep(_END_TICK)
+        if not self.has_ended:
+            return "it closed its pipes and did not end"
+        code = os.waitstatus_to_exitcode(self._status)
+        if code < 0:
+            return f"signal {signal.Signals(-code).name}"
+        lines = [line.strip() for line in self.said().splitlines() if line.strip()]
+        return f"exit code {code}" + (f", {lines[-1][:200]}" if lines else "")
+
     async def end(self) -> None:
         """Kill what is left of the process group, and wait for the process."""
         if self._is_reaped:
@@ -82,7 +97,7 @@ class BrowserProcess:
 
     def _reap(self) -> bool:
         try:
-            pid, _ = os.waitpid(self.pid, os.WNOHANG)
+            pid, self._status = os.waitpid(self.pid, os.WNOHANG)
         except ChildProcessError:
             pid = self.pid
         self._is_reaped = pid != 0

@@ -261,6 +261,11 @@ class BrowserWindow(Protocol):
         """Return the URLs of the first windows that the page opened, at most `MAX_POPUPS`."""
         ...
 
+    @property
+    def fell_with_another(self) -> bool:
+        """Return whether the browser ended because of another page, so that this page is not the reason."""
+        ...
+
     def ended_for_memory(self) -> bool:
         """Return whether the page's process has just ended for its use of memory. Each end is reported once."""
         ...

@@ -14,7 +14,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -30,6 +30,9 @@ _TELLS_CHILDREN: Final = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children"
 """Whether the kernel names the children of a process, as Linux with CONFIG_PROC_CHILDREN does."""
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _OF_THE_BROWSER: Final = 2
+_WAIT_SECONDS: Final = 1.0
+"""The end of a process waits at most so long for a good moment."""
+_WAITING_CHECK_SECONDS: Final = 0.02
 _TOLD_SECONDS: Final = 10.0
 """The end of a process explains a lost page for so many seconds."""
 
@@ -40,9 +43,13 @@ class MemoryWatch:
     The process itself, which keeps blobs for all pages, may use twice as much.
     """
 
-    def __init__(self, pid: int, most_bytes: int) -> None:
+    def __init__(self, pid: int, most_bytes: int, may_end_processes: Callable[[], bool] = lambda: True) -> None:
+        """Kill nothing yet. While `may_end_processes` returns False, the end of a process waits, for a short time."""
         self._pid = pid
         self._most = most_bytes
+        self._may_end = may_end_processes
+        self._waits_since = 0.0
+        """Time (monotonic seconds) since when a process that uses too much waits for its end; 0 when none does."""
         self._tree = ProcessTree(pid)
         self._seen: dict[int, int] = {}
         """Bytes by process at the last check."""
@@ -60,14 +67,17 @@ class MemoryWatch:
                 self.check(self._tree.sizes())
             else:
                 self.check(await asyncio.to_thread(lambda: dict(_family_by_ps(self._pid))))
-            await asyncio.sleep(pause)
+            await asyncio.sleep(_WAITING_CHECK_SECONDS if self._waits_since else pause)
 
     def check(self, used: dict[int, int]) -> None:
         """Check the bytes by process, and kill processes over the bound."""
         now = time.monotonic()
         self._over += [now for pid, size in self._seen.items() if pid not in used and size > self._most // 2]
+        if self._must_wait(used, now):
+            self._seen = used
+            return
         for pid, size in list(used.items()):
-            if size > self._most * (_OF_THE_BROWSER if pid == self._pid else 1):
+            if self._is_too_large(pid, size):
                 log.warning("process %d of a page used %d bytes, more than browsers.page_memory_bytes", pid, size)
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
@@ -75,6 +85,16 @@ class MemoryWatch:
                 del used[pid]
         self._seen = used
         self._over = [moment for moment in self._over if now - moment < _TOLD_SECONDS]
+
+    def _is_too_large(self, pid: int, size: int) -> bool:
+        return size > self._most * (_OF_THE_BROWSER if pid == self._pid else 1)
+
+    def _must_wait(self, used: Mapping[int, int], now: float) -> bool:
+        if self._may_end() or not any(self._is_too_large(pid, size) for pid, size in used.items()):
+            self._waits_since = 0.0
+            return False
+        self._waits_since = self._waits_since or now
+        return now - self._waits_since < _WAIT_SECONDS
 
     def claim_end(self) -> bool:
         """Return whether a process has just ended for its use of memory. Each end is reported once."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sys
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -24,6 +27,8 @@ OLDEST: Final = 120
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
+_TOGETHER_SECONDS: Final = 5.0
+"""A browser that ends so soon after a page's process ended because of that page."""
 
 
 class ChromiumEngine:
@@ -40,6 +45,7 @@ class ChromiumEngine:
         """Set when a part of the browser hung or ended. It gets no further window."""
         self.lost = asyncio.Event()
         """Set when the browser ended or does not answer. Its visits are over."""
+        self._lost_at = 0.0
         agent = settings.user_agent or flags.page_user_agent(version, sys.platform)
         self.user_agent: Mapping[str, Any] = {"userAgent": agent}
         if not settings.user_agent:
@@ -54,7 +60,13 @@ class ChromiumEngine:
         self._owners: dict[str, ChromiumWindow] = {}
         """Windows by the sessions that the browser itself announced."""
         self._is_busy = asyncio.Event()
-        self._memory = MemoryWatch(process.pid, settings.page_memory_bytes)
+        self._pictures = 0
+        """Number of pictures that are being taken."""
+        self._page_crashed_at = -math.inf
+        """Time (monotonic seconds) of the last unexpected end of a page's process."""
+        self._memory = MemoryWatch(
+            process.pid, settings.page_memory_bytes, may_end_processes=lambda: not self._pictures
+        )
         self.root.handler = self._on_event
         self._watches = [
             asyncio.ensure_future(self._ping()),
@@ -135,6 +147,24 @@ class ChromiumEngine:
             raise EngineError("no window could be opened") from error
         return window
 
+    @property
+    def was_ended_by_a_page(self) -> bool:
+        """Return whether the browser ended just after the process of a page of it had ended."""
+        return self.lost.is_set() and self._lost_at - self._page_crashed_at < _TOGETHER_SECONDS
+
+    @contextmanager
+    def taking_picture(self) -> Iterator[None]:
+        """Let the watch of the memory wait: Chromium crashes when a page's process ends while its picture is taken."""
+        self._pictures += 1
+        try:
+            yield
+        finally:
+            self._pictures -= 1
+
+    def page_crashed(self) -> None:
+        """Note that the process of a page has ended unexpectedly."""
+        self._page_crashed_at = time.monotonic()
+
     def ended_for_memory(self) -> bool:
         """Return whether a process ended for its use of memory. Each end is reported once."""
         return self._memory.claim_end()
@@ -202,8 +232,11 @@ class ChromiumEngine:
     async def _wait_for_end(self) -> None:
         await self._connection.closed.wait()
         self._lose()
+        log.warning("Chromium ended by itself, process %d: %s", self.pid, await self._process.ending())
 
     def _lose(self) -> None:
+        if not self.lost.is_set():
+            self._lost_at = time.monotonic()
         self.is_broken = True
         self.lost.set()
         for window in self._windows.values():

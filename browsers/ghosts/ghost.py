@@ -153,6 +153,8 @@ class ChromiumVisitor:
         except BaseException:
             self._abandon(control, session)
             raise
+        if trouble is None and page_visit.snapshot.fell_with_another:
+            trouble = FleetUnavailable("browser-lost")
         if trouble is None and page_visit.snapshot.crashed:
             word = "out-of-memory" if page_visit.snapshot.out_of_memory else "browser-crashed"
             trouble = FleetUnavailable(
@@ -333,7 +335,10 @@ class ChromiumVisitor:
                 traffic = window.traffic
                 try:
                     snapshot = await visit_page(window, order.url, settings, hosted, times)
-                    snapshot.out_of_memory = snapshot.crashed and window.ended_for_memory()
+                    snapshot.fell_with_another = snapshot.crashed and window.fell_with_another
+                    snapshot.out_of_memory = (
+                        snapshot.crashed and not snapshot.fell_with_another and window.ended_for_memory()
+                    )
                     is_logged_out = await self._shows_no_login(window, snapshot)
                     if keeps and snapshot.is_page:
                         kept = await state_of(window, BrowserProfile("site-data", order.url, moment))

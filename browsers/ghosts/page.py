@@ -50,6 +50,8 @@ class PageSnapshot:
     crashed: bool = False
     out_of_memory: bool = False
     """Whether the page's process ended for its use of memory."""
+    fell_with_another: bool = False
+    """Whether the browser ended because of another page."""
     hangs: bool = False
     """Whether the page does not answer, since a script of it does not end."""
     title: str = ""

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import psutil
+from waiting import until
 
 from browsers.memory import MemoryWatch, ProcessTree
 
@@ -27,6 +28,29 @@ def test_a_process_over_the_bound_is_killed_and_others_are_not() -> None:
         assert modest.poll() is None
         assert [watch.claim_end(), watch.claim_end()] == [True, False]
         modest.kill()
+
+
+def test_the_end_of_a_process_waits_for_a_good_moment_and_not_for_ever() -> None:
+    is_good: list[bool] = []
+    with (
+        subprocess.Popen(SLEEPER, stdin=subprocess.PIPE) as one,
+        subprocess.Popen(SLEEPER, stdin=subprocess.PIPE) as another,
+    ):
+        watch = MemoryWatch(os.getpid(), 10**12, lambda: bool(is_good))
+
+        watch.check({one.pid: 10**12 + 1})
+        assert one.poll() is None
+        is_good.append(True)
+        watch.check({one.pid: 10**12 + 1})
+        assert one.wait(30) == -9
+
+        is_good.clear()
+
+        def ended() -> bool:
+            watch.check({another.pid: 10**12 + 1})
+            return another.poll() is not None
+
+        until(ended, what="the end of a process for which no moment is good")
 
 
 def test_the_process_itself_may_use_twice_as_much() -> None:

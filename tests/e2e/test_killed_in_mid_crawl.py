@@ -16,7 +16,11 @@ from archive.warc.check import check
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("visitor", "further"),
-    [("plain", ()), pytest.param("chromium", (("--remote-debugging-pipe",),), marks=pytest.mark.browser)],
+    [
+        ("plain", ()),
+        # Its short form is test_killed_in_mid_visit.py.
+        pytest.param("chromium", (("--remote-debugging-pipe",),), marks=(pytest.mark.browser, pytest.mark.slow)),
+    ],
     ids=["crawlers", "ghosts"],
 )
 def test_every_page_is_there_after_kills_in_mid_crawl(

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 from browsers.chromium.devtools.bindings import Bindings
@@ -59,8 +60,21 @@ class WindowHost(Protocol):
         """Return the parameters of `Emulation.setUserAgentOverride` for a window that names no User-Agent."""
         ...
 
+    @property
+    def was_ended_by_a_page(self) -> bool:
+        """Return whether the browser ended just after the process of a page of it had ended."""
+        ...
+
     def ended_for_memory(self) -> bool:
         """Return whether a process ended for its use of memory."""
+        ...
+
+    def taking_picture(self) -> AbstractContextManager[None]:
+        """Return a context in which no process of a page is ended by us, as far as this can wait."""
+        ...
+
+    def page_crashed(self) -> None:
+        """Note that the process of a page has ended unexpectedly."""
         ...
 
     def adopt(self, session_id: str, kind: str) -> DevToolsSession:
@@ -104,6 +118,7 @@ class ChromiumWindow:
         self._loaded = asyncio.Event()
         self._committed = asyncio.Event()
         self._mouse = Point(0, 0)
+        self._has_crashed = False
         self._loading_popups = 0
         self._popup_depths: dict[str, int] = {}
         """Number of windows that led to a window that the page opened, by target."""
@@ -302,6 +317,8 @@ class ChromiumWindow:
                     self.detach(ended)
             case "Inspector.targetCrashed":
                 if session is self._page:
+                    self._has_crashed = True
+                    self._host.page_crashed()
                     self.lose()
                 else:
                     self._requests.session_ended(session)
@@ -354,6 +371,11 @@ class ChromiumWindow:
         """Return whether a process of the browser has just ended for its use of memory."""
         return self._host.ended_for_memory()
 
+    @property
+    def fell_with_another(self) -> bool:
+        """Return whether the browser ended because of another page."""
+        return self._host.was_ended_by_a_page and not self._has_crashed
+
     async def navigate(self, url: str) -> None:
         """Go to the URL, and return when its document begins. Raises NavigationFailed and EngineLost."""
         before = self.main_frame.loader
@@ -401,7 +423,8 @@ class ChromiumWindow:
             seen = metrics["cssVisualViewport"]
             clip = {"x": seen["pageX"], "y": seen["pageY"], "width": device.width, "height": device.height}
             wanted |= {"clip": clip | {"scale": 1 / device.scale}}
-        answer = await self._main.send("Page.captureScreenshot", **wanted)
+        with self._host.taking_picture():
+            answer = await self._main.send("Page.captureScreenshot", **wanted)
         return base64.b64decode(answer["data"])
 
     async def pdf(self) -> bytes:

@@ -267,6 +267,11 @@ class FirefoxWindow:
         """Return the present frames, the main frame first."""
         return list(self._frames or ())
 
+    @property
+    def fell_with_another(self) -> bool:
+        """Return False: Firefox does not end with the process of a page."""
+        return False
+
     def ended_for_memory(self) -> bool:
         """Return whether a process of the browser has just ended for its use of memory."""
         return self._host.ended_for_memory()

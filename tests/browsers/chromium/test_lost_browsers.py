@@ -8,6 +8,7 @@ import resource
 import sys
 import tempfile
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from browsers.engine import BrowserMissing
 from browsers.engine_choice import ProxyTrust
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.proxy_client import Control, read_token
-from browsers.visit import VisitOrder
+from browsers.visit import FleetUnavailable, GhostTrouble, Visit, VisitOrder
 
 pytestmark = pytest.mark.browser
 
@@ -77,6 +78,40 @@ def test_a_worker_without_file_descriptors_has_no_browser_until_there_are_some(f
         visitor.close()
 
     assert folders(os.getpid()) == before
+
+
+def test_a_page_whose_browser_ended_after_the_crash_of_another_page_is_not_the_reason(
+    fleet: Fleet, origin: RawOrigin
+) -> None:
+    over = threading.Event()
+    for name in ("crashes", "waits"):
+        origin.script(f"/{name}", page(f"<img src=/{name}.png>"))
+        origin.script(f"/{name}.png", Wait(over))
+    visitor, before = ghost_of(fleet), set(psutil.Process().children(recursive=True))
+    visitor.open()
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            renderers: dict[str, set[psutil.Process]] = {}
+            visiting: dict[str, Future[Visit]] = {}
+            for name in ("waits", "crashes"):
+                visiting[name] = threads.submit(visitor.visit, fleet.order(origin.url(f"/{name}")))
+                until(lambda name=name: origin.asked(f"/{name}.png"), what=f"/{name} to load")
+                new = set(psutil.Process().children(recursive=True)) - before
+                renderers[name] = {one for one in new if "--type=renderer" in " ".join(one.cmdline())}
+            for process in renderers["crashes"] - renderers["waits"]:
+                process.kill()
+            with pytest.raises(FleetUnavailable, match="browser-crashed") as crashed:
+                visiting["crashes"].result(timeout=60)
+            for process in set(psutil.Process().children()) - before:
+                process.kill()
+            with pytest.raises(FleetUnavailable, match="browser-lost") as fallen:
+                visiting["waits"].result(timeout=60)
+    finally:
+        over.set()
+        visitor.close()
+
+    assert (crashed.value.may_be_the_page, crashed.value.trouble) == (True, GhostTrouble.CRASH)
+    assert (fallen.value.may_be_the_page, fallen.value.trouble) == (False, None)
 
 
 def _visit_for_ever(home: str, address: str, token: str, trusted: ProxyTrust, order: VisitOrder) -> None:

