@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _REVIVE_SECONDS: Final = 1.0
 _CDX_THREADS: Final = 8
 _CDX_BODY_BYTES: Final = 65_536
-"""CDX requests have no body; waitress would accept a gigabyte and write it to a temporary file."""
+"""Questions have no body; waitress would accept a gigabyte and write it to a temporary file."""
 
 
 @click.command("worker")
@@ -110,11 +110,13 @@ def indexer(
     from archive.access_rules import AccessControl
     from archive.listener_access import Clients, HostNames, exposure
     from archive.local_endpoints import Listeners
+    from archive.settings.secret_file import SecretUnreadable
     from archive.storage.presence import WarcFiles, home_name, is_alone
     from archive.storage.storage import StorageError
     from archive.storage.upload import Uploader
     from dedupdb.captures.capture_index import Captures
     from dedupdb.captures.schema import CapturesError
+    from dedupdb.cdx.intake_pages import MAX_BODY, IntakePages
     from dedupdb.cdx.server import create_app
     from dedupdb.index.indexer import Indexer
 
@@ -123,8 +125,9 @@ def indexer(
     try:
         uploader = Uploader(settings) if settings.storage.url else None
         captures = Captures(settings.database_url)
+        intake = IntakePages.of(settings, captures)
         listener = sockets.restricted(_cdx_socket(settings, cdx_fd), Clients(settings.admin.allow_clients))
-    except (CapturesError, sockets.PortError, StorageError) as error:
+    except (CapturesError, SecretUnreadable, sockets.PortError, StorageError) as error:
         _refuse(parent, str(error))
     stop = threading.Event()
     own_home = "" if is_alone(settings) and not parent.is_absent else home_name(settings)
@@ -134,11 +137,13 @@ def indexer(
     with captures, index:
         index.reconcile()
         names = HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names")
-        app = create_app(captures, names, AccessControl(settings.home / "collections"), settings.admin.memento_url)
+        access = AccessControl(settings.home / "collections")
+        app = create_app(captures, names, access, settings.admin.memento_url, intake)
         serve_metrics(app, uploader, RenderMetrics(settings, redis_url or settings.redis.url))
         listeners = Listeners(settings.home)
         listeners.add(listener)
-        server = create_server(app, sockets=[listener], threads=_CDX_THREADS, max_request_body_size=_CDX_BODY_BYTES)
+        most = MAX_BODY if intake.is_open else _CDX_BODY_BYTES
+        server = create_server(app, sockets=[listener], threads=_CDX_THREADS, max_request_body_size=most)
         threading.Thread(target=server.run, name="cdx", daemon=True).start()
         parent.report_ready()
         if parent.is_absent:

@@ -32,6 +32,12 @@ class AdminSettings(Section):
         description="Port of the replay proxy that `ghostfleet up` runs beside the admin site. 0 picks a free port.",
     )
     cdx_port: int = Field(0, ge=0, le=65535, description="Port of the CDX server. 0 picks a free port.")
+    cdx_token: str = Field(
+        "",
+        description="Secret with which clients may post CDX lines to the CDX server, in the field Authorization: Bearer"
+        " SECRET. At least 16 characters. Empty refuses all posts.",
+    )
+    cdx_token_file: str = Field("", description="File that holds this secret in its first line.")
     allow_clients: tuple[str, ...] = Field(
         (),
         description="Networks whose clients may connect, comma separated, such as 10.20.0.0/16. Clients on this machine"

@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus
 
 HIDDEN: Final = "…"
 _SECRETS: Final = frozenset(
-    {"proxy.password", "people.oidc_client_secret", "notifications.smtp_password", "view.password"}
+    {"proxy.password", "people.oidc_client_secret", "notifications.smtp_password", "view.password", "admin.cdx_token"}
 )
 _URLS: Final = frozenset({"redis.url", "database.url", "storage.url"})
 _WITH_PARAMETERS: Final = frozenset({"dedup.cdx_servers"})

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -41,13 +41,14 @@ from archive.warc.record import UNKNOWN_MIME, parse_buckets
 from archive.warc.request_query import asked_key, asked_query
 from archive.warc_paths import OPEN_SUFFIX
 
-_KINDS: Final[Mapping[str, RecordKind]] = {
+KINDS: Final[Mapping[str, RecordKind]] = {
     "response": "response",
     "revisit": "revisit",
     "resource": "resource",
     "metadata": "metadata",
     "conversion": "conversion",
 }
+"""The types of the records that have index lines."""
 _TRUNCATIONS: Final[Mapping[str, Truncation]] = {
     "length": "length",
     "time": "time",
@@ -137,21 +138,21 @@ def captures_of(path: Path, collection: str | None = None, filename: str | None 
     """
     filename = filename or path.name.removesuffix(OPEN_SUFFIX)
     waiting: Capture | None = None
-    request: _Asked | None = None
+    request: AskedRequest | None = None
     damage: WarcError | None = None
     try:
         for record in records(path):
             if record.kind == "warcinfo" and collection is None:
                 collection = _collection_in(record)
             elif record.kind == "request":
-                request = _asked(record)
+                request = asked_by(record)
                 if waiting:
                     waiting = request.of(waiting)
-            elif record.kind in _KINDS:
+            elif record.kind in KINDS:
                 last, waiting = waiting, None
                 if last:
                     yield last
-                waiting = _stored(record, collection or "", filename)
+                waiting = capture_of(record, collection or "", filename)
                 if request:
                     waiting = request.of(waiting)
     except WarcError as error:
@@ -206,12 +207,19 @@ def _original(said: dict[str, Any]) -> Original | None:
     return Original(said.get("refers_to", ""), said["refers_to_url"], parse_date(said["refers_to_date"]))
 
 
-def _stored(record: StoredRecord, collection: str, filename: str) -> Capture:
+def capture_of(
+    record: StoredRecord, collection: str, filename: str, watch: Callable[[], object] = lambda: None
+) -> Capture:
+    """Return the capture of a record of a type in KINDS, which is read to its end. The request is not known yet.
+
+    `watch` is called before each piece of the payload, and may raise. Raises WarcError.
+    """
     head = record.http if record.is_http else None
     said = record.fields.get("WARC-Payload-Digest") or ""
     algorithm = parse_digest(said or record.fields.get("WARC-Block-Digest") or "")[0] or DEFAULT_ALGORITHM
     taken, sha256, length = hasher(algorithm), NEW_HASHER["sha256"](), 0
     for piece in record.payload():
+        watch()
         taken.update(piece)
         sha256.update(piece)
         length += len(piece)
@@ -225,7 +233,7 @@ def _stored(record: StoredRecord, collection: str, filename: str) -> Capture:
         mime=mime or UNKNOWN_MIME,
         status=head.status if head else None,
         digest=None if is_revisit and not said else as_indexed(said) or index_text(algorithm, taken.digest()),
-        kind=_KINDS[record.kind],
+        kind=KINDS[record.kind],
         filename=filename,
         offset=record.offset,
         length=record.finish() - record.offset,
@@ -252,7 +260,7 @@ def _refers_to(record: StoredRecord) -> Original | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class AskedRequest:
     """The object is a request record, as far as index lines have it."""
 
     concurrent_to: Sequence[str]
@@ -267,13 +275,13 @@ class _Asked:
         return replace(capture, method=self.method, request_body=self.body, key=key)
 
 
-def _asked(record: StoredRecord) -> _Asked:
+def asked_by(record: StoredRecord) -> AskedRequest:
     """Return a request record's facts. Its block is read, if it has a body."""
     if not record.is_http:
-        return _Asked((), "GET", None)
+        return AskedRequest((), "GET", None)
     head = record.http
     body = asked_query(head.method, head.fields.get("Content-Type"), record.payload())
-    return _Asked(record.concurrent_to, head.method, body)
+    return AskedRequest(record.concurrent_to, head.method, body)
 
 
 def _collection_in(warcinfo: StoredRecord) -> str | None:

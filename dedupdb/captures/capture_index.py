@@ -91,6 +91,13 @@ class Captures:
             found = (select(_C.offset).where(mine, _C.offset.in_(batch)) for batch in batched(among, _BATCH))
             return {offset for query in found for offset in connection.scalars(query)}
 
+    def at(self, collection: str, filename: str, offsets: Collection[int]) -> dict[int, Capture]:
+        """Return the captures of a file at the given offsets, by offset."""
+        mine = and_(_C.collection == collection, _C.filename == filename)
+        with reading(self._engine) as connection:
+            found = (select(CAPTURES).where(mine, _C.offset.in_(batch)) for batch in batched(offsets, _BATCH))
+            return {row.offset: to_capture(row) for query in found for row in connection.execute(query)}
+
     def prune(self, collection: str, filename: str, offsets: Collection[int]) -> int:
         """Remove the captures of a file that are not at the given offsets. Return how many were removed."""
         mine = and_(_C.collection == collection, _C.filename == filename)

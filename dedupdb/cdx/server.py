@@ -7,6 +7,7 @@
 | `GET /<collection>/cdx` | captures, streamed |
 | `GET /<collection>/timemap/…`, `/timegate/…` | see `dedupdb.cdx.mementos` |
 | `GET /<collection>` | the same in eleven columns, as OutbackCDX; with `q`, OpenWayback's XML |
+| `POST /<collection>` | takes CDX lines, when a token is set; see `dedupdb.cdx.intake_pages` |
 
 Parameters of `cdx`: `url` (also `*.host` and `url*`), `matchType` exact, prefix, host, domain; `from`, `to`, 4 to
 14 digits; `limit`, negative for the last ones; `sort` default, reverse, closest, with `closest`; `filter`, repeatable;
@@ -43,6 +44,7 @@ from dedupdb.captures.query import NumberedPage, QueryError
 from dedupdb.captures.schema import CapturesError
 from dedupdb.cdx import results as results
 from dedupdb.cdx.formats import OutputForm, form
+from dedupdb.cdx.intake_pages import IntakePages
 from dedupdb.cdx.mementos import MementoPages
 from dedupdb.cdx.xml_query import xml_answer
 
@@ -70,19 +72,25 @@ def create_app(
     names: HostNames = _LOOPBACK_ONLY,
     access: AccessControl | None = None,
     memento_url: str = "",
+    intake: IntakePages | None = None,
 ) -> Flask:
     """Return a WSGI application that answers from the index. Requests must name one of the host names.
 
     `access` hides captures that the rules of their collection exclude; without it, all are shown. `memento_url` is the
-    beginning of the addresses of mementos; without it, there are no TimeMaps.
+    beginning of the addresses of mementos; without it, there are no TimeMaps. Without an `intake`, no lines are taken.
     """
     app = Flask("ghostfleet-cdx", static_folder=None)
-    app.register_blueprint(blueprint(captures, access, memento_url))
+    app.register_blueprint(blueprint(captures, access, memento_url, intake))
     app.before_request(partial(_misdirected, names))
     return app
 
 
-def blueprint(captures: Captures, access: AccessControl | None = None, memento_url: str = "") -> Blueprint:
+def blueprint(
+    captures: Captures,
+    access: AccessControl | None = None,
+    memento_url: str = "",
+    intake: IntakePages | None = None,
+) -> Blueprint:
     """Return the same server as a blueprint for a larger application."""
     doors = Blueprint("cdx", __name__)
 
@@ -114,6 +122,7 @@ def blueprint(captures: Captures, access: AccessControl | None = None, memento_u
         return _allowed(access, collection) if is_known else None
 
     MementoPages(captures, memento_url, allowed).add_to(doors)
+    (intake or IntakePages()).add_to(doors)
 
     @doors.errorhandler(QueryError)
     def refused(error: QueryError) -> Response:
