@@ -59,7 +59,7 @@ def engine_start(
     """
     sandbox = _may_sandbox(settings)
     if settings.engine == "firefox" and not has_display:
-        return _firefox(settings.model_copy(update={"sandbox": sandbox}), trust, device)
+        return _firefox(settings.model_copy(update={"sandbox": sandbox}), trust, device, answers_401=answers_401)
     executable = find_chromium(settings.executable)
     command = launch_flags(
         trust.keys, proxy_hosts, settings.lang, sandbox=sandbox, webdriver=settings.webdriver, has_display=has_display
@@ -67,14 +67,14 @@ def engine_start(
     return lambda: ChromiumEngine.start(executable, command, settings, answers_401=answers_401)
 
 
-def _firefox(settings: BrowserSettings, trust: ProxyTrust, device: Device) -> EngineStart:
+def _firefox(settings: BrowserSettings, trust: ProxyTrust, device: Device, *, answers_401: bool) -> EngineStart:
     executable = find_firefox(settings.firefox_executable)
     check_version(executable)
     database = make_database(executable, trust.authority)
     device = replace(device, lang=device.lang or settings.lang)
 
     async def start() -> Engine:
-        return await FirefoxEngine.start(executable, database, settings, device)
+        return await FirefoxEngine.start(executable, database, settings, device, answers_401=answers_401)
 
     return start
 

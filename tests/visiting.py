@@ -55,6 +55,18 @@ class Fleet:
         return [line.split(maxsplit=12) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
 
 
+class EngineFleet(Fleet):
+    """A fleet whose settings name the browser engine of its ghosts."""
+
+    def __init__(self, proxy: RunningProxy, engine: str) -> None:
+        super().__init__(proxy)
+        self._engine = engine
+
+    def settings(self, **browsers: Any) -> Settings:
+        """Settings of a visitor with the engine, unless another one is given."""
+        return super().settings(**{"engine": self._engine, **browsers})
+
+
 def page(body: str, *, head: str = "", status: str = "200 OK", headers: str = "") -> Send:
     """An HTML page as one step of an origin's script."""
     text = f"<!doctype html><html><head>{head}</head><body>{body}</body></html>".encode()

@@ -14,6 +14,7 @@ from browsers.browser_files import BrowserDown, new_folder, remove, sweep
 from browsers.engine import Device, EngineError, WindowOptions
 from browsers.firefox.bidi.connection import BidiConnection
 from browsers.firefox.bidi.cookies import parameter_of
+from browsers.firefox.bidi.http_login import cancelled
 from browsers.firefox.bidi.window import FirefoxWindow
 from browsers.firefox.preferences import preferences_of, user_js
 from browsers.firefox.process import FirefoxProcess
@@ -80,9 +81,17 @@ class FirefoxEngine:
 
     @classmethod
     async def start(
-        cls, executable: Path, trust: Mapping[str, bytes], settings: BrowserSettings, device: Device
+        cls,
+        executable: Path,
+        trust: Mapping[str, bytes],
+        settings: BrowserSettings,
+        device: Device,
+        *,
+        answers_401: bool = False,
     ) -> Self:
         """Return a running browser for windows that look like the device. Raises BrowserDown when it does not start.
+
+        With `answers_401`, each of its windows must have an HTTP login.
 
         `trust` has the files of `trust.make_database`.
         """
@@ -94,7 +103,7 @@ class FirefoxEngine:
             profile.mkdir()
             for name, content in trust.items():
                 (profile / name).write_bytes(content)
-            (profile / "user.js").write_text(user_js(preferences_of(device)), "utf-8")
+            (profile / "user.js").write_text(user_js(preferences_of(device, answers_401=answers_401)), "utf-8")
             process = FirefoxProcess.start(executable, folder, sandbox=settings.sandbox)
         except OSError as error:  # such as a full disk, or too many open files
             down = BrowserDown(executable, error.strerror or str(error))
@@ -199,10 +208,6 @@ class FirefoxEngine:
 
     def _on_event(self, method: str, params: Mapping[str, Any]) -> None:
         context = params.get("context") or params.get("source", {}).get("context") or ""
-        if method == "network.authRequired":
-            # A 401 is an answer to show and to record. Firefox would wait until a person enters a password.
-            self.root.send("network.continueWithAuth", request=params["request"]["request"], action="cancel")
-            return
         if method == "browsingContext.contextCreated":
             owner = self._owners.get(params.get("parent") or "") or self._windows.get(params.get("userContext") or "")
             if owner is not None:
@@ -211,12 +216,15 @@ class FirefoxEngine:
                 self._replay(context)
             return
         owner = self._owners.get(context)
-        if owner is None:
+        if owner is None and method == "network.authRequired":
+            # A 401 is an answer to show and to record. Firefox would wait until a person enters a password.
+            cancelled(self.root, params)
+        elif owner is None:
             self._early.append((method, params))
-            return
-        owner.on_event(method, params)
-        if method == "browsingContext.contextDestroyed":
-            self._owners.pop(context, None)
+        else:
+            owner.on_event(method, params)
+            if method == "browsingContext.contextDestroyed":
+                self._owners.pop(context, None)
 
     def _replay(self, context: str) -> None:
         """Give a new browsing context the events that came before its announcement."""

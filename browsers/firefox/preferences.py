@@ -238,15 +238,20 @@ _STEADY: Final[Mapping[str, Preference]] = {
 }
 
 _DARK, _LIGHT = 0, 1
+_ALL_FILES = 2
 
 
-def preferences_of(device: Device) -> dict[str, Preference]:
+def preferences_of(device: Device, *, answers_401: bool = False) -> dict[str, Preference]:
     """Return the preferences of a browser whose windows look like this device.
+
+    With `answers_401`, files of a page may be asked for with credentials, too. Otherwise their 401 ends them at once.
 
     `lang`, `has_touch`, `is_mobile` and `dark` are properties of the whole browser in Firefox.
     """
     found = {**_PROXY, **_QUIET, **_FAITHFUL, **_STEADY}
     found["layout.css.prefers-color-scheme.content-override"] = _DARK if device.dark else _LIGHT
+    if answers_401:
+        found["network.auth.subresource-http-auth-allow"] = _ALL_FILES
     if device.lang:
         found["intl.accept_languages"] = ", ".join(each.partition(";")[0].strip() for each in device.lang.split(","))
     if device.has_touch:

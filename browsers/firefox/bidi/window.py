@@ -29,6 +29,7 @@ from browsers.firefox.bidi.connection import BidiChannel
 from browsers.firefox.bidi.cookies import cookie_of
 from browsers.firefox.bidi.errors import reason_of
 from browsers.firefox.bidi.frames import SANDBOX, FirefoxFrame, FirefoxFrameTree
+from browsers.firefox.bidi.http_login import BidiHttpLogin
 from browsers.firefox.bidi.network import BidiRequests
 from browsers.page_records.pictures import of_size
 from browsers.traffic import Traffic
@@ -87,8 +88,7 @@ class FirefoxWindow:
         self.lost = asyncio.Event()
         self.dialogs: list[DialogSeen] = []
         self.popups: list[str] = []
-        self.http_scheme = ""
-        """The scheme by which the site of the HTTP login asked for credentials."""
+        self._http_login = BidiHttpLogin(options.http_login)
         self._host = host
         self._options = options
         self._bindings = ChannelBindings(options.bindings, user_context)
@@ -124,6 +124,7 @@ class FirefoxWindow:
         waits = [self.channel.send("script.addPreloadScript", contexts=[main.id], **script) for script in scripts]
         for wait in waits:
             self._scripts.append((await wait)["script"])
+        await self._http_login.prepare(self.channel, main.id)
 
     async def _enlarge(self, context: str, width: int, height: int) -> None:
         """Make the browser's own window so large that no part of the page is outside, where no input would arrive."""
@@ -139,8 +140,15 @@ class FirefoxWindow:
 
     def on_event(self, method: str, params: Mapping[str, Any]) -> None:
         """Take an event of one of the window's browsing contexts."""
+        if method == "network.authRequired":
+            self._host.root.send(
+                "network.continueWithAuth", request=params["request"]["request"], **self._http_login.answer(params)
+            )
+            return
         if method.startswith("network."):
             self._requests.handle(method, params)
+            if params.get("isBlocked") and method == "network.beforeRequestSent":
+                self._http_login.go_on(self._host.root, params)
             return
         context = params.get("context") or ""
         match method:
@@ -263,6 +271,11 @@ class FirefoxWindow:
         return self._frames.main
 
     @property
+    def http_scheme(self) -> str:
+        """Return the scheme by which the site of the HTTP login asked for credentials."""
+        return self._http_login.scheme
+
+    @property
     def frames(self) -> Sequence[FirefoxFrame]:
         """Return the present frames, the main frame first."""
         return list(self._frames or ())
@@ -364,6 +377,7 @@ class FirefoxWindow:
         self._host.closed(self)
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
+                self._http_login.forget(self._host.root)
                 for script in self._scripts:
                     self._host.root.send("script.removePreloadScript", script=script)
                 await self._host.root.send("browser.removeUserContext", userContext=self.user_context)

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from origin import RawOrigin
 from proxying import RunningProxy
-from visiting import Fleet, page
+from visiting import EngineFleet, Fleet, page
 from waiting import until
 
 from browsers.ghosts.ghost import ChromiumVisitor
@@ -53,9 +53,9 @@ def kinds_by_page(proxy: RunningProxy, collection: str) -> dict[str, set[str]]:
     return found
 
 
-def test_a_disk_that_fills_up_leaves_no_half_record(tmp_path: Path, origin: RawOrigin) -> None:
+def test_a_disk_that_fills_up_leaves_no_half_record(tmp_path: Path, origin: RawOrigin, engine: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with RunningProxy(tmp_path / "home") as proxy, Fleet(proxy) as fleet:
+    with RunningProxy(tmp_path / "home") as proxy, EngineFleet(proxy, engine) as fleet:
         order = fleet.order(origin.url("/"))
         limited = proxy.pids()
         for pid in limited:
@@ -73,9 +73,9 @@ def test_a_disk_that_fills_up_leaves_no_half_record(tmp_path: Path, origin: RawO
     assert [kinds for kinds in pages.values() if "pageinfo" in kinds] == [ALL]
 
 
-def test_a_proxy_that_is_killed_leaves_no_half_record(tmp_path: Path, origin: RawOrigin) -> None:
+def test_a_proxy_that_is_killed_leaves_no_half_record(tmp_path: Path, origin: RawOrigin, engine: str) -> None:
     home = tmp_path / "home"
-    with RunningProxy(home) as proxy, Fleet(proxy) as fleet:
+    with RunningProxy(home) as proxy, EngineFleet(proxy, engine) as fleet:
         order, ended = fleet.order(origin.url("/")), list[FleetUnavailable]()
 
         def visit() -> None:
@@ -95,7 +95,7 @@ def test_a_proxy_that_is_killed_leaves_no_half_record(tmp_path: Path, origin: Ra
         proxy.kill9()
         visiting.join()
 
-    with RunningProxy(home) as proxy, Fleet(proxy) as fleet:
+    with RunningProxy(home) as proxy, EngineFleet(proxy, engine) as fleet:
         assert visited(fleet, order).code == 200
         proxy.stop()
         pages = kinds_by_page(proxy, order.collection)

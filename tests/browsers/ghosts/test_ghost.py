@@ -49,8 +49,8 @@ def ghost_of(fleet: Fleet, **browsers: Any) -> ChromiumVisitor:
 
 
 @pytest.fixture(scope="module")
-def shared_ghost(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
-    visitor = ghost_of(_fleet)
+def shared_ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+    visitor = ghost_of(engine_fleet)
     yield visitor
     visitor.close()
 

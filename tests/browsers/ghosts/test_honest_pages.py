@@ -20,9 +20,11 @@ LOGIN = "<form><h1>Members</h1>Name <input name=n> Password <input type=password
 
 
 @pytest.fixture(scope="module")
-def ghost(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
     limits = {"page_seconds": 30, "load_seconds": 10, "settle_max_seconds": 3, "scroll_seconds": 5}
-    visitor = ChromiumVisitor(_fleet.settings(sandbox=False, **limits), [_fleet.control], _fleet.trusted)
+    visitor = ChromiumVisitor(
+        engine_fleet.settings(sandbox=False, **limits), [engine_fleet.control], engine_fleet.trusted
+    )
     yield visitor
     visitor.close()
 
@@ -101,13 +103,13 @@ def test_an_ordinary_page_is_not_flagged(ghost: ChromiumVisitor, fleet: Fleet, o
     assert [note for note in visit.annotations if note.startswith("page:")] == []
 
 
-def test_a_plain_crawler_flags_refusals_too(fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_plain_crawler_flags_refusals_too(plain_fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/checked", page("x", status="403 No", headers="Server: cloudflare\r\nCf-Mitigated: challenge\r\n"))
     origin.script("/busy", page("x", status="429 Too Many Requests"))
     origin.script("/gone", page("x", status="404 Not Found"))
-    visitor = PlainVisitor(fleet.settings(), [fleet.control])
+    visitor = PlainVisitor(plain_fleet.settings(), [plain_fleet.control])
     try:
-        found = {name: visitor.visit(fleet.order(origin.url(f"/{name}"))) for name in ("checked", "busy", "gone")}
+        found = {name: visitor.visit(plain_fleet.order(origin.url(f"/{name}"))) for name in ("checked", "busy", "gone")}
     finally:
         visitor.close()
 

@@ -282,6 +282,40 @@ def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawO
     assert b"bmV3dDpzM2NyZXQ" not in b"".join(record.block for record in kept.records)
 
 
+@pytest.mark.parametrize("scheme", ["basic", "digest"])
+def test_a_login_by_http_is_for_its_own_origin_and_goes_there_once(
+    fleet: Fleet, origin: RawOrigin, scheme: str
+) -> None:
+    """Other origins that ask, and a file that refuses the credentials, get their 401 and hold no visit."""
+    challenge = "Basic realm=x" if scheme == "basic" else 'Digest realm="x", qop="auth", nonce="abc", algorithm=MD5'
+    refusal = page("Who?", status="401 No", headers=f"WWW-Authenticate: {challenge}\r\n")
+    with RawOrigin("127.0.1.63") as other:
+        url = origin.url("/members")
+        origin.script("/members", page(f"Inside <img src=/secret.png><img src={other.url('/theirs.png')}>"))
+        origin.script("/secret.png", refusal)
+        other.script("/theirs.png", refusal)
+        http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret", scheme)
+        visitor = ChromiumVisitor(
+            fleet.settings(sandbox=False, page_seconds=60, settle_max_seconds=40),
+            [fleet.control],
+            fleet.trusted,
+            profile=BrowserProfile("pond", url, 1, http=http),
+        )
+        order = fleet.order(url)
+        try:
+            visit = visitor.visit(order)
+        finally:
+            visitor.close()
+        asked = [seen.received.lower().count(b"authorization:") for seen in origin.visits if "png" in seen.path]
+        theirs = [seen.received.lower() for seen in other.visits]
+
+    assert visit.code == 200
+    assert not any("settle" in note or "timeout" in note for note in visit.annotations)
+    assert sum(asked) == 1
+    assert theirs
+    assert not any(b"authorization:" in received for received in theirs)
+
+
 def test_wrong_credentials_for_http_end_the_login(fleet: Fleet, origin: RawOrigin) -> None:
     origin.otherwise(lambda asked: (page("Who?", status="401 No", headers="WWW-Authenticate: Basic realm=x\r\n"),))
     url = origin.url("/members")

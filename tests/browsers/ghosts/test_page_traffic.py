@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engines import firefox
 from origin import RawOrigin, Send, Step
 from visiting import Fleet, document, page
 
@@ -20,20 +19,17 @@ UNREPORTED = ("SharedWorker", "serviceWorker")
 """Firefox does not report the requests of these workers; docs/reference/engines.md says so."""
 
 
-@pytest.fixture(scope="module", params=["chromium", pytest.param("firefox", marks=pytest.mark.slow)])
-def ghost(request: pytest.FixtureRequest, _fleet: Fleet) -> Iterator[ChromiumVisitor]:
+@pytest.fixture(scope="module")
+def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
     """A ghost that waits so long for a page to settle that a test would fail."""
-    if request.param == "firefox":
-        firefox()
     times = {
         "page_seconds": 40,
         "load_seconds": 25,
         "settle_max_seconds": 20,
         "scroll_seconds": 5,
         "sandbox": False,
-        "engine": request.param,
     }
-    visitor = ChromiumVisitor(_fleet.settings(**times), [_fleet.control], _fleet.trusted)
+    visitor = ChromiumVisitor(engine_fleet.settings(**times), [engine_fleet.control], engine_fleet.trusted)
     yield visitor
     visitor.close()
 

@@ -1,0 +1,57 @@
+"""Each test of the ghosts runs with both engines. Firefox runs with `--slow`, but for a few tests of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+from engines import ENGINES, firefox
+from visiting import EngineFleet, Fleet
+
+QUICK: Final = frozenset(("test_a_visit_leaves_pictures_text_dom_and_links", "test_a_login_by_http_is_answered"))
+"""Tests that run with Firefox in the normal suite too."""
+GAPS: Final[dict[str, str]] = {}
+"""Why a test fails with Firefox, by its name or by the name and the parameters. docs/reference/engines.md has more."""
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """The name of the engine, for the setting browsers.engine. Skips the test when it is not installed."""
+    name: str = request.param
+    if name == "firefox":
+        firefox()
+    return name
+
+
+@pytest.fixture
+def plain_fleet(_fleet: Fleet) -> Fleet:
+    """The running proxy for tests without a browser, which run once."""
+    return _fleet
+
+
+@pytest.fixture(scope="module")
+def engine_fleet(_fleet: Fleet, engine: str) -> Iterator[Fleet]:
+    """The running proxy for a module, and settings with the engine."""
+    with EngineFleet(_fleet.proxy, engine) as fleet:
+        yield fleet
+
+
+@pytest.fixture
+def fleet(engine_fleet: Fleet) -> Fleet:
+    """A running proxy that knows the garden's names, its control port, and settings with the engine."""
+    return engine_fleet
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests with Firefox."""
+    for item in items:
+        if Path(__file__).parent not in item.path.parents or not isinstance(item, pytest.Function):
+            continue
+        if getattr(item, "callspec", None) is None or item.callspec.params.get("engine") != "firefox":
+            continue
+        if not any(item.originalname.startswith(name) for name in QUICK):
+            item.add_marker(pytest.mark.slow)
+        if reason := GAPS.get(item.originalname) or GAPS.get(item.name):
+            item.add_marker(pytest.mark.xfail(strict=True, reason=reason))
