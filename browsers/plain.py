@@ -24,19 +24,30 @@ from archive import crawl_log
 from archive.settings.load import Settings
 from archive.url import host_of
 from browsers import proxy_outcome
+from browsers.links import decoding
 from browsers.links.documents import Links, links_of, may_have_links, media_type
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import MAX_DOM, PageEvidence
+from browsers.page_quality.missing_page import look_of_html
 from browsers.page_quality.rules import REFUSALS
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.rendezvous import ranked
-from browsers.visit import UNRECORDED, UNRECORDED_OF_RESPONSES, FleetUnavailable, OwnHeaders, Visit, VisitOrder
+from browsers.visit import (
+    UNRECORDED,
+    UNRECORDED_OF_RESPONSES,
+    FleetUnavailable,
+    OwnHeaders,
+    PageLook,
+    Visit,
+    VisitOrder,
+)
 from browsers.visitor_choice import is_embed
 
 ACCEPT: Final = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING: Final = "gzip, deflate, br"
 """Codings that every replay tool can decode. zstd is decoded, too, when a site sends it."""
 _CONNECT_SECONDS: Final = 10.0
+_PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
 _TRIES: Final = 2
 _TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 """Number of tries. A kept connection may be closed just when it is used again; then a new one is tried, once."""
@@ -114,7 +125,13 @@ class PlainVisitor:
             links=found.links,
             annotations=tuple(dict.fromkeys((*found.annotations, *cut, *_flaws(order.url, answer)))),
             retry_after=proxy_outcome.retry_after(answer.headers),
+            look=_look(order.url, answer) if self._settings.browsers.soft_404_check else None,
         )
+
+    def look(self, order: VisitOrder) -> tuple[int, PageLook | None]:
+        """Return the status of a page and its look. Raises SiteFailure and FleetUnavailable."""
+        answer = self.fetch(order)
+        return answer.status, _look(order.url, answer)
 
     def fetch(self, order: VisitOrder, *, keep: int | None = None) -> PlainAnswer:
         """Return the site's response, read to its end. Raises SiteFailure and FleetUnavailable.
@@ -313,6 +330,14 @@ def _flaws(url: str, answer: PlainAnswer) -> Iterator[str]:
             is_rendered=False,
         )
         yield from (flaw.annotation for flaw in flaws_of(evidence))
+
+
+def _look(url: str, answer: PlainAnswer) -> PageLook | None:
+    """Return the look of a page with status 200; None for any other answer."""
+    if answer.status != 200 or media_type(answer.headers.get("content-type", "")) not in _PAGES:
+        return None
+    body = decoding.decode(answer.body, answer.headers.get("content-encoding", ""), MAX_DOM).data
+    return look_of_html(url, body)
 
 
 def _elapsed_ms(began: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -9,6 +10,8 @@ from typing import Final, Literal, Protocol
 
 type Hop = Literal["L", "E", "R", "X", "P"]
 """Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite."""
+
+_LOOK: Final = re.compile(r"([0-9a-f]{1,16}) ([0-9]{1,9}) (.*)", re.DOTALL)
 
 UNRECORDED: Final = ("cookie", "authorization")
 """Request headers whose values are not recorded when a stored login is used."""
@@ -63,6 +66,25 @@ class VisitOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class PageLook:
+    """A look describes title and text of a page, so that two pages can be compared (`page_quality.missing_page`)."""
+
+    title: str
+    words: int
+    simhash: int
+
+    def text(self) -> str:
+        """Return the look as `read` takes it."""
+        return f"{self.simhash:x} {self.words} {self.title}"
+
+    @classmethod
+    def read(cls, text: str) -> PageLook | None:
+        """Return the look of a text that `text` made; None for another text."""
+        found = _LOOK.fullmatch(text)
+        return cls(found[3], int(found[2]), int(found[1], 16)) if found else None
+
+
+@dataclass(frozen=True, slots=True)
 class Visit:
     """The object is the result of an order. `code` is the HTTP status, or Heritrix's negative code."""
 
@@ -80,6 +102,8 @@ class Visit:
     """Seconds of the site's Retry-After."""
     fetched: tuple[str, ...] = ()
     """Other URLs that this visit fetched: targets of redirects and embeds. They are marked as seen and not queued."""
+    look: PageLook | None = None
+    """The look of a page, when the settings ask for it."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Seconds of the stages of a ghost's visit, such as load, settle, behaviors, records. A stage with a slash in its
     name is a part of another one, such as behaviors/scroll."""
@@ -114,6 +138,12 @@ class Visitor(Protocol):
 
     def visit(self, order: VisitOrder) -> Visit:
         """Return the result of the visit, once all captures are durable. Raises FleetUnavailable."""
+        ...
+
+    def look(self, order: VisitOrder) -> tuple[int, PageLook | None]:
+        """Return the status of a page and its look, of which nothing but the traffic is recorded. The look is None for
+        a document that is no page. Raises FleetUnavailable, and the plain visitor raises SiteFailure.
+        """
         ...
 
     def close(self) -> None:

@@ -30,6 +30,7 @@ from browsers.freed_memory import return_freed_memory
 from browsers.heartbeat import LeaseHeartbeat
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+from browsers.missing_pages import MissingPages
 from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
@@ -107,6 +108,7 @@ class Worker:
         self._pages = pages or BrowserSettings()
         self._crawl_log = CrawlLog(Path(log_dir)) if log_dir else None
         self._lock = threading.Lock()
+        self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
 
     def run(self, concurrency: int) -> WorkerTally:
         """Work until the job is finished or stopped. Raises FrontierLost when the frontier has lost the job."""
@@ -178,6 +180,8 @@ class Worker:
         ghost = self._visitors.ghost
         visitor = ghost if kind is VisitKind.GHOST and ghost is not None else self._visitors.plain
         visit = visitor.visit(order)
+        if self._missing is not None:
+            visit = self._missing.checked(lease, order, visit, visitor)
         with self._lock:
             self.tally.visits[visitor.name] += 1
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
@@ -241,6 +245,10 @@ class Worker:
             extra={crawl_log.ANNOTATES: True} if annotates else {},
         )
         self._crawl_log.append([line.text()])
+
+    def _note_check(self, lease: Lease, code: int, annotation: str) -> None:
+        """Write a line of crawl.log about a URL that was asked for as a check."""
+        self._note(lease, code, annotation, annotates=True)
 
     def _finish(self, lease: Lease, outcome: VisitOutcome) -> LeaseEnding:
         ending = self._persist(lambda: self._queue.finish(lease, outcome))
@@ -328,6 +336,7 @@ def run_worker(
     return_freed_memory()
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     profile = frontier.job.profile
+    settings = _with_check(settings, profile)
     agent = profile.user_agent or settings.archive.user_agent
     obey = (profile.robots or settings.frontier.robots) == "obey"
     own = OwnHeaders(profile.headers, profile.unrecorded_headers)
@@ -365,6 +374,14 @@ def run_worker(
         tally = worker.run(concurrency)
     log.info("worker %s has ended: job %s, %s", name, job, compact_json(tally.as_json()))
     return tally
+
+
+def _with_check(settings: Settings, profile: Profile) -> Settings:
+    """Return the settings with what the job's profile says of the check for soft 404s, which all visitors make."""
+    if profile.soft_404_check is None:
+        return settings
+    browsers = settings.browsers.model_copy(update={"soft_404_check": profile.soft_404_check == "on"})
+    return settings.model_copy(update={"browsers": browsers})
 
 
 def _for_job(settings: Settings, profile: Profile) -> Settings:

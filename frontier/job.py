@@ -241,6 +241,11 @@ class Profile(_Frozen):
         description="whether a visit finds cookies and local storage of earlier visits to its host; none follows"
         " browsers.storage",
     )
+    soft_404_check: Literal["on", "off"] | None = Field(
+        None,
+        description="whether pages are compared with what their site answers to a URL that does not exist; none follows"
+        " browsers.soft_404_check",
+    )
     user_agent: str = Field(
         "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"
     )

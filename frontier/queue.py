@@ -21,6 +21,7 @@ from frontier.control import Controls
 from frontier.job import Job, JobError, Limits, Seed, first_problem
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
+from frontier.missing_pages import MissingPageAnswers
 from frontier.packing import pack, queue_score
 from frontier.politeness import Politeness
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
@@ -44,7 +45,7 @@ class Frontier(LeaseQueue):
     """The frontier hands out the URLs of one job. It is safe to share between threads.
 
     Any number of processes may work on one job. `renders` is the queue of the job's renders. `controls` has the
-    commands of operators, and `reports` the progress.
+    commands of operators, `reports` the progress, and `missing_pages` how sites answer to URLs that do not exist.
     """
 
     def __init__(self, redis_url: str, job: Job, settings: FrontierSettings, *, timeout_seconds: float = 5) -> None:
@@ -55,6 +56,7 @@ class Frontier(LeaseQueue):
         self._use(job)
         self.renders = RenderQueue(self, store, settings)
         self._robots = RobotsStore(self._store, settings.robots_seconds)
+        self.missing_pages = MissingPageAnswers(self._store)
 
     @classmethod
     def of(cls, redis_url: str, name: str, settings: FrontierSettings, *, timeout_seconds: float = 5) -> Self:

@@ -153,6 +153,11 @@ class BrowserSettings(Section):
         " never-settled, out-of-memory, crash; waf, captcha, rate-limit, soft-404, login-wall, consent-wall, blank.",
     )
 
+    soft_404_check: bool = Field(
+        False,
+        description="Compare pages with what their site answers to a URL that does not exist, to find error pages with"
+        " status 200. Each host, and each folder below its root, gets one more request in a job.",
+    )
     page_records: tuple[PageRecordKind, ...] = Field(
         DEFAULT_PAGE_RECORDS,
         description="Records that a browser leaves of a page beside urn:pageinfo:, comma separated: view, thumbnail,"

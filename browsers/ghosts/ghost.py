@@ -56,6 +56,7 @@ from browsers.logins.renewal import logged_in
 from browsers.logins.site_data import SiteData
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
+from browsers.page_quality.missing_page import look_of
 from browsers.page_records.pictures import packed
 from browsers.proxy_client import Control, ProxySession, SessionRequest
 from browsers.stage_times import StageTimes
@@ -66,6 +67,7 @@ from browsers.visit import (
     FleetUnavailable,
     FoundLink,
     OwnHeaders,
+    PageLook,
     Visit,
     VisitOrder,
 )
@@ -168,7 +170,28 @@ class ChromiumVisitor:
         with times.measure("session-end"):
             report = control.finish(session, wait_seconds=max(ending.left(math.inf), _LEAST_CLOSE_SECONDS))
         log.debug("%s took %s", order.url, compact_json(times.seconds()))
-        return page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
+        visit = page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
+        if self._settings.browsers.soft_404_check:
+            visit = replace(visit, look=_look(order.url, page_visit.snapshot))
+        return visit
+
+    def look(self, order: VisitOrder) -> tuple[int, PageLook | None]:
+        """Return the status of a page and its look, without behaviours and without records of the page.
+
+        Raises FleetUnavailable.
+        """
+        settings = self._settings.browsers.model_copy(update={"behaviors": (), "page_records": ("text",)})
+        control = next(self._controls)
+        session = control.open(
+            SessionRequest.for_page(order, str(uuid.uuid4()), self._unrecorded, self._unrecorded_of_responses)
+        )
+        try:
+            snapshot = self.in_window(session.address, lambda window: visit_page(window, order.url, settings))
+        except EngineError as error:
+            raise FleetUnavailable("browser-crashed", may_be_the_page=True) from error
+        finally:
+            self._abandon(control, session)
+        return snapshot.main.status if snapshot.main else 0, _look(order.url, snapshot)
 
     def in_window[T](
         self,
@@ -363,6 +386,11 @@ class ChromiumVisitor:
             is_logged_out=is_logged_out,
         )
         return page_visit, traffic.trouble
+
+
+def _look(url: str, snapshot: PageSnapshot) -> PageLook | None:
+    """Return the look of a page before its behaviours; None for a document that is no page, or without a text."""
+    return look_of(url, snapshot.title, snapshot.text) if snapshot.is_page and snapshot.text else None
 
 
 def device_of(settings: BrowserSettings) -> Device:
