@@ -1,12 +1,15 @@
-"""WARC files as Heritrix 3, wget and warcprox write them, made by hand: their fields and their order."""
+"""WARC files as Heritrix 3, wget, warcprox and Browsertrix write them, made by hand: their fields and their order."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import uuid
+import zipfile
 from base64 import b32encode
 from collections.abc import Callable
-from hashlib import sha1
+from hashlib import sha1, sha256
+from pathlib import Path
 
 PAGE = b"<!doctype html><title>A hill</title><a href=/second>on</a><p>Linnets."
 SECOND = b"<!doctype html><title>Second</title><p>More linnets."
@@ -226,6 +229,48 @@ def by_warcprox(host: str) -> bytes:
     refers = {"WARC_Refers_To_Target_URI": f"http://{host}/", "WARC_Refers_To_Date": "2026-03-04T05:06:08Z"}
     add("/again", PAGE, http(b""), "revisit", WARC_Profile=f"{PROFILES}/identical-payload-digest", **refers)
     return b"".join(map(gzip.compress, made))
+
+
+def record_of_page(kind: str, url: str, block: bytes, content_type: str, *fields: str) -> bytes:
+    head = [
+        "WARC/1.1", f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", "WARC-Date: 2026-03-04T05:06:07.890Z",
+        f"WARC-Record-ID: <urn:uuid:{sha256(url.encode() + kind.encode()).hexdigest()[:32]}>",
+        f"Content-Type: {content_type}", f"Content-Length: {len(block)}", "WARC-Page-ID: page-1", *fields,
+    ]  # fmt: skip
+    return gzip.compress("\r\n".join((*head, "", "")).encode() + block + b"\r\n\r\n")
+
+
+def by_browsertrix() -> bytes:
+    """A WARC file as Browsertrix 1.x writes one: status lines of HTTP/2, and records about the page."""
+    page, url = PAGE, "https://hill.example/"
+    info = {"pageid": "page-1", "url": url, "urls": {url: {"status": 200, "mime": "text/html", "type": "document"}}}
+    head = b"HTTP/2 200\r\ncontent-type: text/html\r\n\r\n"
+    return b"".join(
+        (
+            record_of_page("response", url, head + page, "application/http; msgtype=response"),
+            record_of_page("resource", f"urn:text:{url}", b"Linnets on a hill.", "text/plain"),
+            record_of_page("resource", f"urn:pageinfo:{url}", json.dumps(info).encode(), "application/json"),
+        )
+    )
+
+
+def package_of(
+    path: Path, warc: bytes, pages: str = "", promised: str = "", member: str = "archive/data.warc.gz"
+) -> Path:
+    digest = promised or f"sha256:{sha256(warc).hexdigest()}"
+    described = {"profile": "data-package", "resources": [{"path": member, "hash": digest, "bytes": len(warc)}]}
+    with zipfile.ZipFile(path, "w") as package:
+        package.writestr(member, warc)
+        package.writestr("datapackage.json", json.dumps(described), zipfile.ZIP_DEFLATED)
+        if pages:
+            package.writestr("pages/pages.jsonl", pages, zipfile.ZIP_DEFLATED)
+    return path
+
+
+LISTED = (
+    '{"format":"json-pages-1.0","id":"pages","title":"Pages"}\n'
+    '{"id":"page-1","url":"https://hill.example/","title":"The hill","ts":"2026-03-04T05:06:07.890Z","seed":true}\n'
+)
 
 
 WRITERS: dict[str, Callable[[str], bytes]] = {

@@ -10,13 +10,13 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import needs
 import pytest
 from commanding import ROOT
+from foreign_warcs import LISTED, by_browsertrix, package_of
 from origin import RawOrigin, Send
 from origin import response as answer
 from proxying import RunningProxy
@@ -134,55 +134,13 @@ def test_a_crawl_through_warcprox(origin: RawOrigin, home: Path, tmp_path: Path)
     _replayed(home, "old", {origin.url("/"): PAGE, origin.url("/second"): SECOND})
 
 
-def _record(kind: str, url: str, block: bytes, content_type: str, *fields: str) -> bytes:
-    head = [
-        "WARC/1.1", f"WARC-Type: {kind}", f"WARC-Target-URI: {url}", "WARC-Date: 2026-03-04T05:06:07.890Z",
-        f"WARC-Record-ID: <urn:uuid:{sha256(url.encode() + kind.encode()).hexdigest()[:32]}>",
-        f"Content-Type: {content_type}", f"Content-Length: {len(block)}", "WARC-Page-ID: page-1", *fields,
-    ]  # fmt: skip
-    return gzip.compress("\r\n".join((*head, "", "")).encode() + block + b"\r\n\r\n")
-
-
-def _by_browsertrix() -> bytes:
-    """A WARC file as Browsertrix 1.x writes one: status lines of HTTP/2, and records about the page."""
-    page, url = PAGE, "https://hill.example/"
-    info = {"pageid": "page-1", "url": url, "urls": {url: {"status": 200, "mime": "text/html", "type": "document"}}}
-    head = b"HTTP/2 200\r\ncontent-type: text/html\r\n\r\n"
-    return b"".join(
-        (
-            _record("response", url, head + page, "application/http; msgtype=response"),
-            _record("resource", f"urn:text:{url}", b"Linnets on a hill.", "text/plain"),
-            _record("resource", f"urn:pageinfo:{url}", json.dumps(info).encode(), "application/json"),
-        )
-    )
-
-
-def _package(
-    path: Path, warc: bytes, pages: str = "", promised: str = "", member: str = "archive/data.warc.gz"
-) -> Path:
-    digest = promised or f"sha256:{sha256(warc).hexdigest()}"
-    described = {"profile": "data-package", "resources": [{"path": member, "hash": digest, "bytes": len(warc)}]}
-    with zipfile.ZipFile(path, "w") as package:
-        package.writestr(member, warc)
-        package.writestr("datapackage.json", json.dumps(described), zipfile.ZIP_DEFLATED)
-        if pages:
-            package.writestr("pages/pages.jsonl", pages, zipfile.ZIP_DEFLATED)
-    return path
-
-
-LISTED = (
-    '{"format":"json-pages-1.0","id":"pages","title":"Pages"}\n'
-    '{"id":"page-1","url":"https://hill.example/","title":"The hill","ts":"2026-03-04T05:06:07.890Z","seed":true}\n'
-)
-
-
 def _listed(package: Path) -> list[dict[str, Any]]:
     with zipfile.ZipFile(package) as opened:
         return [json.loads(line) for line in opened.read("pages/pages.jsonl").decode().splitlines()[1:]]
 
 
 def test_a_package_of_browsertrix(home: Path, tmp_path: Path) -> None:
-    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), LISTED)
+    package = package_of(tmp_path / "hill.wacz", by_browsertrix(), LISTED)
     code, lines = _run(home, "collection", "import", "old", package)
     assert (code, lines[-1]["pages"], lines[0]["captures"]) == (0, 1, 3)
     settings = {"proxy.mode": "replay", "proxy.collection": "old"}
@@ -197,7 +155,7 @@ def test_a_package_of_browsertrix(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_second_import_of_a_package_changes_nothing(home: Path, tmp_path: Path) -> None:
-    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), LISTED)
+    package = package_of(tmp_path / "hill.wacz", by_browsertrix(), LISTED)
     _run(home, "collection", "import", "old", package)
     before = _pages(home, "old")
     code, lines = _run(home, "collection", "import", "old", package)
@@ -207,8 +165,8 @@ def test_a_second_import_of_a_package_changes_nothing(home: Path, tmp_path: Path
 
 def test_packages_that_a_multi_wacz_description_names(home: Path, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    _package(tmp_path / "sub/hill.wacz", _by_browsertrix(), LISTED)
-    _package(tmp_path / "outside.wacz", _by_browsertrix())
+    package_of(tmp_path / "sub/hill.wacz", by_browsertrix(), LISTED)
+    package_of(tmp_path / "outside.wacz", by_browsertrix())
     names = ["hill.wacz", "../outside.wacz", "https://far.example/a.wacz", "missing.wacz"]
     described = {"profile": "multi-wacz-package", "resources": [{"path": name} for name in names]}
     (tmp_path / "sub/all.json").write_text(json.dumps(described))
@@ -218,7 +176,7 @@ def test_packages_that_a_multi_wacz_description_names(home: Path, tmp_path: Path
 
 
 def test_a_wrong_checksum_of_the_package_is_named_and_strict_refuses(home: Path, tmp_path: Path) -> None:
-    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), promised="sha256:" + "0" * 64)
+    package = package_of(tmp_path / "hill.wacz", by_browsertrix(), promised="sha256:" + "0" * 64)
     code, lines = _run(home, "collection", "import", "old", package, "--strict")
     assert (code, lines[0]["outcome"]) == (1, "refused")
     code, lines = _run(home, "collection", "import", "old", package)
@@ -227,7 +185,7 @@ def test_a_wrong_checksum_of_the_package_is_named_and_strict_refuses(home: Path,
 
 
 def test_names_of_members_lead_nowhere(home: Path, tmp_path: Path) -> None:
-    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), member="archive/../../../../evil.warc.gz")
+    package = package_of(tmp_path / "hill.wacz", by_browsertrix(), member="archive/../../../../evil.warc.gz")
     code, lines = _run(home, "collection", "import", "old", package)
     assert (code, lines[0]["name"]) == (0, "evil.warc.gz")
     assert [path.name for path in tmp_path.rglob("evil*") if path.suffix == ".gz"] == ["evil.warc.gz"]
@@ -242,7 +200,7 @@ def test_hostile_lists_of_pages_are_bounded(home: Path, tmp_path: Path) -> None:
         '{"url":"http://long.example/","ts":"2026","text":"' + "t" * (9 << 20) + '"}',
         '{"url":"http://b.example/","ts":"2026-01-01","title":"\\ud800"}',
     ]  # fmt: skip
-    package = _package(tmp_path / "hill.wacz", _by_browsertrix(), "\n".join(lines))
+    package = package_of(tmp_path / "hill.wacz", by_browsertrix(), "\n".join(lines))
     code, said = _run(home, "collection", "import", "old", package)
     assert (code, said[-1]["pages"]) == (0, 3)
     known = {page["url"]: page for page in _pages(home, "old")}
@@ -272,7 +230,7 @@ def test_a_bomb_is_no_warc_file_and_leaves_nothing(home: Path, tmp_path: Path) -
 
 
 def test_a_member_that_is_damaged_is_refused(home: Path, tmp_path: Path) -> None:
-    package = _package(tmp_path / "hill.wacz", _by_browsertrix())
+    package = package_of(tmp_path / "hill.wacz", by_browsertrix())
     raw = bytearray(package.read_bytes())
     raw[200] ^= 0xFF
     package.write_bytes(raw)
