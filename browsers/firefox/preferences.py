@@ -230,6 +230,7 @@ _STEADY: Final[Mapping[str, Preference]] = {
     "trailhead.firstrun.didSeeAboutWelcome": True,
     "browser.aboutwelcome.enabled": False,
     "ui.systemUsesDarkTheme": 0,
+    "ui.useOverlayScrollbars": 1,
     "widget.gtk.overlay-scrollbars.enabled": True,
     "layout.testing.overlay-scrollbars.always-visible": False,
     "gfx.color_management.mode": 0,

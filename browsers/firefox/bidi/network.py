@@ -32,6 +32,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "worker": "script",
 }
 """Kinds by the destinations of the Fetch standard. The names are those of all engines."""
+_FRAME_ELEMENTS: Final = frozenset(("object", "embed"))
 _EMPTY_KINDS: Final[Mapping[str, str]] = {"beacon": "ping", "xmlhttprequest": "xhr", "fetch": "fetch", "link": "other"}
 """Kinds of requests without a destination, by the initiator types of the Resource Timing standard."""
 
@@ -43,6 +44,8 @@ class _Asked:
     key: str
     request: BrowserRequest
     frame: str
+    may_be_frame: bool = False
+    """Whether an element asks that becomes a frame when its answer is a document."""
 
 
 class BidiRequests:
@@ -75,6 +78,18 @@ class BidiRequests:
                 del self._asked[key]
                 self._traffic.failed(asked.key, asked.request, reason_of(params.get("errorText") or ""))
 
+    def frame_loaded(self, url: str) -> None:
+        """End the request of an `object` or `embed` that became a frame, since no other event tells of its answer.
+
+        Such an element becomes a frame only when the answer has a status of success.
+        """
+        for key, asked in self._asked.items():
+            if asked.may_be_frame and asked.request.url == url.partition("#")[0]:
+                del self._asked[key]
+                self._traffic.answered(asked.request, 200, {})
+                self._traffic.finished(asked.key, asked.request)
+                return
+
     def frames_ended(self, frames: Iterable[str]) -> None:
         """End the requests of frames, since no event of them will come."""
         ended = frozenset(frames)
@@ -97,7 +112,7 @@ class BidiRequests:
             is_awaited=kind not in _UNAWAITED,
             headers=headers,
         )
-        self._asked[key] = _Asked(key, request, params["context"])
+        self._asked[key] = _Asked(key, request, params["context"], told.get("destination") in _FRAME_ELEMENTS)
         self._traffic.began(key, request)
 
 

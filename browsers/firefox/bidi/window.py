@@ -48,6 +48,15 @@ _HIDE_CONTROL: Final = """
 }
 """
 """Firefox has no preference for this. A bound function has the text of a built-in one."""
+_KEEP_OPEN: Final = """
+() => {
+  if (window !== window.top) return;
+  const close = (() => {}).bind();
+  Object.defineProperty(close, 'name', {value: 'close'});
+  Object.defineProperty(window, 'close', {value: close, writable: true, enumerable: true, configurable: true});
+}
+"""
+"""Firefox lets a page close its window while the window has shown no other page, and Chromium does not."""
 _CRASHED: Final = "about:tabcrashed"
 """Firefox shows this page when the process of a page has ended. A page can't go there."""
 _OUTSIDE: Final = "move target out of bounds"
@@ -119,6 +128,7 @@ class FirefoxWindow:
         main = self._begin_page(answer["context"])
         await self._enlarge(main.id, self._options.device.width, self._options.device.height)
         scripts = [*self._bindings.scripts(), *map(_preload_script, self._options.init_scripts)]
+        scripts.insert(0, {"functionDeclaration": _KEEP_OPEN})
         if self._host.hides_control:
             scripts.insert(0, {"functionDeclaration": _HIDE_CONTROL})
         waits = [self.channel.send("script.addPreloadScript", contexts=[main.id], **script) for script in scripts]
@@ -226,6 +236,8 @@ class FirefoxWindow:
                 if frame.is_main:
                     self._loaded_navigation = params["navigation"]
                     self._loaded.set()
+                else:
+                    self._requests.frame_loaded(frame.url)
 
     def _note_popup(self, url: str) -> None:
         if url != "about:blank" and len(self.popups) < MAX_POPUPS:

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from browsers.engine import Point
+from browsers.engine import HttpCredentials, Point
 from browsers.firefox.bidi import actions
 from browsers.firefox.bidi.cookies import cookie_of, parameter_of
 from browsers.firefox.bidi.errors import reason_of
+from browsers.firefox.bidi.http_login import BidiHttpLogin
 from browsers.firefox.bidi.network import BidiRequests
 from browsers.traffic import Traffic
 
@@ -107,3 +108,46 @@ def test_a_redirect_is_a_request_of_its_own_and_a_lost_frame_ends_its_requests()
         ("http://a.test/2", 0, "ERR_ABORTED"),
     ]
     assert traffic.exchanges[0].request.is_main
+
+
+def test_an_object_that_becomes_a_frame_ends_its_request_when_the_frame_has_loaded() -> None:
+    traffic = Traffic()
+    events = BidiRequests(traffic, "main")
+
+    events.handle("network.beforeRequestSent", request("http://a.test/data", destination="object"))
+    events.frame_loaded("http://a.test/other")
+    assert traffic.exchanges[0].ended is None
+    events.frame_loaded("http://a.test/data#part")
+
+    assert traffic.exchanges[0].ended is not None
+    assert traffic.asked["http://a.test/data"].is_whole
+
+
+def asks(url: str, status: int = 401, number: str = "7", scheme: str = "Digest") -> dict[str, Any]:
+    """The parameters of the event that an answer asks for credentials."""
+    response = {"status": status, "authChallenges": [{"scheme": scheme, "realm": "x"}]}
+    return {"request": {"request": number, "url": url}, "response": response}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        asks("https://a.test/"),
+        asks("http://a.test:8080/"),
+        asks("http://b.a.test/"),
+        asks("http://a.test.evil.test/"),
+        asks("http://a.test@evil.test/"),
+        asks("http://a.test/", status=407),
+        asks("http://[/"),
+    ],
+)
+def test_only_the_origin_of_an_http_login_gets_its_credentials(question: dict[str, Any]) -> None:
+    assert BidiHttpLogin(HttpCredentials("http://a.test", "newt", "s3cret")).answer(question) == {"action": "cancel"}
+
+
+def test_credentials_are_given_once_for_each_request() -> None:
+    login = BidiHttpLogin(HttpCredentials("http://a.test", "newt", "s3cret"))
+    answers = [login.answer(asks("http://a.test/", number=number))["action"] for number in ("1", "1", "2")]
+    assert answers == ["provideCredentials", "cancel", "provideCredentials"]
+    assert login.scheme == "digest"
+    assert BidiHttpLogin(None).answer(asks("http://a.test/")) == {"action": "cancel"}

@@ -12,7 +12,9 @@ from visiting import EngineFleet, Fleet
 
 QUICK: Final = frozenset(("test_a_visit_leaves_pictures_text_dom_and_links", "test_a_login_by_http_is_answered"))
 """Tests that run with Firefox in the normal suite too."""
-GAPS: Final[dict[str, str]] = {}
+GAPS: Final = {
+    "test_service_workers_run_or_not_or_answer_nothing[firefox-refetched-sent-True]": "BiDi passes by no service worker"
+}
 """Why a test fails with Firefox, by its name or by the name and the parameters. docs/reference/engines.md has more."""
 
 

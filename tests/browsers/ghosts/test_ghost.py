@@ -17,6 +17,7 @@ from typing import Any
 import psutil
 import pytest
 import trustme
+from engines import firefox
 from origin import Close, Drip, RawOrigin, Send, Wait
 from PIL import Image
 from proxying import RunningProxy
@@ -67,18 +68,23 @@ def urls(visit: Visit, hop: str = "L") -> list[str]:
 
 
 def browsers_of(process: psutil.Process, kind: str = "") -> list[psutil.Process]:
-    """Chromium's processes below this one: of a kind such as `renderer`, or the browsers themselves."""
+    """The browsers below this process, or their processes of a kind: `renderer`, or `utility` for the network."""
     found = []
     for child in process.children(recursive=True):
-        try:
-            words = " ".join(child.cmdline()).split()  # a renderer's is one long word
-        except psutil.Error:
-            continue
-        types = [word.partition("=")[2] for word in words if word.startswith("--type=")]
-        is_ours = any(word.startswith("--user-data-dir=") and "ghostfleet-ghost-" in word for word in words)
-        if is_ours and types == ([kind] if kind else []):
-            found.append(child)
+        with suppress(psutil.Error):
+            words = " ".join(child.cmdline()).split()  # a renderer of Chromium has one long word
+            if any(word.startswith("--user-data-dir=") and "ghostfleet-ghost-" in word for word in words):
+                types = [word.partition("=")[2] for word in words if word.startswith("--type=")]
+                found += [child] if types == ([kind] if kind else []) else []
+            elif "--profile" in words and any("ghostfleet-ghost-" in word for word in words):
+                found += [child] if not kind else _parts_of_firefox(child, kind)
     return found
+
+
+def _parts_of_firefox(browser: psutil.Process, kind: str) -> list[psutil.Process]:
+    """The processes of a Firefox that show pages, or that use the network for it."""
+    name = {"renderer": "tab", "utility": "socket"}[kind]
+    return [part for part in browser.children(recursive=True) if part.cmdline()[-1:] == [name]]
 
 
 def test_a_visit_leaves_pictures_text_dom_and_links(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
@@ -292,14 +298,16 @@ def test_within_a_visit_the_cache_and_cross_origin_requests_work_as_ever(
         assert other.url("/data") in visit.fetched
 
 
-def test_the_browser_looks_like_one_with_a_window(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_the_browser_looks_like_one_with_a_window(
+    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, engine: str
+) -> None:
     origin.script("/", page(""))
 
     ghost.visit(fleet.order(origin.url("/")))
 
     head = origin.visits[0].received
     assert b"Headless" not in head.partition(b"User-Agent")[2].partition(b"\r\n")[0]
-    assert b"Chrome/" in head
+    assert {"chromium": b"Chrome/", "firefox": b"Firefox/"}[engine] in head
     assert b"Accept-Language: en" in head
     assert b"proxy" not in head.lower()
 
@@ -628,11 +636,12 @@ def test_a_service_worker_is_recorded_and_forgotten(ghost: ChromiumVisitor, flee
 
 
 def test_the_sandbox_is_off_only_where_it_must_be(
-    fleet: Fleet, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    fleet: Fleet, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, engine: str
 ) -> None:
+    """Chromium has none for root, Firefox has."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     ghost_of(fleet, sandbox=True).close()
-    assert "root can" in caplog.text
+    assert ("root can" in caplog.text) is (engine == "chromium")
 
     caplog.clear()
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
@@ -687,18 +696,25 @@ def _folders() -> set[Path]:
         ),
         ("libnss3.so: cannot open shared object file", "libnss3.so: cannot open"),
     ],
+    ids=["sandbox", "library"],
 )
-def test_a_browser_that_does_not_start_is_named_in_one_line(fleet: Fleet, tmp_path: Path, said: str, told: str) -> None:
-    program = tmp_path / "chromium"
-    program.write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+def test_a_browser_that_does_not_start_is_named_in_one_line(
+    fleet: Fleet, tmp_path: Path, said: str, told: str, engine: str
+) -> None:
+    program = tmp_path / "browser"
+    real = ""
+    if engine == "firefox":  # only its beginning fails, so that the trust in the proxy can be prepared
+        real = f'[ "$1" = --version ] && exec {firefox()} --version\n'
+    program.write_text(f"#!/bin/sh\n{real}echo '{said}' >&2\nexit 1\n")
     program.chmod(0o755)
-    visitor = ghost_of(fleet, executable=str(program))
+    names = {"chromium": "executable", "firefox": "firefox_executable"}
+    visitor = ghost_of(fleet, **{names[engine]: str(program)})
     try:
         with pytest.raises(BrowserMissing, match=f"^{program} does not start: .*{told}") as caught:
             visitor.open()
-        assert "\n" not in str(caught.value)
     finally:
         visitor.close()
+    assert "\n" not in str(caught.value)
 
 
 def test_the_first_visit_finds_the_browser_that_was_opened(fleet: Fleet, origin: RawOrigin) -> None:

@@ -79,9 +79,15 @@ UNAUTHORIZED = Send(
     ],
 )
 def test_a_page_settles_whatever_kind_its_requests_have(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, body: str, asked: list[str], request: pytest.FixtureRequest
+    ghost: ChromiumVisitor,
+    fleet: Fleet,
+    origin: RawOrigin,
+    body: str,
+    asked: list[str],
+    engine: str,
+    request: pytest.FixtureRequest,
 ) -> None:
-    if request.node.callspec.params["ghost"] == "firefox" and any(word in body for word in UNREPORTED):
+    if engine == "firefox" and any(word in body for word in UNREPORTED):
         request.applymarker(pytest.mark.xfail(reason="Firefox does not report these requests", strict=True))
     origin.script("/", page(f"<p>A text{body}"))
     answers: dict[str, Step] = {**WORKERS, "/secret": UNAUTHORIZED}
