@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
 
+from admin.harvests.csv_text import csv_bytes
 from admin.harvests.dispatch.steering import NOT_DONE, Verb
-from admin.harvests.input_checks import checked_limit, count_up_to_limit
+from admin.harvests.input_checks import MOST_ITEMS, checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import InvalidInput, Problem
 from admin.models.job_tables import DomainHistory, JobCommand, JobConfiguration, StopReason
@@ -53,6 +54,10 @@ class DomainOrder(StrEnum):
     NEW_BYTES = "new_bytes"
 
 
+_HEAD: Final = (
+    *("domain", "configuration", "expected_objects", "max_bytes", "max_objects"),
+    *("objects", "bytes", "new_bytes", "stop_reason", "why_in_this_job"),
+)
 _NUMBERS: Final[Mapping[DomainOrder, ColumnElement[Any]]] = {
     DomainOrder.EXPECTED: JobConfiguration.expected_objects.expression,
     DomainOrder.OBJECTS: func.coalesce(DomainHistory.objects, -1),
@@ -104,6 +109,23 @@ def list_job_domains(
     changes = _limits_set(transaction, job_id) if shown else {}
     items = [_in_force(_domain(row[0], row[1]), changes.get(row[0].domain_name, {})) for row in shown]
     return Page[JobDomain](items=items, next=following, total=total)
+
+
+def job_domains_csv(transaction: Transaction, job_id: int) -> bytes:
+    """Return the job's domains as CSV, by name."""
+    rows: list[tuple[object, ...]] = []
+    after: str | None = None
+    while True:
+        page = list_job_domains(transaction, job_id, after=after, limit=MOST_ITEMS)
+        rows += [
+            (
+                *(each.domain_name, each.configuration_name, each.expected_objects, each.max_bytes, each.max_objects),
+                *(each.objects, each.bytes, each.new_bytes, each.stop_reason and str(each.stop_reason), each.reason),
+            )
+            for each in page.items
+        ]
+        if (after := page.next) is None:
+            return csv_bytes(_HEAD, rows)
 
 
 def stop_reasons(transaction: Transaction, job_id: int) -> list[StopReasonCount]:

@@ -6,15 +6,14 @@ takes the place of the one before, and a job that is done leaves nothing: its me
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import regex
 from sqlalchemy import delete, func, select
 
-from admin.models.errors import InvalidInput, NotFound, Problem
+from admin.harvests.dispatch.line_search import LineSearch
+from admin.models.errors import NotFound
 from admin.models.job_tables import HarvestJob, JobLog, JobPicture
 from admin.models.operation import OutputModel
 from admin.models.transaction import Right, Transaction
@@ -23,7 +22,6 @@ from archive.dates import Micros
 MOST_TAIL_BYTES: Final = 65_536
 MOST_PICTURES: Final = 12
 MOST_PICTURE_BYTES: Final = 200_000
-LONGEST_PATTERN: Final = 500
 _SEARCH_SECONDS: Final = 1.0
 _SHOWN_LINES: Final = 300
 _LONGEST_URL: Final = 2_000
@@ -112,11 +110,11 @@ def show_log(transaction: Transaction, job_id: int, *, pattern: str = "") -> Job
     transaction.require(Right.READ)
     _check_job(transaction, job_id)
     row = transaction.session.get(JobLog, job_id)
-    compiled = _compiled(pattern) if pattern else None
+    search = LineSearch(pattern, _SEARCH_SECONDS)
     if row is None:
         return JobLogView(at=None, size=0, searched=0, found=0, lines=[], is_whole=True)
     lines = row.tail.splitlines()
-    found = lines if compiled is None else _matching(compiled, pattern, lines)
+    found = [line for line in lines if search.finds(line)]
     return JobLogView(
         at=row.at,
         size=row.size,
@@ -162,29 +160,3 @@ def _check_job(transaction: Transaction, job_id: int) -> None:
 
 def _is_usable(image: bytes) -> bool:
     return len(image) <= MOST_PICTURE_BYTES and picture_type(image) is not None
-
-
-def _compiled(pattern: str) -> regex.Pattern[str]:
-    if len(pattern) > LONGEST_PATTERN:
-        raise InvalidInput(
-            Problem("pattern", f"the pattern has {len(pattern)} characters; write at most {LONGEST_PATTERN}")
-        )
-    try:
-        return regex.compile(pattern)
-    except (regex.error, RecursionError, OverflowError) as error:
-        hint = "put \\ before a character that stands for itself"
-        message = f"{pattern[:100]!r} is no regular expression: {error}; {hint}"
-        raise InvalidInput(Problem("pattern", message)) from error
-
-
-def _matching(compiled: regex.Pattern[str], pattern: str, lines: Sequence[str]) -> list[str]:
-    """Return the lines in which the pattern is found, newest ones last; all of them together get one second."""
-    until, found = time.monotonic() + _SEARCH_SECONDS, []
-    try:
-        for line in lines:
-            if compiled.search(line, timeout=max(until - time.monotonic(), 0.001), concurrent=True):
-                found.append(line)
-    except TimeoutError as error:
-        message = f"{pattern[:100]!r} takes longer than {_SEARCH_SECONDS:g} s; make it simpler"
-        raise InvalidInput(Problem("pattern", message)) from error
-    return found

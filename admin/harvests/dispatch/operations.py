@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.harvests.dispatch import channels, harvesters, job_domains, listing, observations, steering
+from admin.harvests.dispatch import channels, harvesters, job_documents, job_domains, listing, observations, steering
 from admin.harvests.dispatch.channels import ChannelInput, ChannelView
 from admin.harvests.dispatch.harvesters import HarvesterView
 from admin.harvests.dispatch.job_domains import JobDomain
@@ -113,6 +113,25 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         observations.show_log,
         "Show the end of a running job's crawl.log, or its lines in which a pattern is found.",
         output=observations.JobLogView,
+    ),
+    Operation(
+        "job.documents",
+        "GET",
+        "/jobs/{job_id}/documents",
+        Right.READ,
+        job_documents.list_documents,
+        "List the reports, logs and set-up in the metadata file of an ended job.",
+        output=job_documents.DocumentLine,
+        is_list=True,
+    ),
+    Operation(
+        "job.document",
+        "GET",
+        "/jobs/{job_id}/documents/{offset}",
+        Right.READ,
+        job_documents.show_document,
+        "Show a part of such a document, or those of its lines in which a pattern is found.",
+        output=job_documents.DocumentPart,
     ),
     Operation(
         "job.pictures",

@@ -6,9 +6,9 @@ from typing import Final
 
 from sqlalchemy import func, select, tuple_
 
+from admin.harvests.csv_text import csv_bytes
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
-from admin.harvests.statistics.csv_text import csv_bytes
 from admin.models.domain_tables import Configuration
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest

@@ -16,6 +16,7 @@ from security_site import form_token
 from site_server import RunningSite, running_site, send_form
 from sqlalchemy import event, select
 
+from admin.harvester.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
 from admin.harvests.dispatch.harvesters import Registration, announce, register
 from admin.harvests.dispatch.job_domains import list_job_domains
 from admin.harvests.dispatch.listing import JobOrder, list_jobs
@@ -38,7 +39,11 @@ from admin.models.database import Database
 from admin.models.job_tables import HarvesterState, JobCommand, JobLog, JobPicture, StopReason
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
+from archive.settings.load import Settings
+from archive.warc_paths import WarcPaths
 from browsers.chromium.executable import find_chromium
+from dedupdb.captures.capture_index import Captures
+from dedupdb.index.sidecars import Sidecars
 
 HOSTILE = '"><script>alert(1)</script>\u202e'
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(100)
@@ -175,6 +180,54 @@ def test_what_a_harvester_shows_is_bounded_and_goes_with_the_job(
         assert transaction.session.scalars(select(JobLog)).all() == []
         assert transaction.session.scalars(select(JobPicture)).all() == []
         assert [each.outcome for each in list_commands(transaction, job[0])] == [TOO_LATE]
+
+
+def test_the_reports_and_logs_of_an_ended_job_are_pages_with_search(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str], settings: Settings, tmp_path: Path
+) -> None:
+    number, _ = job
+    assert "The job has not ended." in client.get(f"/jobs/{number}/documents").text
+    end(sqlite_database, job)
+    empty = client.get(f"/jobs/{number}/documents").text
+    assert "no reports" in empty
+    assert f"/jobs/{number}/documents" in client.get(f"/jobs/{number}").text
+    assert f"/jobs/{number}/documents" in client.get(f"/jobs/{number}/log").text
+    report_text = f"[#urls] [#bytes] [host]\n3 400 {HOSTILE}\n".encode()
+    documents = [
+        MetadataPart("reports", "hosts-report.txt", TEXT, report_text),
+        MetadataPart("logs", "crawl.log", TEXT, f"one {HOSTILE}\ntwo\n".encode()),
+    ]
+    name = f"{number}-metadata-1.warc"
+    owner = MetadataOwner("kb.example", "news", 1, number, "h1")
+    write_metadata(tmp_path / name, name, owner, documents, settings, 1_800_000_000_000_000)
+    publish_metadata(tmp_path / name, WarcPaths(settings.collection("news"), name), "news")
+    with Captures(settings.database_url) as captures:
+        Sidecars(settings.home, captures).reconcile("news")
+    listed = client.get(f"/jobs/{number}/documents").text
+    log, hosts = re.findall(r'href="(/jobs/\d+/documents/\d+)"', listed)[::-1]
+    table = client.get(hosts).text
+    assert '<th class="number">#urls</th>' in table
+    assert '<td class="number">400</td>' in table
+    found = client.get(log, params={"pattern": "^two$"}).text
+    assert ">two</pre>" in found
+    assert "1 line found" in found
+    for path in (listed, table, client.get(log).text, found):
+        assert "<script>alert" not in path
+    bad = client.get(log, params={"pattern": "("})
+    assert (bad.status_code, "is no regular expression" in bad.text) == (422, True)
+    file = client.get(f"{log}/file")
+    assert file.content == documents[1].content
+    assert file.headers["Content-Disposition"] == f"attachment; filename=job-{number}-crawl.log"
+    assert client.get(f"/jobs/{number}/documents/3").status_code == 404
+    to_log = client.get(f"/jobs/{number}/crawl-log", params={"domain": "example.org"})
+    assert (to_log.status_code, to_log.headers["Location"]) == (302, f"{log}?domain=example.org")
+    rows = client.get(f"/jobs/{number}/domains.csv").text.splitlines()
+    assert rows[0].startswith("domain,configuration,expected_objects,")
+    assert [row.partition(",")[0] for row in rows[1:]] == sorted(DOMAINS)
+    told = client.get(f"/api/v1/jobs/{number}/documents").json()["items"]
+    assert [each["name"] for each in told] == ["crawl.log", "hosts-report.txt"]
+    part = client.get(f"/api/v1/jobs/{number}/documents/{told[0]['offset']}", params={"pattern": "two"}).json()
+    assert (part["lines"], part["next"]) == (["two"], None)
 
 
 def test_a_picture_is_served_so_that_nothing_in_it_becomes_active(
@@ -328,7 +381,7 @@ def test_a_failed_job_keeps_its_log_until_it_is_resubmitted_which_is_asked_first
     asked = send_form(client, f"/jobs/{job[0]}", to)
     assert "Make a new job with the content" in asked.text
     assert send_form(client, f"/jobs/{job[0]}", to, confirmed="yes").headers["Location"] == f"/jobs/{job[0] + 1}"
-    assert "in its metadata file" in client.get(f"/jobs/{job[0]}/log").text
+    assert "its log is among its" in client.get(f"/jobs/{job[0]}/log").text
 
 
 def test_domains_of_a_job_are_sorted_filtered_by_stop_reason_and_paged(

@@ -15,11 +15,11 @@ from harvest_database import DAY, HOUR, MINUTE, MovableClock
 from job_rows import add_channel, add_domain, add_harvest, add_job
 from site_server import RunningSite, running_site
 
+from admin.harvests.csv_text import csv_bytes
 from admin.harvests.definitions.listing import list_runs
 from admin.harvests.dispatch.harvesters import Registration, announce, register
 from admin.harvests.dispatch.queue import claim_job, submit_jobs
 from admin.harvests.dispatch.reports import DomainResult, JobResult, report_end, report_progress
-from admin.harvests.statistics.csv_text import csv_bytes
 from admin.harvests.statistics.domain_history import domain_history, domain_totals
 from admin.harvests.statistics.overview import show_overview
 from admin.models.database import Database

@@ -125,6 +125,17 @@ def domains(number: int) -> Response:
     return page("jobs/domains.html", job=job, domains=found, reasons=reasons, order=order, reason=reason)
 
 
+@BLUEPRINT.get("/<int:number>/domains.csv", endpoint="domains_csv")
+@needs(Right.READ)
+def domains_csv(number: int) -> Response:
+    """Return the job's domains as CSV, for spreadsheets."""
+    with reading() as opened:
+        listing.show_job(opened, number)
+        text = job_domains.job_domains_csv(opened, number)
+    headers = {"Content-Disposition": f'attachment; filename="job-{number}-domains.csv"'}
+    return Response(text, content_type="text/csv; charset=utf-8", headers=headers)
+
+
 @BLUEPRINT.get("/<int:number>/setup", endpoint="setup")
 @needs(Right.READ)
 def setup(number: int) -> Response:

@@ -1,0 +1,15 @@
+"""These pages show jobs: lists, one job live, its domains, and the reports and logs of a job that has ended.
+
+`job` has the blueprint, to which `documents` adds its pages. They may import `admin.web` and use cases.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint
+
+import admin.web.pages.jobs.documents  # noqa: F401 the module adds its pages to the blueprint of `job`
+from admin.web.pages.jobs import job
+
+BLUEPRINT: Final[Blueprint] = job.BLUEPRINT
