@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -15,8 +13,6 @@ from archive.dates import Micros
 NOTHING: Final = "–"
 _MINUTES, _SECONDS = len("2026-11-23 09:05"), len("2026-11-23 09:05:00")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_SIZE: Final = re.compile(r"(\d{1,19}(?:\.\d{1,6})?)\s*([kKMGT]?)[Bb]?")
-_UNITS: Final = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
 
 def zone_of(name: str) -> ZoneInfo:
@@ -83,22 +79,6 @@ def limit_text(limit: int | None) -> str:
 def size_limit_text(limit: int | None) -> str:
     """Return a limit of bytes, or that there is none."""
     return "no limit" if limit in (None, NO_LIMIT) else size_text(limit)
-
-
-def parse_limit(text: str) -> int:
-    """Return the limit that a person wrote: a number, or a size such as 500 MB; empty is none. Raises ValueError."""
-    bare = text.strip().replace("\u202f", "").replace(",", "")
-    if bare in ("", str(NO_LIMIT)):
-        return NO_LIMIT
-    found = _SIZE.fullmatch(bare)
-    if found is None or not bare.isascii():
-        raise ValueError(f"{text[:50]!r} is no limit; write a number, a size such as 500 MB, or nothing for no limit")
-    return int(Decimal(found[1]) * _UNITS[found[2]])
-
-
-def limit_input(limit: int) -> str:
-    """Return a limit as a form shows it; empty for none."""
-    return "" if limit == NO_LIMIT else str(limit)
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

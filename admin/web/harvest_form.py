@@ -10,6 +10,7 @@ from admin.harvests.domains.data import TrapView
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.errors import InvalidInput, Problem
 from admin.models.harvest_tables import HarvestKind
+from admin.web.limit_inputs import given_limits, limit_input, size_input
 
 _TEXTS: Final = ("name", "comments", "audience", "collection")
 _OPTIONAL: Final = ("channel", "max_seconds", "first_run", "facts", "traps")
@@ -17,7 +18,8 @@ _OF_KIND: Final = {
     HarvestKind.SELECTIVE: ("schedule",),
     HarvestKind.SNAPSHOT: ("max_bytes", "max_objects", "previous"),
 }
-_NUMBERS: Final = ("max_bytes", "max_objects", "max_seconds")
+_LIMITS: Final = ("max_bytes", "max_objects")
+_NUMBERS: Final = (*_LIMITS, "max_seconds")
 _OFF: Final = "#"
 """A crawler trap with this sign before it is kept, and not in force."""
 MOST_LINES: Final = 10_000
@@ -26,8 +28,7 @@ MOST_LINES: Final = 10_000
 def empty_values(kind: HarvestKind) -> dict[str, Any]:
     """Return the values with which the form of a new harvest begins."""
     names = (*_TEXTS, *_OPTIONAL, *_OF_KIND[kind], "configurations")
-    limits = {"max_bytes": "-1", "max_objects": "-1"} if kind is HarvestKind.SNAPSHOT else {}
-    return {**dict.fromkeys(names, ""), "max_seconds": "0", "kind": kind, **limits}
+    return {**dict.fromkeys(names, ""), "max_seconds": "0", "kind": kind}
 
 
 def shown_values(found: HarvestView, zone: str) -> dict[str, str]:
@@ -35,6 +36,8 @@ def shown_values(found: HarvestView, zone: str) -> dict[str, str]:
     kind = HarvestKind(found.kind)
     names = (*_TEXTS, *_OF_KIND[kind], "channel", "max_seconds")
     values = {name: "" if getattr(found, name) is None else str(getattr(found, name)) for name in names}
+    if kind is HarvestKind.SNAPSHOT:
+        values |= {"max_bytes": size_input(found.max_bytes), "max_objects": limit_input(found.max_objects)}
     values["first_run"] = "" if found.first_run is None else local_text(found.first_run, zone)
     values["facts"] = "\n".join(f"{name}: {value}" for name, value in found.facts.items())
     values["traps"] = traps_text(found.traps)
@@ -53,9 +56,12 @@ def given_values(sent: Mapping[str, Any], kind: HarvestKind, zone: str) -> dict[
     for name in ("channel", *_OF_KIND[kind]):
         if name in texts and name not in _NUMBERS:
             values[name] = texts[name] or None
-    empty = {"max_bytes": "-1", "max_objects": "-1", "max_seconds": "0"}
-    values |= {name: texts[name] or empty[name] for name in _NUMBERS if name in texts}
     problems: list[Problem] = []
+    if "max_seconds" in texts:
+        values["max_seconds"] = texts["max_seconds"] or "0"
+    limits, found = given_limits({name: texts[name] for name in _LIMITS if name in texts})
+    values |= limits
+    problems += found
     if "first_run" in texts:
         try:
             values["first_run"] = local_moment(texts["first_run"], zone, "first_run") if texts["first_run"] else None

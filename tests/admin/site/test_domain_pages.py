@@ -47,7 +47,7 @@ def test_a_curator_makes_copies_changes_and_deletes_configurations(client: httpx
     values = {**CONFIGURED, "name": "deep", "max_bytes": "1.5 GB", "max_objects": "", "attributes": "hops: 7"}
     assert saved(client, path, **values) == DOMAIN
     shown = client.get(f"{DOMAIN}/configurations/deep").text
-    assert 'value="1500000000"' in shown
+    assert 'value="1500 MB"' in shown
     assert "hops: 7" in shown
     copy = client.get(f"{path}?copy_of=deep").text
     assert 'value="deep copy"' in copy

@@ -136,7 +136,7 @@ def test_a_copy_has_everything_but_state_and_runs(stocked_site: RunningSite, fil
 def test_snapshots_have_limits_and_continue_an_earlier_one(stocked_site: RunningSite, curator: httpx.Client) -> None:
     page = curator.get("/harvests/new?kind=snapshot").text
     assert 'name="schedule"' not in page
-    values = {"kind": "snapshot", "collection": "all", "max_bytes": "1000000", "max_objects": "-1"}
+    values = {"kind": "snapshot", "collection": "all", "max_bytes": "1 MB", "max_objects": ""}
     assert send_form(curator, "/harvests/new", name="first", **values).status_code == 303
     assert '<option value="first"' in curator.get("/harvests/new?kind=snapshot").text
     assert send_form(curator, "/harvests/new", name="second", previous="first", **values).status_code == 303

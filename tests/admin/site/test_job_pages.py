@@ -307,7 +307,21 @@ def test_a_command_that_can_not_be_used_is_not_asked_about(client: httpx.Client,
     wrong = give(client, job[0], verb="add-reject", expression="(")
     assert wrong.status_code == 422
     assert 'value="("' in wrong.text
-    assert give(client, job[0], verb="set-limits", limits="urls=abc").status_code == 422
+    bad = give(client, job[0], verb="set-limits", job_urls="abc", job_bytes="5 GB")
+    assert bad.status_code == 422
+    assert re.search(r'id="job_urls-problem"[^>]*>[^<]*is no limit', bad.text)
+    assert 'value="5 GB"' in bad.text
+    assert give(client, job[0], verb="set-limits").status_code == 422
+
+
+def test_limits_of_the_whole_job_are_numbers_sizes_or_none(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    given = {"job_urls": "50,000", "job_bytes": "2.5 GB", "job_seconds": "none", "job_pages": ""}
+    assert give(client, job[0], verb="set-limits", **given).status_code == 303
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        (row,) = transaction.session.scalars(select(JobCommand))
+        assert row.arguments == {"limits": {"urls": 50_000, "bytes": 2_500_000_000, "seconds": None}}
 
 
 def test_the_limits_of_a_domain_are_given_by_the_page_and_by_the_api(

@@ -21,8 +21,8 @@ from admin.harvests.templates.catalogue import list_templates
 from admin.harvests.templates.yaml_edit import block_lines
 from admin.models.errors import InvalidInput, Problem
 from admin.models.transaction import Right
-from admin.web.formats import limit_input, parse_limit
 from admin.web.forms import Form
+from admin.web.limit_inputs import given_limits, limit_input, size_input
 from admin.web.page import done, needs, page, reading, site, transaction
 from frontier.yaml_document import YamlRefused, read_document
 
@@ -103,7 +103,7 @@ def _first(domain: DomainView) -> dict[str, Any]:
         "template": defaults.default_template,
         "seed_lists": [each.name for each in domain.seed_lists[:1]],
         "passwords": [],
-        "max_bytes": limit_input(defaults.default_max_bytes),
+        "max_bytes": size_input(defaults.default_max_bytes),
         "max_objects": limit_input(defaults.default_max_objects),
         "max_rate": defaults.default_max_rate,
         "attributes": "",
@@ -118,19 +118,16 @@ def _copied(original: ConfigurationView) -> dict[str, Any]:
 
 def _values(found: ConfigurationView) -> dict[str, Any]:
     values = found.model_dump(include={"name", "comments", "template", "max_rate", "edition", *_LISTS})
-    values.update({key: limit_input(getattr(found, key)) for key in _LIMITS})
+    values.update(max_bytes=size_input(found.max_bytes), max_objects=limit_input(found.max_objects))
     lines = (line for key, value in found.attributes.items() for line in block_lines(key, value))
     return {**values, "attributes": "\n".join(lines)}
 
 
 def _given(sent: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the use case takes, of the texts of the form. Raises InvalidInput with all problems."""
-    values, problems = dict(sent), []
-    for key in _LIMITS:
-        try:
-            values[key] = parse_limit(str(sent.get(key, "")))
-        except ValueError as error:
-            problems.append(Problem(key, str(error)))
+    values = dict(sent)
+    limits, problems = given_limits({key: str(sent.get(key, "")) for key in _LIMITS})
+    values |= limits
     try:
         values["attributes"] = read_document(text).values() if (text := str(sent.get("attributes", ""))).strip() else {}
     except YamlRefused as error:

@@ -30,6 +30,7 @@ from admin.models.transaction import Right
 from admin.web.extended_inputs import ExtendedInputs
 from admin.web.forms import Form
 from admin.web.harvest_form import choices_of, differing, empty_values, given_values, shown_values
+from admin.web.limit_inputs import given_limits
 from admin.web.page import done, needs, page, reading, site, transaction, visitor
 
 BLUEPRINT: Final = Blueprint("harvests", __name__, url_prefix="/harvests")
@@ -258,8 +259,11 @@ def _add_urls(form: Form, name: str) -> EventReport | None:
         text = "" if stream is not None else sent.get("urls", "")
         if stream is None and not text.strip():
             raise InvalidInput(Problem("urls", "write at least one URL, one on each line, or choose a file"))
-        limits = {key: sent[key].strip() for key in _EVENT[1:] if sent.get(key, "").strip()}
-        return {"text": text, **limits}
+        texts = {key: sent[key].strip() for key in _EVENT[1:] if sent.get(key, "").strip()}
+        limits, problems = given_limits({key: texts[key] for key in ("max_bytes", "max_objects") if key in texts})
+        if problems:
+            raise InvalidInput(*problems)
+        return {"text": text, **texts, **limits}
 
     return form.run(add, EventSeeds, values)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from flask import Blueprint, request
@@ -11,16 +12,24 @@ from admin.harvests.dispatch import job_domains, listing, observations, steering
 from admin.harvests.dispatch.job_domains import DomainOrder
 from admin.harvests.dispatch.listing import JobOrder
 from admin.harvests.dispatch.steering import CAN_NOT_BE_UNDONE, JobCommandInput, Verb
-from admin.models.errors import IllegalState, UseCaseError
+from admin.models.errors import IllegalState, InvalidInput, UseCaseError
 from admin.models.job_tables import JobStatus, StopReason
 from admin.models.transaction import Right
 from admin.web.charts import job_charts
 from admin.web.forms import Form
+from admin.web.limit_inputs import given_limits
 from admin.web.page import done, needs, page, reading, recent, transaction
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
 _FILTERS: Final = ("status", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
-_COMMAND_FIELDS: Final = ("urls", "host", "expression", "limits", "domain", "max_objects", "max_bytes", "reason")
+_JOB_LIMITS: Final = ("urls", "pages", "bytes", "seconds", "host_pages")
+_DOMAIN_LIMITS: Final = ("objects", "bytes")
+_COMMAND_FIELDS: Final = (
+    *("urls", "host", "expression", "domain", "reason"),
+    *(f"max_{name}" for name in _DOMAIN_LIMITS),
+    *(f"job_{name}" for name in _JOB_LIMITS),
+)
+_NO_LIMIT: Final = "none"
 _PICTURE_POLICY: Final = "default-src 'none'; sandbox"
 _QUESTIONS: Final = {
     Verb.STOP_AFTER_PAGE: "Stop job {} after the pages that are being visited? It can't go on later.",
@@ -160,9 +169,10 @@ def seeds(number: int) -> Response:
 @needs(Right.OPERATE)
 def command(number: int) -> Response:
     """Give a command to a running job, and ask first when it can't be undone."""
-    places = {f"limits.{name}": f"max_{name}" for name in ("objects", "bytes")}
     is_of_domain = request.form.get("verb") == Verb.SET_DOMAIN_LIMITS
-    form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""), places=places if is_of_domain else {})
+    prefix, names = ("max", _DOMAIN_LIMITS) if is_of_domain else ("job", _JOB_LIMITS)
+    places = {f"limits.{name}": f"{prefix}_{name}" for name in names}
+    form = Form(dict.fromkeys(("verb", *_COMMAND_FIELDS), ""), places=places)
     is_confirmed = request.form.get("confirmed") == "yes"
     asked: list[JobCommandInput] = []
 
@@ -254,15 +264,17 @@ def _command_of(sent: dict[str, Any]) -> dict[str, Any]:
     for name in ("host", "expression", "domain"):
         if sent.get(name, "").strip():
             values[name] = sent[name].strip()
-    if sent.get("limits", "").strip():
-        values["limits"] = dict(_limit(line) for line in sent["limits"].splitlines() if line.strip())
+    if values["verb"] == Verb.SET_LIMITS:
+        values["limits"] = _limits(sent, "job", _JOB_LIMITS)
     if values["verb"] == Verb.SET_DOMAIN_LIMITS:
-        given = {name: sent.get(f"max_{name}", "").strip() for name in ("objects", "bytes")}
-        values["limits"] = {name: None if text == "none" else text for name, text in given.items() if text}
+        values["limits"] = _limits(sent, "max", _DOMAIN_LIMITS)
     return values
 
 
-def _limit(line: str) -> tuple[str, Any]:
-    name, _, value = line.partition("=")
-    text = value.strip()
-    return name.strip(), None if text in ("", "none") else text
+def _limits(sent: dict[str, Any], prefix: str, names: Sequence[str]) -> dict[str, int | None]:
+    """Return the limits that a person wrote; None for `none`, and nothing for an empty field. Raises InvalidInput."""
+    given = {f"limits.{name}": text for name in names if (text := sent.get(f"{prefix}_{name}", "").strip())}
+    numbers, problems = given_limits({field: text for field, text in given.items() if text != _NO_LIMIT})
+    if problems:
+        raise InvalidInput(*problems)
+    return {field.removeprefix("limits."): numbers.get(field) for field in given}
