@@ -131,6 +131,7 @@ def list_jobs(
     transaction: Transaction,
     *,
     status: JobStatus | None = None,
+    harvest: str | None = None,
     harvest_id: int | None = None,
     run_number: int | None = None,
     channel: str | None = None,
@@ -142,10 +143,12 @@ def list_jobs(
 ) -> Page[JobLine]:
     """Return jobs in an order; `after` is the number of the last job of the page before. Raises NotFound, InvalidInput.
 
-    A run is one of a harvest, so `run_number` needs `harvest_id`.
+    A run is one of a harvest, so `run_number` needs `harvest`, its name, or `harvest_id`.
     """
+    if harvest is not None:
+        harvest_id = _harvest_number(transaction, harvest, harvest_id)
     if run_number is not None and harvest_id is None:
-        raise InvalidInput(Problem("run_number", f"run {run_number} of which harvest? Give the harvest's number too"))
+        raise InvalidInput(Problem("run_number", f"run {run_number} of which harvest? Give the harvest's name too"))
     query = select(HarvestJob.id)
     columns, is_descending = _ORDERS[order]
     sorted_by: Sequence[Any] = columns
@@ -185,6 +188,14 @@ def list_jobs(
         next=str(shown[-1]) if len(numbers) > wanted else None,
         total=total,
     )
+
+
+def _harvest_number(transaction: Transaction, name: str, number: int | None) -> int:
+    """Return the number of the harvest of this name. Raises NotFound, also when another number is asked for, too."""
+    found = transaction.session.scalar(select(Harvest.id).where(Harvest.name == comparable(name)))
+    if found is None or number not in (None, found):
+        raise NotFound("harvest", name)
+    return found
 
 
 def lines_of(transaction: Transaction, numbers: Sequence[int]) -> list[JobLine]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import Row, ScalarSelect, Select, func, select, tuple_
 
 from admin.harvests.csv_text import csv_bytes
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
-from admin.models.domain_tables import Configuration
+from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest
 from admin.models.job_tables import DomainHistory, HarvestJob, StopReason
@@ -19,6 +19,7 @@ from archive.dates import Micros, iso_date
 
 MOST_CSV_ROWS: Final = 100_000
 _CHUNK: Final = 500
+type _Columns = tuple[DomainHistory, str, int, str, str | None, str]
 _HEAD: Final = (
     *("ended", "harvest", "run", "job", "configuration"),
     *("objects", "bytes", "new_bytes", "known_bytes", "stop_reason"),
@@ -29,6 +30,10 @@ class DomainHistoryLine(OutputModel):
     """The line says what one job harvested of the domain."""
 
     job_id: int
+    collection: str
+    """The job's captures are in this collection."""
+    run_name: str | None
+    """The name of the job's crawl, which its captures have."""
     harvest: str
     run_number: int
     configuration: str | None
@@ -62,13 +67,7 @@ def domain_history(
     """
     transaction.require(Right.READ)
     domain = find_domain(transaction, name)
-    query = (
-        select(DomainHistory, Harvest.name, HarvestJob.run_number, Configuration.name)
-        .join(Harvest, Harvest.id == DomainHistory.harvest_id)
-        .join(HarvestJob, HarvestJob.id == DomainHistory.job_id)
-        .outerjoin(Configuration, Configuration.id == DomainHistory.configuration_id)
-        .where(DomainHistory.domain_id == domain.id)
-    )
+    query = _of_domain(domain.id)
     if harvest:
         number = transaction.session.scalar(select(Harvest.id).where(Harvest.name == harvest))
         if number is None:
@@ -81,23 +80,19 @@ def domain_history(
     rows = transaction.session.execute(
         query.order_by(DomainHistory.ended.desc(), DomainHistory.id.desc()).limit(size + 1)
     ).all()
-    items = [
-        DomainHistoryLine(
-            job_id=row.job_id,
-            harvest=harvest_name,
-            run_number=run,
-            configuration=configuration,
-            objects=row.objects,
-            bytes=row.bytes,
-            new_bytes=row.new_bytes,
-            known_bytes=max(row.bytes - row.new_bytes, 0),
-            stop_reason=StopReason(row.stop_reason),
-            ended=row.ended,
-        )
-        for row, harvest_name, run, configuration in rows[:size]
-    ]
+    items = [_line(row) for row in rows[:size]]
     last = rows[size - 1][0] if len(rows) > size else None
     return Page(items=items, next=f"{last.ended}-{last.id}" if last is not None else None, total=total)
+
+
+def newest_result(transaction: Transaction, stored_name: str) -> DomainHistoryLine | None:
+    """Return what the last job harvested of the domain that is kept under this name; None for no job."""
+    transaction.require(Right.READ)
+    query = _of_domain(select(Domain.id).where(Domain.name == stored_name).scalar_subquery())
+    row = transaction.session.execute(
+        query.order_by(DomainHistory.ended.desc(), DomainHistory.id.desc()).limit(1)
+    ).first()
+    return _line(row) if row is not None else None
 
 
 def domain_totals(transaction: Transaction, name: str) -> DomainTotals:
@@ -139,6 +134,41 @@ def domain_history_csv(transaction: Transaction, name: str, *, harvest: str = ""
         ]
         after = page.next
     return csv_bytes(_HEAD, rows)
+
+
+def _of_domain(domain_id: int | ScalarSelect[int]) -> Select[*_Columns]:
+    return (
+        select(
+            DomainHistory,
+            Harvest.name.label("harvest"),
+            HarvestJob.run_number,
+            HarvestJob.collection,
+            HarvestJob.run_name,
+            Configuration.name.label("configuration"),
+        )
+        .join(Harvest, Harvest.id == DomainHistory.harvest_id)
+        .join(HarvestJob, HarvestJob.id == DomainHistory.job_id)
+        .outerjoin(Configuration, Configuration.id == DomainHistory.configuration_id)
+        .where(DomainHistory.domain_id == domain_id)
+    )
+
+
+def _line(row: Row[*_Columns]) -> DomainHistoryLine:
+    result: DomainHistory = row[0]
+    return DomainHistoryLine(
+        job_id=result.job_id,
+        collection=row.collection,
+        run_name=row.run_name,
+        harvest=row.harvest,
+        run_number=row.run_number,
+        configuration=row.configuration,
+        objects=result.objects,
+        bytes=result.bytes,
+        new_bytes=result.new_bytes,
+        known_bytes=max(result.bytes - result.new_bytes, 0),
+        stop_reason=StopReason(result.stop_reason),
+        ended=result.ended,
+    )
 
 
 def _mark(after: str) -> tuple[int, int]:

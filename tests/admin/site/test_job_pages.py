@@ -480,6 +480,10 @@ def test_no_order_of_the_job_list_sorts_all_jobs(sqlite_database: Database, orde
 
 
 def test_a_filter_that_can_not_be_used_is_said_and_kept(client: httpx.Client, job: tuple[int, str]) -> None:
+    assert "weekly news" in client.get("/jobs", params={"harvest": "weekly news", "run_number": "0"}).text
+    assert "there is no harvest" in client.get("/jobs", params={"harvest": "none"}).text
+    assert client.get("/api/v1/jobs", params={"harvest": "weekly news"}).json()["total"] == 1
+    assert client.get("/api/v1/jobs", params={"harvest": "weekly news", "harvest_id": 77}).status_code == 404
     text = client.get("/jobs", params={"harvest_id": HOSTILE, "order": "sideways", "status": "GONE"}).text
     assert "is no number" in text
     assert "is none of these" in text

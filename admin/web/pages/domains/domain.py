@@ -10,6 +10,7 @@ from werkzeug.wrappers import Response
 from admin.harvests.domains import domain as use_cases
 from admin.harvests.domains.data import DomainChange, DomainCreation, DomainView
 from admin.harvests.domains.search import ORDERS, list_domains, tld_statistics
+from admin.harvests.statistics.domain_history import newest_result
 from admin.models.errors import UseCaseError
 from admin.models.operation import Page
 from admin.models.transaction import Right
@@ -76,7 +77,8 @@ def show(name: str) -> Response:
     """Show a domain."""
     with reading() as opened:
         found = use_cases.show_domain(opened, name)
-    return page("domains/show.html", domain=found)
+        newest = newest_result(opened, found.name)
+    return page("domains/show.html", domain=found, newest=newest)
 
 
 @BLUEPRINT.route("/<name>/edit", methods=["GET", "POST"], endpoint="change")

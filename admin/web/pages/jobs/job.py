@@ -21,7 +21,7 @@ from admin.web.limit_inputs import given_limits
 from admin.web.page import done, needs, page, reading, recent, transaction
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
-_FILTERS: Final = ("status", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
+_FILTERS: Final = ("status", "harvest", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
 _JOB_LIMITS: Final = ("urls", "pages", "bytes", "seconds", "host_pages")
 _DOMAIN_LIMITS: Final = ("objects", "bytes")
 _COMMAND_FIELDS: Final = (
@@ -48,7 +48,7 @@ def index() -> Response:
     """Show jobs with filters, in an order."""
     sent = {name: request.args.get(name, "").strip() for name in _FILTERS}
     given: dict[str, Any] = {name: text for name, text in sent.items() if text}
-    form = Form(given)
+    form = Form({"harvest": "", **given}, places={"harvest_id": "harvest"})
     problem = ""
     for name in ("harvest_id", "run_number"):
         if name in given and not (given[name].isascii() and given[name].isdecimal() and len(given[name]) < 19):
