@@ -9,6 +9,15 @@
     return `${Number(value.toPrecision(3))} ${units[at]}`;
   };
   const count = (value) => value.toLocaleString("en");
+  // Dates are written as everywhere on the site, in the time zone of the person.
+  const zone = document.body.dataset.zone || "UTC";
+  const stamps = [
+    [31536000, "{YYYY}", null, null, null, null, null, null, 1],
+    [2419200, "{YYYY}-{MM}", null, null, null, null, null, null, 1],
+    [86400, "{MM}-{DD}", "\n{YYYY}", null, null, null, null, null, 1],
+    [60, "{HH}:{mm}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+    [1, "{HH}:{mm}:{ss}", "\n{YYYY}-{MM}-{DD}", null, "\n{MM}-{DD}", null, null, null, 1],
+  ];
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim() || "#808080";
 
   function draw(place) {
@@ -21,9 +30,10 @@
       height: 200,
       cursor: { y: false },
       scales: { y: { range: (_, low, high) => [Math.min(low ?? 0, 0), (high ?? 0) || 1] } },
-      axes: [axis, { ...axis, size: 80, values: (_, ticks) => ticks.map(text) }],
+      tzDate: (time) => uPlot.tzDate(new Date(time * 1000), zone),
+      axes: [{ ...axis, space: 90, values: stamps }, { ...axis, size: 80, values: (_, ticks) => ticks.map(text) }],
       series: [
-        {},
+        { label: "Time", value: "{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}" },
         ...given.series.map((each, at) => ({
           label: each.label,
           stroke: lines[at % lines.length],
