@@ -74,6 +74,7 @@ class ControlLoop:
         self._log: LogFollower | None = None
         self._frontier: Frontier | None = None
         self._progress: JobProgress | None = None
+        self._was_running = False
         self._asked_at: float | None = None
         self._grace = self._rules.process_seconds
         self._stop_wanted = ""
@@ -108,6 +109,7 @@ class ControlLoop:
         with self._frontier_of_run() as frontier:
             if frontier is not None:
                 self._progress = frontier.reports.progress()
+                self._was_running = True
                 self._hold_to_limits(frontier)
                 self._time_out(self._progress)
                 self._incidents.note_renders(self._progress.renders, self._settings.frontier.render_lag_seconds)
@@ -226,6 +228,8 @@ class ControlLoop:
         for command in commands:
             with self._frontier_of_run() as frontier:
                 outcome = self._limits_set(command, frontier) or carry_out(command, frontier)
+                if outcome.text == NOT_RUNNING and self._is_starting:
+                    continue  # it comes again with the next report
                 if outcome.stops:
                     self._ask(StopCause.OPERATOR, outcome.stops, signals=2 if outcome.at_once else 0)
                 log.info("job %d: %s: %s", job.id, command.verb, outcome.text)
@@ -233,6 +237,11 @@ class ControlLoop:
                     self._link.command_done(job, command.id, outcome.text)
                 except (DatabaseRefused, UseCaseError) as error:
                     log.warning("job %d: command %d: %s", job.id, command.id, error)
+
+    @property
+    def _is_starting(self) -> bool:
+        """Return whether the crawl has not answered yet, and nobody has asked it to end."""
+        return not self._was_running and self._asked_at is None
 
     def _limits_set(self, command: PendingCommand, frontier: Frontier | None) -> CommandOutcome | None:
         """Give a domain other limits, and let its hosts be visited again below these; None for another command."""

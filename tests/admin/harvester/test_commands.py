@@ -75,7 +75,9 @@ def test_a_running_job_is_steered_and_stopped_at_once(settings: Settings, admin:
     site.hold("/4")
     with start(settings, site) as harvester:
         admin.await_status(job, JobStatus.STARTED)
+        early = admin.command(job, Verb.SET_LIMITS, limits={"urls": 900})  # while the crawl is starting
         until(lambda: "/2" in site.asked, what="the third page", within=100)
+        assert admin.outcome(job, early) == "limits in force: urls 900"
         pause = admin.command(job, Verb.PAUSE)
         assert admin.outcome(job, pause).startswith("paused")
         site.let_go("/2")

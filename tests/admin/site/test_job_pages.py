@@ -118,6 +118,9 @@ def test_a_running_job_shows_rates_new_and_known_hosts_with_reasons_and_errors(
     assert "<script>alert" not in text
     assert 'data-chart="{&#34;title&#34;: &#34;Objects over time&#34;' in text
     assert "Show the numbers as a table" in text
+    hosts = client.get(f"/jobs/{job[0]}/hosts.csv").text.splitlines()
+    assert hosts[0] == "host,queued,objects,failed,kind,why"
+    assert hosts[2] == "dead.test,0,0,9,dead,given up"
 
 
 def test_the_log_is_searched_by_a_regular_expression(

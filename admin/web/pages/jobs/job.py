@@ -8,6 +8,7 @@ from typing import Any, Final
 from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
+from admin.harvests.csv_text import csv_bytes
 from admin.harvests.dispatch import job_domains, listing, observations, steering
 from admin.harvests.dispatch.job_domains import DomainOrder
 from admin.harvests.dispatch.listing import JobOrder
@@ -29,6 +30,7 @@ _COMMAND_FIELDS: Final = (
     *(f"max_{name}" for name in _DOMAIN_LIMITS),
     *(f"job_{name}" for name in _JOB_LIMITS),
 )
+_HOST_COLUMNS: Final = ("host", "queued", "objects", "failed", "kind", "why")
 _NO_LIMIT: Final = "none"
 _PICTURE_POLICY: Final = "default-src 'none'; sandbox"
 _QUESTIONS: Final = {
@@ -142,6 +144,19 @@ def domains_csv(number: int) -> Response:
         listing.show_job(opened, number)
         text = job_domains.job_domains_csv(opened, number)
     headers = {"Content-Disposition": f'attachment; filename="job-{number}-domains.csv"'}
+    return Response(text, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+@BLUEPRINT.get("/<int:number>/hosts.csv", endpoint="hosts_csv")
+@needs(Right.READ)
+def hosts_csv(number: int) -> Response:
+    """Return the hosts of the newest report with their queues as CSV, for spreadsheets."""
+    with reading() as opened:
+        listing.show_job(opened, number)
+        samples = listing.job_curve(opened, number)
+    hosts = samples[-1].hosts if samples else []
+    text = csv_bytes(_HOST_COLUMNS, [[each.get(name, "") for name in _HOST_COLUMNS] for each in hosts])
+    headers = {"Content-Disposition": f'attachment; filename="job-{number}-hosts.csv"'}
     return Response(text, content_type="text/csv; charset=utf-8", headers=headers)
 
 
