@@ -52,6 +52,7 @@ class HarvestJob(Base):
         Index("ix_jobs_harvest_run_status", "harvest_id", "run_number", "status"),
         Index("ix_jobs_harvest_status", "harvest_id", "status", "id"),
         Index("ix_jobs_harvest_id", "harvest_id", "id"),
+        Index("ix_jobs_harvest_channel", "harvest_id", "channel_id", "id"),
         Index("ix_jobs_channel_id", "channel_id", "id"),
         Index("ix_jobs_channel_status", "channel_id", "status", "id"),
         Index("ix_jobs_collection_id", "collection", "id"),

@@ -13,6 +13,7 @@ from admin.harvests.definitions.listing import list_runs
 from admin.harvests.dispatch import job_domains, listing
 from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.search import list_domains
+from admin.harvests.statistics.domain_history import newest_result
 from admin.harvests.statistics.overview import show_overview
 from admin.models.database import Database
 from admin.models.job_tables import JobStatus
@@ -33,6 +34,8 @@ PAGES: dict[str, tuple[int, Callable[[Transaction], Any]]] = {
     "jobs by harvest": (3, lambda opened: listing.list_jobs(opened, harvest_id=3)),
     "jobs by harvest and state": (3, lambda opened: listing.list_jobs(opened, harvest_id=3, status=JobStatus.FAILED)),
     "jobs by run": (3, lambda opened: listing.list_jobs(opened, harvest_id=30, run_number=1)),
+    "jobs by harvest's name": (4, lambda opened: listing.list_jobs(opened, harvest="harvest 30")),
+    "jobs by harvest and channel": (4, lambda opened: listing.list_jobs(opened, harvest_id=3, channel="FOCUSED")),
     "jobs by channel": (4, lambda opened: listing.list_jobs(opened, channel="FOCUSED")),
     "jobs by channel and state": (
         4, lambda opened: listing.list_jobs(opened, channel="FOCUSED", status=JobStatus.FAILED),
@@ -56,6 +59,7 @@ PAGES: dict[str, tuple[int, Callable[[Transaction], Any]]] = {
     "domains by name": (3, lambda opened: list_domains(opened, search="d79*")),
     "domains by top level": (2, lambda opened: list_domains(opened, tld="dk")),
     "domain": (8, lambda opened: show_domain(opened, FREQUENT)),
+    "last job of a domain": (1, lambda opened: newest_result(opened, FREQUENT)),
     "overview": (17, show_overview),
     "audit": (1, list_audit),
     "audit by person and action": (1, lambda opened: list_audit(opened, actor="person-7", action="job.resubmit")),
