@@ -35,7 +35,7 @@ def _harvesters(transaction: Transaction) -> Page[HarvesterView]:
     return Page(items=harvesters.list_harvesters(transaction))
 
 
-def _samples(transaction: Transaction, job_id: int, *, since: Micros = 0, limit: int = 500) -> Page[SampleView]:
+def _samples(transaction: Transaction, job_id: int, *, since: Micros = 0, limit: int = 100) -> Page[SampleView]:
     return Page(items=listing.job_samples(transaction, job_id, since=since, limit=limit))
 
 
