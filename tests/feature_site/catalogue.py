@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from feature_site.components import COMPONENTS
 from feature_site.documents import DOCUMENTS
+from feature_site.exchanges import EXCHANGES
+from feature_site.gates import GATES
 from feature_site.hostile import HOSTILE
 from feature_site.interaction import INTERACTION
 from feature_site.media import MEDIA
@@ -25,6 +28,9 @@ GROUPS: Final = {
     "Documents": DOCUMENTS,
     "Modern pages": MODERN_PAGES,
     "Answers of modern servers": MODERN_REQUESTS,
+    "Components of libraries": COMPONENTS,
+    "Gates and moments": GATES,
+    "Exchanges of today": EXCHANGES,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)

@@ -12,7 +12,8 @@ from typing import Final, NamedTuple
 HOST: Final = "www.features.test"
 CDN: Final = "cdn.features.test"
 ELSEWHERE: Final = "elsewhere.test"
-HOSTS: Final = (HOST, CDN, ELSEWHERE)
+INTERNATIONAL: Final = "xn--bcher-kva.features.test"
+HOSTS: Final = (HOST, CDN, ELSEWHERE, INTERNATIONAL)
 PICTURE: Final = re.compile(r"(\d+)x(\d+)-([\w-]+)\.png")
 """The name of a picture tells its size and its part: `40x30-wide.png`."""
 
@@ -68,7 +69,7 @@ type File = Reply | Raw | Callable[[Question], Reply]
 
 
 class Act(NamedTuple):
-    """An act is what a person does on the page: click, hover, fill, select, press, login, or a script for `evaluate`."""
+    """An act is what a person does on the page: click, hover, drag, point, fill, select, press, login, or a script for `evaluate`."""
 
     kind: str
     selector: str = ""

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import gzip
 import hashlib
 import json
 import zlib
-from collections.abc import Awaitable, Callable
 from typing import Final
 
 import brotli
 from feature_site.feature import Feature, File, Proof, Question, Raw, Reply, data, js, page
 from feature_site.media import MP4, ranged
+from feature_site.sockets import Read, Write, heard, upgrade
 from websocket import frame
 
-type _Write = Callable[[bytes], Awaitable[None]]
-type _Read = Callable[[int], Awaitable[bytes]]
-
-_GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _HASH: Final = hashlib.sha256(b"query Leaf").hexdigest()
 _UTF_8: Final = "text/html; charset=utf-8"
 
 
-async def _reconnected(question: Question, write: _Write, read: _Read) -> None:
+async def _reconnected(question: Question, write: Write, read: Read) -> None:
     """Send one event, and after it the one behind the event that the client names."""
     last = question.headers.get("last-event-id", "0")
     if last == "2":
@@ -35,7 +30,7 @@ async def _reconnected(question: Question, write: _Write, read: _Read) -> None:
     await write(f"retry: 200\nid: {number}\ndata: event {number}\n\n".encode())
 
 
-async def _typed(_: Question, write: _Write, read: _Read) -> None:
+async def _typed(_: Question, write: Write, read: Read) -> None:
     """Answer a posted question with a stream of events, word by word."""
     await write(
         b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
@@ -47,7 +42,7 @@ async def _typed(_: Question, write: _Write, read: _Read) -> None:
     await write(b"0\r\n\r\n")
 
 
-async def _json_lines(_: Question, write: _Write, read: _Read) -> None:
+async def _json_lines(_: Question, write: Write, read: Read) -> None:
     await write(
         b"HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     )
@@ -59,36 +54,20 @@ async def _json_lines(_: Question, write: _Write, read: _Read) -> None:
     await write(b"0\r\n\r\n")
 
 
-async def _upgrade(question: Question, write: _Write, *lines: bytes) -> None:
-    key = question.headers.get("sec-websocket-key", "").encode()
-    accept = base64.b64encode(hashlib.sha1(key + _GUID).digest())
-    head = (b"HTTP/1.1 101 Switching Protocols", b"Upgrade: websocket", b"Connection: Upgrade", *lines)
-    await write(b"\r\n".join((*head, b"Sec-WebSocket-Accept: " + accept, b"", b"")))
-
-
-async def _heard(read: _Read) -> tuple[int, bytes]:
-    first, second = await read(2)
-    size = second & 0x7F
-    if size == 126:
-        size = int.from_bytes(await read(2))
-    mask = await read(4)
-    return first & 0x0F, bytes(byte ^ mask[at % 4] for at, byte in enumerate(await read(size)))
-
-
-async def _bytes_socket(question: Question, write: _Write, read: _Read) -> None:
+async def _bytes_socket(question: Question, write: Write, read: Read) -> None:
     """Choose the second protocol, send 70,000 bytes, return what is sent, and close with a code of its own."""
-    await _upgrade(question, write, b"Sec-WebSocket-Protocol: leaf.v1")
+    await upgrade(question, write, b"Sec-WebSocket-Protocol: leaf.v1")
     await write(frame(2, b"m" * 70_000))
-    opcode, payload = await _heard(read)
+    opcode, payload = await heard(read)
     await write(frame(opcode, payload) + frame(8, (4001).to_bytes(2) + b"done"))
-    await _heard(read)
+    await heard(read)
 
 
-async def _short_socket(question: Question, write: _Write, read: _Read) -> None:
+async def _short_socket(question: Question, write: Write, read: Read) -> None:
     """Say which socket of the page it is, and close."""
-    await _upgrade(question, write)
+    await upgrade(question, write)
     await write(frame(1, b"socket %d" % question.count("socket")) + frame(8, (1001).to_bytes(2)))
-    await _heard(read)
+    await heard(read)
 
 
 def _persisted(question: Question) -> Reply:

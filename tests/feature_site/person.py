@@ -15,7 +15,7 @@ from typing import Any, Final
 from demo_replay import playwright_flags
 from feature_site.feature import Act, Feature
 from feature_site.site import FeatureSite
-from playwright.async_api import BrowserContext, Dialog, Page, ProxySettings, async_playwright
+from playwright.async_api import BrowserContext, Dialog, Locator, Page, ProxySettings, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from browsers.chromium.executable import find_chromium
@@ -174,8 +174,13 @@ class _Visitor:
         elif act.kind == "mouse":
             await self._page.mouse.move(200, 150)
             await self._page.mouse.move(260, 240, steps=5)
+        elif act.kind == "point":
+            x, y = (float(part) for part in act.value.split(","))
+            await self._page.mouse.click(x % WINDOW[0], y % WINDOW[1])
         elif element is None:
             return
+        elif act.kind == "drag":
+            await self._drag(element, float(act.value))
         elif act.kind == "click":
             await element.click(timeout=wait)
         elif act.kind == "hover":
@@ -191,6 +196,17 @@ class _Visitor:
             for _ in range(4):
                 await self._page.mouse.wheel(0, float(act.value) / 4)
                 await asyncio.sleep(0.05)
+
+    async def _drag(self, element: Locator, distance: float) -> None:
+        """Drag from the middle of the element to its side."""
+        box = await element.bounding_box()
+        if box is None:
+            return
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        await self._page.mouse.move(x, y)
+        await self._page.mouse.down()
+        await self._page.mouse.move(x + distance, y, steps=8)
+        await self._page.mouse.up()
 
 
 async def live(site: FeatureSite, features: Iterable[Feature]) -> dict[str, PageResult]:
