@@ -13,6 +13,10 @@ from browsers.engine import Frame, Point
 
 _MOST_HOVERS: Final = 60
 _MISSES: Final = 3
+_MOST_REPEATS: Final = 30
+"""A key is pressed again, and a box is dragged again, so often while this brings URLs."""
+_MOST_DRAGGED: Final = 10
+_DRAG_EVENTS: Final = ["pointermove", "mousemove"]
 _KEYS: Final = ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "End")
 _KEY_EVENTS: Final = ["keydown", "keyup", "keypress"]
 _MOVE_EVENTS: Final = [
@@ -23,6 +27,7 @@ _PRESS_EVENTS: Final = ["pointerdown", "pointerup", "mousedown", "mouseup", "cli
 _GESTURES: Final = {
     "gesture": ["dblclick", "contextmenu", "touchstart", "touchend", "touchmove", "dragstart"],
     "lookAway": ["visibilitychange", "focus", "blur"],
+    "leaveWindow": ["mouseout", "mouseleave", "pointerout", "pointerleave"],
 }
 """Tools that send events, with the events for which a page must listen."""
 
@@ -51,8 +56,12 @@ class FirstMove:
             for key in _KEYS:
                 if page.clock.is_up:
                     return BehaviorEnd.TIMEOUT
-                self.steps += 1
-                hits += (await page.step(frame, partial(page.window.press, key))).is_any
+                for _ in range(_MOST_REPEATS):
+                    self.steps += 1
+                    effect = await page.step(frame, partial(page.window.press, key))
+                    hits += effect.is_any
+                    if not effect.urls or page.clock.is_up:
+                        break
         return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
 
     async def _move(self) -> None:
@@ -96,7 +105,7 @@ class Hover:
 class Gestures:
     """The behaviour `gesture` sends double clicks, right clicks, touches and drags to what listens to them.
 
-    It also tells the page that its reader looked away and came back.
+    It also tells the page that its reader looked away and came back, and that the mouse left the window.
     """
 
     page: PageAccess
@@ -113,7 +122,25 @@ class Gestures:
                     hits += await self._send(frame, name) if await call(frame, "listens", types) else 0
                 except ToolFailed:
                     break  # the frame went away
+            try:
+                hits += await self._drag(frame) if await call(frame, "listens", _DRAG_EVENTS) else 0
+            except ToolFailed:
+                continue  # the frame went away
         return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+    async def _drag(self, frame: Frame) -> int:
+        """Drag each box that can be dragged to the left, and again while this brings URLs. Return the hits."""
+        hits = 0
+        for number in (await call(frame, "draggable"))[:_MOST_DRAGGED]:
+            for _ in range(_MOST_REPEATS):
+                if self.page.clock.is_up:
+                    return hits
+                effect = await self.page.step(frame, partial(call, frame, "drag", number))
+                self.steps += 1
+                hits += effect.is_any
+                if not effect.urls:
+                    break
+        return hits
 
     async def _send(self, frame: Frame, name: str) -> bool:
         """Call the tool that sends events, and return whether they had an effect."""

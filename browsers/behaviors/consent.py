@@ -1,4 +1,7 @@
-"""The behaviour `consent` agrees to cookies, since many pages show or fetch their content only then."""
+"""The behaviour `consent` agrees to cookies, since many pages show or fetch their content only then.
+
+It also closes windows that lie over the page, such as those of newsletters, which stop a page from scrolling.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +38,22 @@ class Consent:
         if self.steps == 0 and (name := await call(self.page.window.main_frame, "agreeByInterface")):
             self.steps, self.detail = 1, str(name)
             await self._settle()
+        await self.close_windows()
         return BehaviorEnd.DONE
 
+    async def close_windows(self) -> bool:
+        """Close what lies over the page, and return whether there was something."""
+        count = 0
+        while count < _MOST_WALLS and not self.page.clock.is_up and await self._press("closeButton"):
+            count += 1
+        return count > 0
+
     async def _agree(self) -> bool:
-        for frame, place in await self.page.in_frames("agreeButton"):
+        return await self._press("agreeButton")
+
+    async def _press(self, tool: str) -> bool:
+        """Press the button that a tool finds in any frame, and return whether there is one."""
+        for frame, place in await self.page.in_frames(tool):
             if isinstance(place, dict):
                 self.steps += 1
                 self.detail = self.detail or "button"

@@ -2,7 +2,7 @@
 
 | behaviour | does |
 |---|---|
-| consent | agrees to cookies, by the button or by the interface of the consent platform |
+| consent | agrees to cookies, by the button or the interface of the consent platform; closes windows over the page |
 | move | moves the mouse and presses keys |
 | autofetch | fetches lazy images and frames, and the sources for other windows and densities |
 | scroll | scrolls the document and the boxes in it, in all frames |
@@ -30,13 +30,15 @@ from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.media import Autofetch, Play
 from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome
 from browsers.behaviors.page_access import Clock, PageAccess, PageLeft
-from browsers.behaviors.page_tools import ToolFailed
+from browsers.behaviors.page_tools import ToolFailed, call
 from browsers.behaviors.patience import Patience
 from browsers.behaviors.scrolling import Scroll, Scrolling
 from browsers.engine import BrowserWindow, EngineLost
 
 _STEP_SECONDS: Final = 4.0
 _MAX_DETAIL: Final = 200
+_LAST_TO_GROW: Final = "click"
+"""A page that is longer after this behaviour is scrolled again."""
 _HOSTED_SHARE: Final = 0.5
 """Part of the time that users' behaviours get when there are some."""
 
@@ -117,7 +119,7 @@ async def run_behaviors(
     general = Clock(seconds * (1 - _HOSTED_SHARE) if hosted else seconds)
     clock = Clock(seconds)
     page = PageAccess(window, patience, _STEP_SECONDS)
-    is_guarded = False
+    is_guarded = has_closed = False
     try:
         for name, entry in _ENTRIES.items():
             if name not in names or general.is_up:
@@ -128,6 +130,11 @@ async def run_behaviors(
             share = general.left * entry.share
             page.clock = Clock(min(share, scroll_seconds) if name == "scroll" else share)
             report.outcomes.append(await _run(name, entry.make(page), page, report))
+            if name == "scroll" and "consent" in names:
+                has_closed = await _close_windows(page)
+            if name == _LAST_TO_GROW and "scroll" in names and (has_closed or await _has_grown(page, report)):
+                page.clock = Clock(min(general.left * _ENTRIES["scroll"].share, scroll_seconds))
+                report.outcomes.append(await _run("scroll", Scrolling(page), page, report))
         if hosted and not is_guarded:
             await page.begin()
             is_guarded = True
@@ -145,6 +152,25 @@ async def run_behaviors(
         return  # the document runs no scripts, or it was left for good
     finally:
         report.links.extend(page.links.items())
+
+
+async def _close_windows(page: PageAccess) -> bool:
+    """Close windows that came over the page while it was scrolled, and return whether there was one."""
+    try:
+        return await Consent(page).close_windows()
+    except ToolFailed:
+        return False
+
+
+async def _has_grown(page: PageAccess, report: PassReport) -> bool:
+    """Return whether the page is longer than it was when it was scrolled, and reacts to what comes into view."""
+    main = page.window.main_frame
+    try:
+        position = await call(main, "position")
+        is_longer = position["height"] > report.scroll.height + position["view"] / 2
+        return is_longer and bool(await call(main, "watchesView"))
+    except ToolFailed:
+        return False
 
 
 class _Hosted:

@@ -29,6 +29,9 @@ _MOST_WHEEL_STEPS: Final = 10
 _QUIET_SECONDS: Final = 0.1
 _QUIET_AT_BOTTOM_SECONDS: Final = 0.25
 _STEP_SECONDS: Final = 4.0
+_MOST_FINE_STEPS: Final = 80
+_FINE_MISSES: Final = 4
+"""Fine steps in a row without a new URL, after a way down of which most steps brought URLs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +134,12 @@ class Scrolling:
 
     async def _scroll_frame(self, frame: Frame) -> None:
         boxes = int(await call(frame, "boxes"))
+        asked, step = len(self.page.window.traffic.asked), self.steps
         end = await self._down(frame, 0, MAX_STEPS)
         if frame.is_main:
             self.scroll = end
+            is_rich = 2 * (len(self.page.window.traffic.asked) - asked) >= self.steps - step
+            await self._up_again(frame, _FINE_MISSES if is_rich else 1)
             if end.steps == 1 or await call(frame, "hidesScrollBar"):
                 await self._wheel(frame)
         scrolled = 0
@@ -156,6 +162,21 @@ class Scrolling:
         self._is_cut_short = self._is_cut_short or state.ended != "bottom"
         return state
 
+    async def _up_again(self, frame: Frame, most_misses: int) -> None:
+        """Scroll up in fine steps while these bring URLs, when the page listens to its scroll bar.
+
+        Such a page may show a film by the place of the bar, or something to a reader who turns back.
+        """
+        if self.scroll.steps == 1 or not await call(frame, "listens", ["scroll"]):
+            return
+        traffic, misses = self.page.window.traffic, 0
+        for _ in range(_MOST_FINE_STEPS):
+            asked = len(traffic.asked)
+            position = await self._step(frame, 0, is_back=True, is_fine=True)
+            misses = 0 if len(traffic.asked) > asked else misses + 1
+            if misses >= most_misses or position.top <= 0 or self.page.clock.is_up:
+                return
+
     async def _up(self, frame: Frame, number: int) -> None:
         """Scroll a box up that begins at its end, such as the messages of a chat."""
         for _ in range(_MOST_BACK_STEPS):
@@ -164,13 +185,13 @@ class Scrolling:
                 return
 
     async def _step(
-        self, frame: Frame, number: int, *, is_across: bool = False, is_back: bool = False
+        self, frame: Frame, number: int, *, is_across: bool = False, is_back: bool = False, is_fine: bool = False
     ) -> ScrollPosition:
         await ask(frame, "begin")
         self.page.window.traffic.renew()
-        position = ScrollPosition(**await call(frame, "scroll", number, is_across, is_back))
+        position = ScrollPosition(**await call(frame, "scroll", number, is_across, is_back, is_fine))
         self.steps += 1
-        quiet = _QUIET_AT_BOTTOM_SECONDS if position.is_bottom else _QUIET_SECONDS
+        quiet = _QUIET_AT_BOTTOM_SECONDS if position.is_bottom and not is_back else _QUIET_SECONDS
         most = min(_STEP_SECONDS, self.page.clock.left)
         await self.page.window.traffic.settled(quiet if number == 0 else _QUIET_SECONDS, most, from_now=True)
         frames = None if frame.is_main else [self.page.window.main_frame, frame]

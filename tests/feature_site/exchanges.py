@@ -15,9 +15,6 @@ from websocket import frame
 _NO_STORE: Final = ("Cache-Control", "no-store")
 _SEPARATOR: Final = "\x1e"
 _LONG: Final = "q" * 6000
-_ARCHIVE: Final = b"TILE" + b"".join(
-    len(tile).to_bytes(4) + tile for tile in (png("a", (20, 80)), png("b", (20, 81)), png("c", (20, 82)))
-)
 
 
 def _inertia(question: Question) -> Reply:
@@ -64,11 +61,6 @@ def _volatile(question: Question) -> Reply:
 def _gzipped(question: Question) -> Reply:
     """Answer by what the compressed body says."""
     return data(json.dumps({"count": len(json.loads(gzip.decompress(question.body))["events"])}))
-
-
-def _protobuf(question: Question) -> Reply:
-    """Answer by the number at the end of a binary message."""
-    return Reply(b"\x00\x00\x00\x00\x02\x08" + bytes([question.body[-1] * 2]), "application/grpc-web+proto")
 
 
 def _note(question: Question) -> Reply:
@@ -154,16 +146,6 @@ async def _hub(question: Question, write: Write, read: Read) -> None:
     await heard(read)
 
 
-def _part(question: Question) -> Reply:
-    """Answer a range of the archive, as a server of static files does."""
-    found = re.fullmatch(r"bytes=(\d+)-(\d+)", question.headers.get("range", ""))
-    if found is None:
-        return Reply(_ARCHIVE, "application/octet-stream")
-    first, last = int(found[1]), min(int(found[2]), len(_ARCHIVE) - 1)
-    span = ("Content-Range", f"bytes {first}-{last}/{len(_ARCHIVE)}")
-    return Reply(_ARCHIVE[first : last + 1], "application/octet-stream", status=206, headers=(span,))
-
-
 def _news(question: Question) -> Reply:
     """Hold a request for news for a second, and answer with the next number."""
     since = int(question.query.removeprefix("since="))
@@ -179,12 +161,6 @@ def _member(question: Question) -> Reply:
     if "tier=gold" in question.headers.get("cookie", ""):
         return data('{"picture": "222x20-gold.png"}', ("Vary", "Cookie"))
     return data('{"picture": ""}', ("Vary", "Cookie"))
-
-
-def _form_kind(question: Question) -> Reply:
-    """Answer by a field of a form with a random boundary."""
-    found = re.search(rb'name="size"\r\n\r\n(\w+)\r\n', question.body)
-    return Reply(found[1] if found else b"none")
 
 
 def _search(question: Question) -> Reply:
@@ -484,10 +460,12 @@ for (const asked of ['oak', 'elm']) fetch('trees', {method: 'QUERY', headers: {'
   for (let at = 0; at < 4; at++) { await new Promise(done => requestIdleCallback(done, {timeout: 900})); if (globalThis.scheduler?.yield) await scheduler.yield(); }
   proof.add('244x20-idle.png');
   await scheduler.postTask(() => proof.add('244x21-background.png'), {priority: 'background', delay: 1200});
-  const worker = new Worker(URL.createObjectURL(new Blob(['setTimeout(() => postMessage(1), 1500)']))); worker.onmessage = () => proof.add('244x22-clock.png');
 })();</script>""",
-        parts=("idle", "background", "clock"),
-        proofs=("244x20-idle.png", "244x21-background.png", "244x22-clock.png"),
+    ),
+    Feature(
+        "worker-clock",
+        "A worker has the only timer of the page, and says when the time is over.",
+        """<script>const worker = new Worker(URL.createObjectURL(new Blob(['setTimeout(() => postMessage(1), 1500)']))); worker.onmessage = () => proof.add('244x22-clock.png');</script>""",
     ),
     Feature(
         "idn-host",

@@ -266,7 +266,7 @@ new IntersectionObserver(([entry], observer) => { if (!entry.isIntersecting) ret
         "A quotation becomes a frame of a network by a script that is loaded last.",
         """<blockquote class="twitter-tweet" data-id=77><p>Leaves are falling</p></blockquote><script async src="https://cdn.features.test/embedded-post/widgets.js" charset="utf-8"></script>""",
         parts=("post",),
-        proofs=("widgets.js", "embed/Post.html.*", "188x20-post.png"),
+        proofs=("widgets.js", "embed/Post.html.*", "embed/188x20-post.png"),
         files={
             "widgets.js": js(
                 "document.querySelectorAll('.twitter-tweet').forEach(quote => { const frame = document.createElement('iframe'); frame.src = `https://elsewhere.test/embedded-post/embed/Post.html?frame=false&hideCard=false&id=${quote.dataset.id}&sessionId=${[...crypto.getRandomValues(new Uint8Array(20))].map(b => b.toString(16).padStart(2, '0')).join('')}`; quote.replaceWith(frame); });"

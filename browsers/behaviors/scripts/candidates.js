@@ -6,6 +6,8 @@ tools => {
   const MOST_HOVERS = 80;
   const MOST_RULES = 5000;
   const MOST_POINTERS = 3000;
+  const DRAG_MOVES = 12;
+  const DRAG_MS = 16;
 
   // No control with one of these words is touched: it buys, sends, deletes, or ends a session.
   const FORBIDDEN = new RegExp([
@@ -309,6 +311,56 @@ tools => {
       if (on(element, 'dragstart')) send(element, new DragEvent('dragstart', options));
     }
     return sent;
+  };
+
+  /* Return the boxes that react to a press, on a page that reacts to moves. */
+  tools.draggable = () => {
+    const found = [];
+    for (const element of tools.elements()) {
+      if (!hears(element, ['pointerdown', 'mousedown']) || !tools.isVisible(element) || !tools.isUsable(element)) continue;
+      const box = element.getBoundingClientRect();
+      const isBox = box.width >= 100 && box.height >= 30 && !element.matches('button, a, input, select, textarea, label');
+      if (isBox && !isForbidden(element, tools.label(element))) found.push(numberOf(element));
+    }
+    return found;
+  };
+
+  /* Drag a box from its right to its left side. */
+  tools.drag = async number => {
+    const element = elementOf(number);
+    if (!element || !tools.isVisible(element)) return;
+    const place = tools.place(element);
+    const box = element.getBoundingClientRect();
+    const y = place.y;
+    const from = Math.min(box.left + box.width * 0.85, innerWidth - 2);
+    const to = Math.max(box.left + box.width * 0.1, 1);
+    const target = tools.at(from, y) || element;
+    const on = tools.contains(element, target) ? target : element;
+    const send = (type, x, pressed) => {
+      const options = {bubbles: true, composed: true, cancelable: true, view: window, clientX: x, clientY: y, screenX: x,
+        screenY: y, button: /move$/.test(type) ? -1 : 0, buttons: pressed};
+      on.dispatchEvent(type.startsWith('pointer')
+        ? new PointerEvent(type, {...options, pointerId: 1, pointerType: 'mouse', isPrimary: true})
+        : new MouseEvent(type, {...options, button: 0}));
+    };
+    for (const type of ['pointerdown', 'mousedown']) send(type, from, 1);
+    for (let i = 1; i <= DRAG_MOVES; i++) {
+      await page.sleep(DRAG_MS);
+      for (const type of ['pointermove', 'mousemove']) send(type, from + (to - from) * i / DRAG_MOVES, 1);
+    }
+    for (const type of ['pointerup', 'mouseup']) send(type, to, 0);
+  };
+
+  /* Let the mouse leave the window at its upper edge. Return the number of events. */
+  tools.leaveWindow = () => {
+    const root = document.documentElement;
+    const options = {composed: true, view: window, clientX: Math.floor(innerWidth / 2), clientY: -1, relatedTarget: null};
+    for (const [type, bubbles, on] of [['pointerout', true, root], ['pointerleave', false, root], ['mouseout', true, root],
+      ['mouseleave', false, document.body], ['mouseleave', false, root], ['mouseleave', false, document]]) {
+      const Kind = type.startsWith('pointer') ? PointerEvent : MouseEvent;
+      on?.dispatchEvent(new Kind(type, {...options, bubbles}));
+    }
+    return 1;
   };
 
   /* Return whether the page listens to one of these events anywhere. */

@@ -67,6 +67,16 @@ tools => {
     ['consentmanager', () => typeof window.__cmp === 'function' && window.cmp_id && (() => { window.__cmp('setConsent', 1); })],
     ['cookieyes', () => window.performBannerAction && (() => { window.performBannerAction('accept_all'); })],
   ];
+  // Labels and names of what closes a window over the page.
+  const CLOSE = new RegExp('^\\W*(' + [
+    '[×✕✖✗╳⨯x]', 'close( this| dialog| modal| popup| window)?', 'dismiss', 'no,? thanks?( you)?', 'no thank you', 'not now', 'maybe later', 'skip( for now)?',
+    'schließen', 'nein,? danke', 'später', 'jetzt nicht', 'luk', 'nej tak', 'stäng', 'nej tack', 'lukk', 'nei takk', 'sulje', 'ei kiitos',
+    'fermer', 'non,? merci', 'plus tard', 'cerrar', 'no,? gracias', 'ahora no', 'chiudi', 'no,? grazie', 'fechar', 'não,? obrigado',
+    'sluiten', 'nee,? bedankt', 'zamknij', 'nie,? dziękuję', 'zavřít', 'ne,? děkuji', 'bezárás', 'închide', 'kapat', 'закрыть', 'закрити',
+    'κλείσιμο', 'إغلاق', 'סגור', '关闭', '關閉', '閉じる', '닫기', 'đóng', 'tutup',
+  ].join('|') + ')?\\W*$', 'iu');
+  const CLOSER = /(^|[\s_-])(close|closer|dismiss|schliessen|fermer)([\s_-]|$)/i;
+  const OVER = /modal|popup|pop-up|overlay|newsletter|subscri|dialog|interstitial|promo|lightbox|splash|offer/i;
   const offered = new WeakSet();
 
   /* Tell the consent platform of the page that its reader agrees. Return its name, or an empty text. */
@@ -92,15 +102,56 @@ tools => {
     return window !== window.top && /consent|cookie|privacy|cmp|message/i.test(location.href);
   };
 
+  const offer = element => {
+    if (offered.has(element) || !tools.isVisible(element)) return null;
+    offered.add(element);
+    const place = tools.place(element);
+    if (!place.isOnTop) { element.click(); return {...place, isClicked: true}; }
+    return {...place, isClicked: false};
+  };
+
+  /* Return the window that lies over the middle of the page and keeps its reader from it, or null. */
+  const windowOver = () => {
+    const isLocked = [document.documentElement, document.body].some(
+      element => element && /hidden|clip/.test(getComputedStyle(element).overflowY));
+    for (const y of [0.5, 0.35, 0.65]) {
+      for (let node = tools.at(innerWidth / 2, innerHeight * y); node; node = tools.parent(node)) {
+        if (node === document.body || node === document.documentElement) break;
+        const isDialog = node.getAttribute('aria-modal') === 'true' || node.matches('dialog[open], [role=dialog], [role=alertdialog]');
+        if (getComputedStyle(node).position !== 'fixed' && !isDialog) continue;
+        const text = `${node.id} ${node.getAttribute('class') || ''} ${node.localName}`;
+        if (isDialog || OVER.test(text) || (isLocked && node.innerText.length < 2000)) return node;
+      }
+    }
+    return null;
+  };
+
+  /* Return the place of what closes the window that lies over the page, or null. Each is offered once. */
+  tools.closeButton = () => {
+    const over = windowOver();
+    if (!over) return null;
+    // The window and its backdrop may lie beside each other.
+    const near = [over, ...(over.parentElement && over.parentElement !== document.body ? [] : document.querySelectorAll(
+      'body > [role=dialog], body > [aria-modal=true], body > [class*=modal], body > [class*=popup]'))];
+    for (const outer of near) {
+      const closers = [...outer.querySelectorAll('*')].slice(0, 2000).filter(element => {
+        if (element instanceof SVGElement || /^(input|select|textarea|form|script|style|h[1-6])$/.test(element.localName)) return false;
+        if (element.localName === 'a' && /^(https?:|\/)/.test(element.getAttribute('href') || '')) return false;
+        const name = `${element.id} ${element.getAttribute('class') || ''}`;
+        const label = tools.label(element);
+        if (label && label.length < 30 && CLOSE.test(label)) return true;
+        return CLOSER.test(name) && label.length < 30 && element.querySelectorAll('*').length < 8;
+      });
+      for (const closer of closers) {
+        const place = offer(closer);
+        if (place) return place;
+      }
+    }
+    return null;
+  };
+
   /* Return the place of the button that agrees, or null. Each button is offered once. */
   tools.agreeButton = () => {
-    const offer = element => {
-      if (offered.has(element) || !tools.isVisible(element)) return null;
-      offered.add(element);
-      const place = tools.place(element);
-      if (!place.isOnTop) { element.click(); return {...place, isClicked: true}; }
-      return {...place, isClicked: false};
-    };
     for (const selector of KNOWN) {
       const element = document.querySelector(selector);
       const place = element && offer(element);

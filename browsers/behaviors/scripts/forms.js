@@ -27,6 +27,15 @@ tools => {
     else element[name] = value;
   };
 
+  // The ends of a slider come first; a slider without effect there is given up.
+  const rangeValues = element => {
+    const number = (text, other) => text === '' || Number.isNaN(Number(text)) ? other : Number(text);
+    const [min, max] = [number(element.min, 0), number(element.max, 100)];
+    const steps = Math.floor((max - min) / (Math.max(number(element.step, 1), 0) || 1));
+    const parts = steps <= MOST_OPTIONS ? Math.max(steps, 1) : 4;
+    return [max, min, ...Array.from({length: parts - 1}, (_, at) => min + (max - min) * (at + 1) / parts)];
+  };
+
   /* Return how many values each new select, slider or search box has to try. */
   tools.controls = () => {
     const fresh = [];
@@ -37,7 +46,7 @@ tools => {
       let turns = 0;
       let isText = false;
       if (element.localName === 'select') turns = Math.min(element.options.length, MOST_OPTIONS);
-      else if (element.type === 'range') turns = 2;
+      else if (element.type === 'range') turns = rangeValues(element).length;
       else if (element.type === 'color' || element.type === 'date') turns = 0;
       else if (/^(search|text|number)$/.test(element.type)) {
         const isSearch = element.type === 'search' || element.getAttribute('role') === 'combobox' || element.list
@@ -63,7 +72,7 @@ tools => {
       if (!option || option.disabled || option.value === value) return false;
       if (element.multiple) for (const each of element.options) each.selected = each === option;
       else set(element, 'value', option.value);
-    } else set(element, 'value', String(turn === 0 ? element.max || 100 : element.min || 0));
+    } else set(element, 'value', String(rangeValues(element)[turn]));
     change(element);
     return true;
   };

@@ -13,6 +13,8 @@
   const MOST_URL_LENGTH = 4096;
   const MOST_RUNS = 50;
   const MOST_DOWNLOADS = 5;
+  const MOST_ANIMATIONS = 200;
+  const MOST_ANIMATED_MS = 8000;
   const MOST_SPENT_MS = 4500;
   const SHORTEST_MS = 16;
   const INTERVAL_MS = 2000;
@@ -39,6 +41,7 @@
   const timers = new Map();  // kind and number -> {due, source, isRepeated}
   const sources = new Map();  // source -> {runs, spent}
   const background = new Set();
+  let tasks = 0;
 
   const sourceOf = (callback, wait) => {
     try {
@@ -87,6 +90,23 @@
   wrap(window, 'setTimeout', watched('t', delayOf, LONGEST_MS, false));
   wrap(window, 'setInterval', watched('t', delayOf, INTERVAL_MS, true));
   wrap(window, 'requestIdleCallback', watched('i', () => IDLE_MS, IDLE_MS, false));
+  if (window.Scheduler) {
+    wrap(Scheduler.prototype, 'postTask', (target, self, args) => {
+      const wait = delayOf(args[1]?.delay);
+      const callback = args[0];
+      const source = sourceOf(callback, wait);
+      if (!(wait <= LONGEST_MS) || timers.size >= MOST_TIMERS || isTiring(source)) return apply(target, self, args);
+      const id = 's' + ++tasks;
+      timers.set(id, {due: native.now() + Math.max(wait, IDLE_MS), source, isRepeated: false});
+      const done = () => {
+        ran(source, wait);
+        timers.delete(id);
+      };
+      const result = apply(target, self, args);
+      result.then(done, done);
+      return result;
+    });
+  }
   wrap(window, 'clearTimeout', cancel('t'));
   wrap(window, 'clearInterval', cancel('t'));
   wrap(window, 'cancelIdleCallback', cancel('i'));
@@ -95,17 +115,19 @@
   const heard = new WeakMap();
   const listening = [];
   const global = new Set();
+  const ENDS = ['animationend', 'transitionend'];
   const TYPES = new Set([
     'click', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'dblclick', 'contextmenu', 'auxclick',
-    'mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove', 'mouseleave', 'mouseout',
+    'mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove', 'mouseleave', 'mouseout', 'pointerout', 'pointerleave',
     'touchstart', 'touchend', 'touchmove', 'focus', 'focusin', 'keydown', 'keyup', 'keypress', 'wheel', 'scroll',
     'input', 'change', 'toggle', 'dragstart', 'hashchange', 'popstate', 'visibilitychange', 'resize', 'deviceorientation',
-    'pagehide', 'beforeunload', 'copy', 'blur', 'submit', 'navigate',
+    'pagehide', 'beforeunload', 'copy', 'blur', 'submit', 'navigate', ...ENDS,
   ]);
   wrap(EventTarget.prototype, 'addEventListener', (target, self, args) => {
     const type = String(args[0]);
     const on = self ?? window;
     if (TYPES.has(type) && args[1]) {
+      hasEnds ||= ENDS.includes(type);
       if (type === 'navigate' && on === window.navigation) global.add(type);
       else if (on === window || on === document || on === document.documentElement || on === document.body) {
         global.add(type);
@@ -120,6 +142,38 @@
     }
     return apply(target, self, args);
   });
+
+  // Pages that observe what comes into view are scrolled again when they have grown.
+  wrap(IntersectionObserver.prototype, 'observe', (target, self, args) => {
+    global.add('intersection');
+    return apply(target, self, args);
+  });
+
+  // The end of an animation is a timer when something listens for it, until all these times together are too long.
+  let hasEnds = false;
+  let animated = 0;
+  let spent = 0;
+  const known = new WeakSet();
+  wrap(Element.prototype, 'animate', (target, self, args) => {
+    hasEnds = true;
+    return apply(target, self, args);
+  });
+  const animations = () => {
+    if (!hasEnds) return 0;
+    const now = native.now();
+    for (const animation of document.getAnimations().slice(0, MOST_ANIMATIONS)) {
+      if (animation.playState !== 'running' || known.has(animation)) continue;
+      const end = animation.effect?.getComputedTiming().endTime;
+      const left = (Number(end) - Number(animation.currentTime)) / (Math.abs(animation.playbackRate) || 1) + SHORTEST_MS;
+      if (!(left > 0 && left <= LONGEST_MS)) continue;
+      known.add(animation);
+      const longer = Math.max(0, now + left - Math.max(now, animated));
+      if (spent + longer > MOST_ANIMATED_MS) continue;
+      spent += longer;
+      animated = Math.max(animated, now + left);
+    }
+    return Math.max(0, animated - now);
+  };
 
   // Closed shadow roots are searched like open ones.
   const roots = new WeakMap();
@@ -171,7 +225,7 @@
     for (const {due, isRepeated} of timers.values()) {
       if (isRepeated === wantsRepeated) last = Math.max(last, due - now + 1);
     }
-    return last;
+    return wantsRepeated ? last : Math.max(last, animations());
   };
   const counts = () => {
     count(observer.takeRecords());

@@ -34,8 +34,9 @@ tools => {
     return tools.room();
   };
 
-  /* Scroll one step, and return the position. Number 0 is the document; `back` is up or to the left. */
-  tools.scroll = (number, isAcross, isBack) => {
+  /* Scroll one step, and return the position. Number 0 is the document; `back` is up or to the beginning of a row.
+     A fine step is a quarter of the box. */
+  tools.scroll = (number, isAcross, isBack, isFine = false) => {
     const box = number === 0 ? main() : boxes[number - 1];
     if (!box || !box.isConnected) return {top: 0, view: 0, height: 0};
     if (number > 0) {
@@ -43,8 +44,11 @@ tools => {
       if (at.bottom < 0 || at.top > innerHeight) box.scrollIntoView({block: 'center', behavior: 'instant'});
     }
     const view = isAcross ? box.clientWidth : box.clientHeight;
-    const length = Math.max(view * 0.75, Math.min(view, 100)) * (isBack ? -1 : 1);
-    box.scrollBy({top: isAcross ? 0 : length, left: isAcross ? length : 0, behavior: 'instant'});
+    const length = (isFine ? view / 4 : Math.max(view * 0.75, Math.min(view, 100))) * (isBack ? -1 : 1);
+    const before = box.scrollLeft;
+    box.scrollBy({top: isAcross ? 0 : length, left: isAcross && before >= 0 ? length : 0, behavior: 'instant'});
+    // A row that begins at its right end, such as one of Arabic text, has negative positions.
+    if (isAcross && before <= 0 && box.scrollLeft === before) box.scrollBy({left: -length, behavior: 'instant'});
     return isAcross ? {top: Math.abs(box.scrollLeft), view, height: box.scrollWidth}
       : {top: Math.abs(box.scrollTop), view, height: box.scrollHeight};
   };
@@ -62,6 +66,9 @@ tools => {
     on.dispatchEvent(new WheelEvent('wheel', {deltaY: 400, bubbles: true, composed: true, cancelable: true}));
     return 1;
   };
+
+  /* Return whether the page reacts to what comes into view. */
+  tools.watchesView = () => tools.page.global.has('intersection') || tools.listens(['scroll']);
 
   tools.scrollHome = () => {
     for (const box of boxes) if (box.isConnected) box.scrollTo({top: 0, left: 0, behavior: 'instant'});
