@@ -15,6 +15,9 @@
   const MOST_DOWNLOADS = 5;
   const MOST_ANIMATIONS = 200;
   const MOST_ANIMATED_MS = 8000;
+  const WORKER_MS = 2000;
+  const MOST_WORKER_MS = 4000;
+  const MOST_WORKERS = 20;
   const MOST_SPENT_MS = 4500;
   const SHORTEST_MS = 16;
   const INTERVAL_MS = 2000;
@@ -175,6 +178,42 @@
     return Math.max(0, animated - now);
   };
 
+  // A worker may have timers of its own. A worker that was told something is waited for until it says something, for a
+  // moment, and until all these times together are too long: some workers never answer.
+  const answering = new Map();  // worker -> time until which it is waited for
+  let workerUntil = 0;
+  let workerSpent = 0;
+  const expectAnswer = worker => {
+    const now = native.now();
+    const longer = Math.max(0, now + WORKER_MS - Math.max(now, workerUntil));
+    if (workerSpent + longer > MOST_WORKER_MS || (answering.size >= MOST_WORKERS && !answering.has(worker))) return;
+    workerSpent += longer;
+    workerUntil = Math.max(workerUntil, now + WORKER_MS);
+    answering.set(worker, now + WORKER_MS);
+  };
+  const hearWorker = event => {
+    answering.delete(event.currentTarget);
+    if (answering.size === 0) {
+      workerSpent -= Math.max(0, workerUntil - native.now());
+      workerUntil = 0;
+    }
+  };
+  if (window.Worker) {
+    wrap(Worker.prototype, 'postMessage', (target, self, args) => {
+      expectAnswer(self);
+      return apply(target, self, args);
+    });
+    const NativeWorker = window.Worker;
+    window.Worker = new Proxy(NativeWorker, {construct: (target, args, created) => {
+      const worker = Reflect.construct(target, args, created);
+      for (const type of ['message', 'error', 'messageerror']) apply(native.listen, worker, [type, hearWorker]);
+      expectAnswer(worker);
+      return worker;
+    }});
+    NativeWorker.prototype.constructor = window.Worker;
+  }
+  const workers = () => Math.max(0, ...[...answering.values()].map(until => until - native.now()));
+
   // Closed shadow roots are searched like open ones.
   const roots = new WeakMap();
   wrap(Element.prototype, 'attachShadow', (target, self, args) => {
@@ -225,7 +264,7 @@
     for (const {due, isRepeated} of timers.values()) {
       if (isRepeated === wantsRepeated) last = Math.max(last, due - now + 1);
     }
-    return wantsRepeated ? last : Math.max(last, animations());
+    return wantsRepeated ? last : Math.max(last, animations(), workers());
   };
   const counts = () => {
     count(observer.takeRecords());
