@@ -1,15 +1,17 @@
 """Small changes of a payload on its way to the client. The record is never changed.
 
-Replay changes nothing by default but the name of a JSONP function, when a page asks for another name than it did when
-it was recorded. Such an answer says so in `Ghostfleet-Replay`.
+Replay changes nothing by default but the name of a JSONP function, and the values that a page has made up and that the
+answer repeats, when a page asks with others than it did when it was recorded. Such an answer says so in
+`Ghostfleet-Replay`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
+from proxy.replay.echoes import Echo, repeated
 from proxy.replay.similar import Callback
 
 type Edit = Callable[[bytes], bytes | None]
@@ -31,5 +33,19 @@ def callback_edit(callback: Callback) -> Edit:
         if call is None:
             return None
         return name.sub(lambda _: asked, content[: call.end()]) + content[call.end() :]
+
+    return edit
+
+
+def repeating_edit(callback: Callback | None, echoes: Sequence[Echo]) -> Edit | None:
+    """Return the edit that calls the function that is asked for, and repeats the values that are asked with."""
+    if not echoes:
+        return callback_edit(callback) if callback is not None else None
+    call = callback_edit(callback) if callback is not None else None
+
+    def edit(content: bytes) -> bytes | None:
+        called = call(content) if call is not None else None
+        changed = repeated(called if called is not None else content, echoes)
+        return changed if changed is not None else called
 
     return edit

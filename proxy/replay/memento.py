@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final, Protocol
@@ -19,7 +20,7 @@ from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
 from proxy.replay.access import NearestIndex, ReadableCaptures
 from proxy.replay.answers import Memento, edited_memento, head_without_response, memento_of, own_memento
 from proxy.replay.conversation import SocketScript, messages_in
-from proxy.replay.edits import Edit, callback_edit
+from proxy.replay.edits import Edit, repeating_edit
 from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
 from proxy.replay.playlists import is_playlist, playlist_edit
 from proxy.replay.recorded_exchanges import RecordedExchanges
@@ -33,6 +34,8 @@ _CANDIDATES: Final = 40
 _IN_VISIT: Final = 400
 """Captures of one URL that are looked at for an answer within a page visit."""
 _BLOCKED: Final = b"Ghostfleet-Replay: blocked\r\nContent-Length: 0\r\n"
+_ECHOING: Final = re.compile(r"^text/|json|javascript|xml")
+"""Types of answers that may repeat what a page has made up."""
 _ONE_SITTING: Final = 3_600_000_000
 """Captures of a document in this time (Micros) are told apart by the cookies of their requests."""
 _MOST_COLLECTIONS: Final = 1_000
@@ -186,9 +189,11 @@ class Archive:
         own = visit.own(same)
         best, others, values = self._variants.matching(own or captures, wanted.fields)
         if own:
-            name = min(each.url for each in captures) if are_similar else wanted.url
+            name, body = wanted.url, wanted.body or ""
+            if are_similar:
+                name, body = min((each.url, each.request_body or "") for each in captures)
             counts = wanted.method != "HEAD" and not wanted.ranges
-            place = visit.next_place((wanted.method, name, wanted.body or "", *values), counts=counts)
+            place = visit.next_place((wanted.method, name, body, *values), counts=counts)
             if place >= len(best) and best[-1].mime == "text/event-stream":
                 return (own_memento(204, b"Ghostfleet-Replay: ended\r\n"),)  # the page would ask without end
             at = min(place, len(best) - 1)
@@ -265,8 +270,12 @@ class Archive:
             return script_edit(script), allowing(head, script)
         if is_playlist(head.mime, capture.url):
             return playlist_edit(capture.url, partial(self._has_stream, capture)), head
-        callback = self._similar.callback(wanted.url, capture.url) if capture.url != wanted.url else None
-        return (callback_edit(callback) if callback is not None else None), head
+        if capture.url == wanted.url and capture.request_body == wanted.body:
+            return None, head
+        callback = self._similar.callback(wanted.url, capture.url)
+        asked, recorded = (wanted.url, wanted.body), (capture.url, capture.request_body)
+        echoes = self._similar.echoes(asked, recorded) if _ECHOING.search(head.mime or "") else []
+        return repeating_edit(callback, echoes), head
 
     def _has_stream(self, playlist: Capture, url: str, is_beginning: bool) -> bool:
         """Return whether a URL that a playlist names was captured with success, or one that begins with it."""

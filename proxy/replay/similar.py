@@ -12,6 +12,8 @@ A page that asks for an address with today's date got another one when it was re
 when it is as many days from now as the other one is from its capture (`dates_in_urls.py`). One day more or less is the
 time zone's.
 
+A value that only counts or names a call is left out, and its answer repeats the asked value (`echoes.py`).
+
 For a body sent by POST or PUT, the names and values of the body are compared in the same way. When no body is the same,
 the most similar one with at least half of its values counts. One read of the index has at most a few hundred rows.
 """
@@ -31,6 +33,7 @@ from archive.capture import Capture
 from archive.dates import Micros, now_micros
 from archive.warc.request_query import asked_key
 from proxy.replay.dates_in_urls import DATE_MARK, MARK, first_date, marked
+from proxy.replay.echoes import MOST, Echo, echo, echoes_between
 
 _ROWS: Final = 500
 """Index rows that are read for one form."""
@@ -54,6 +57,8 @@ _WITHIN: Final = re.compile(
 )
 """A UUID, milliseconds since 1970 and a number of `Math.random` within a longer value, such as a JSON text."""
 _SIZE: Final = re.compile(r"-?[0-9]{1,5}(?:\.[0-9]{1,20})?(?:[x,*][0-9]{1,5})?", re.IGNORECASE)
+_NUMBERED: Final = re.compile(r"\.[0-9]{1,4}_$")
+"""End of the name of a member that comes again in a body."""
 _CALLBACK: Final = re.compile(r"[a-z_$][\w$.]{0,127}", re.IGNORECASE)
 
 type Pairs = tuple[tuple[str, str], ...]
@@ -107,6 +112,8 @@ class Rules:
         self._picture_sizes = frozenset(given["picture_sizes"])
         self._callbacks = frozenset(given["callbacks"])
         self._files = frozenset(given["files"])
+        self._echoed = frozenset(given["echoed"])
+        self._echoed_beside = {name: frozenset(names) for name, names in given["echoed_beside"].items()}
         self._value = re.compile("|".join(f"(?:{value})" for value in given["values"]))
         self._token = re.compile("|".join(f"(?:{value})" for value in given["tokens"]))
 
@@ -130,6 +137,8 @@ class Rules:
         plain = name.lower()
         if plain in self._ignored or plain.startswith(self._beginnings):
             return True
+        if plain in self._echoed and (value.isdigit() or self._is_token(value)):
+            return True
         if plain in self._when_volatile and ((value.isdigit() and len(value) >= _LONG) or self.is_volatile(value)):
             return True
         if plain in self._when_token and self._is_token(value):
@@ -140,8 +149,29 @@ class Rules:
 
     def plain(self, pairs: Pairs) -> Pairs:
         """Return the parameters of step 1."""
-        kept = ((name, "()" if self.is_callback(name, value) else value) for name, value in pairs)
+        beside = self._beside(pairs)
+        kept = (
+            (name, "()" if self.is_callback(name, value) else value)
+            for name, value in pairs
+            if _member(name) not in beside
+        )
         return tuple(sorted(pair for pair in kept if not self.is_ignored(*pair)))
+
+    def _beside(self, pairs: Pairs) -> frozenset[str]:
+        """Return the names that only count or name a call, since a name of their protocol stands beside them."""
+        names = {name.lower() for name, _ in pairs}
+        return frozenset().union(*(found for name, found in self._echoed_beside.items() if name in names))
+
+    def echoes(self, recorded: Pairs, asked: Pairs) -> Iterator[Echo]:
+        """Yield the values that two requests made up, by the names that both have."""
+        theirs, beside = dict(recorded), self._beside(asked)
+        for name, value in asked:
+            other = theirs.get(name, "")
+            is_call = _member(name) in beside or name.lower() in self._echoed
+            if not is_call and not (self.is_volatile(other) and self.is_volatile(value)):
+                continue
+            if (found := echo(_NUMBERED.sub("", name) if is_call else "", other, value)) is not None:
+                yield found
 
     def unsized(self, pairs: Pairs) -> Pairs:
         """Return the parameters of step 4."""
@@ -235,6 +265,16 @@ class Similar:
                 return Callback(unquote_plus(other), unquote_plus(value))
         return None
 
+    def echoes(self, asked: tuple[str, str | None], recorded: tuple[str, str | None]) -> list[Echo]:
+        """Return the values that two requests made up; each is a URL and the query of a body."""
+        (url, body), (other_url, other_body) = asked, recorded
+        path, _, query = url.partition("?")
+        other_path, _, other_query = other_url.partition("?")
+        found = echoes_between(other_path, path)
+        for ours, theirs in ((query, other_query), (body or "", other_body or "")):
+            found += self._rules.echoes(_unquoted(theirs), _unquoted(ours))
+        return found[:MOST]
+
     def _same_form(self, collection: str, key: str, methods: Sequence[str], moments: Sequence[Micros]) -> list[Capture]:
         rules, (path, _, query) = self._rules, key.partition("?")
         asked = _pairs(query)
@@ -275,8 +315,9 @@ class Similar:
     def _with_body(
         self, collection: str, url: str, method: str, body: str | None, moments: Sequence[Micros]
     ) -> list[Capture]:
-        key = asked_key(url, method, None)
-        rows = [row for row in self._rows(collection, key, (method,)) if row.url == url]
+        rows = [row for row in self._rows(collection, asked_key(url, method, None), (method,)) if row.url == url]
+        if not rows:
+            rows = self._other_queries(collection, url, method, moments)
         asked = [self._rules.starred(_pairs(body or ""), moment) for moment in moments]
         scored = [
             (
@@ -290,6 +331,16 @@ class Similar:
         if best < 0.0 or (best < _ENOUGH and len(bodies) > 1):
             return []
         return [row for score, row in scored if score == best]
+
+    def _other_queries(self, collection: str, url: str, method: str, moments: Sequence[Micros]) -> list[Capture]:
+        """Return the captures by a method at URLs that differ in volatile parameters alone."""
+        path, _, query = urls.key(url).partition("?")
+        forms = [self._rules.starred(_pairs(query), moment) for moment in moments]
+        return [
+            row
+            for row in self._rows(collection, f"{path}?", (method,))
+            if _fits(self._rules.starred(_pairs(urls.key(row.url).partition("?")[2]), row.date), forms)
+        ]
 
     def _rows(self, collection: str, prefix: str, methods: Sequence[str], *, is_whole: bool = False) -> list[Capture]:
         found = self._index.with_prefix(collection, prefix, methods=methods, limit=_ROWS, is_whole=is_whole)
@@ -321,6 +372,15 @@ def _agreement(asked: StarredText, recorded: StarredText) -> float:
 
 def _pairs(query: str) -> Pairs:
     return tuple(_split(query))
+
+
+def _unquoted(query: str) -> Pairs:
+    return tuple((unquote_plus(name), unquote_plus(value)) for name, value in _split(query))
+
+
+def _member(name: str) -> str:
+    """Return the name of a member without the number that tells it from another one of that name."""
+    return _NUMBERED.sub("", name.lower())
 
 
 def _split(query: str) -> Iterator[tuple[str, str]]:

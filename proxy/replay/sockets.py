@@ -1,8 +1,10 @@
 """A recorded WebSocket is replayed: the client says what it has to say, and gets what the origin said behind that.
 
 At first the client gets all that the origin said before the recorded client said anything. Each message of the client
-then stands for the recorded one with the same payload that comes next, or else for the recorded one whose turn it is;
-and the client gets what the origin said behind that one. A client that says more than was recorded gets no answer.
+then stands for the recorded one with the same payload that comes next, else for the next one that differs in made-up
+values alone, or else for the recorded one whose turn it is; and the client gets what the origin said behind that one.
+What the client has made up now, such as the identifier of a subscription, stands in the answers in the place of what it
+made up then. A client that says more than was recorded gets no answer.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import asyncio
 import logging
 from base64 import b64encode
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha1
 from typing import Final
 
@@ -22,7 +24,8 @@ from proxy.delivery.delivery import Client
 from proxy.fetch.incoming_request import IncomingRequest
 from proxy.log_lines import about
 from proxy.protocol import heads
-from proxy.replay.conversation import SocketScript
+from proxy.replay.conversation import Said, SocketScript
+from proxy.replay.echoes import MOST, Echo, echoes_between, repeated, template
 from proxy.replay.wanted import WantedCapture
 from proxy.websocket.frames import CLOSE, SocketFrameReader, SocketMessage
 
@@ -30,7 +33,10 @@ log = logging.getLogger(__name__)
 
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 """RFC 6455 section 1.3 has this text."""
-_PING, _PONG = 9, 10
+_TEXT, _PING, _PONG = 1, 9, 10
+_LONGEST_ALIKE: Final = 65_536
+"""Bytes of a message that is compared without its made-up values."""
+_MOST_ALIKE: Final = 200
 _MOST_WAITING: Final = 1_000
 """Messages of a client that wait to be answered; a client that says more is cut off."""
 _PROTOCOL_ERROR: Final = (1002).to_bytes(2)
@@ -127,11 +133,12 @@ class SocketReplay:
     async def _replay(self, found: SocketScript) -> None:
         messages = found.messages
         asked = [at for at, said in enumerate(messages) if said.by_client and said.opcode != CLOSE]
+        echoes: list[Echo] = []
         at = 0
         while self._client is not None:
             while at < len(messages) and not messages[at].by_client and self._client is not None:
                 await self._room()
-                self._say(messages[at].opcode, messages[at].payload)
+                self._say(messages[at].opcode, _answer(messages[at], echoes))
                 if messages[at].opcode == CLOSE:
                     self._finish()
                     return
@@ -139,13 +146,14 @@ class SocketReplay:
             heard = await self._next()
             if heard is None:
                 return
-            same = (place for place in asked if messages[place].payload == heard.payload)
-            place = next(same, asked[0] if asked else None)
+            place = _place(messages, asked, heard)
             if place is None:
                 at = len(messages)
             else:
                 asked.remove(place)
                 at = place + 1
+                if heard.opcode == _TEXT == messages[place].opcode and len(echoes) < MOST:
+                    echoes += echoes_between(_text(messages[place].payload), _text(heard.payload))
 
     async def _next(self) -> SocketMessage | None:
         """Return the client's next message; None when it has left."""
@@ -188,6 +196,28 @@ class SocketReplay:
         if client is not None:
             client.send(heads.refusal(503, "socket-away", str(error)))
             client.finish(keep_alive=False)
+
+
+def _place(messages: Sequence[Said], asked: Sequence[int], heard: SocketMessage) -> int | None:
+    """Return the recorded message of the client for which a message stands; None when none is left."""
+    for place in asked:
+        if messages[place].payload == heard.payload:
+            return place
+    if heard.opcode == _TEXT and len(heard.payload) <= _LONGEST_ALIKE:
+        form = template(_text(heard.payload))
+        for place in asked[:_MOST_ALIKE]:
+            said = messages[place]
+            if said.opcode == _TEXT and len(said.payload) <= _LONGEST_ALIKE and template(_text(said.payload)) == form:
+                return place
+    return asked[0] if asked else None
+
+
+def _answer(said: Said, echoes: Sequence[Echo]) -> bytes:
+    return (repeated(said.payload, echoes) if said.opcode == _TEXT and echoes else None) or said.payload
+
+
+def _text(payload: bytes) -> str:
+    return payload.decode("utf-8", "replace")
 
 
 def server_frame(opcode: int, payload: bytes) -> bytes:

@@ -214,11 +214,18 @@ EXCHANGES: Final = (
         "session-path",
         "A random identifier is a part of the path of all further requests.",
         """<script>
-const session = crypto.randomUUID(), key = Math.random().toString(36).slice(2, 12);
-fetch(`api/sessions/${session}/start`).then(r => r.json()).then(answer => { proof.add(`${answer.folder}/${session}/224x20-inside.png`); proof.add(`c/${key}/224x21-keyed.png`); });</script>""",
-        parts=("inside", "keyed"),
-        proofs=("api/sessions/[0-9a-f-]{36}/start", "media/[0-9a-f-]{36}/224x20-inside.png", "c/\\w+/224x21-keyed.png"),
+const session = crypto.randomUUID();
+fetch(`api/sessions/${session}/start`).then(r => r.json()).then(answer => { proof.add(`${answer.folder}/${session}/224x20-inside.png`); });</script>""",
+        parts=("inside",),
+        proofs=("api/sessions/[0-9a-f-]{36}/start", "media/[0-9a-f-]{36}/224x20-inside.png"),
         files={"api/sessions/*": data('{"folder": "media"}')},
+    ),
+    Feature(
+        "keyed-path",
+        "A random key of letters and digits is a part of a path.",
+        "<script>proof.add(`c/${Math.random().toString(36).slice(2, 12)}/224x21-keyed.png`);</script>",
+        parts=("keyed",),
+        proofs=("c/\\w+/224x21-keyed.png",),
     ),
     Feature(
         "volatile-body",

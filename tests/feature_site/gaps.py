@@ -6,5 +6,6 @@ from typing import Final
 
 _REASONS: Final = {
     "A person types another word than the ghost did.": ("search-form", "search-typed"),
+    "A key of letters and digits in a path can't be told from the name of another picture.": ("keyed-path",),
 }
 GAPS: Final = {name: reason for reason, names in _REASONS.items() for name in names}

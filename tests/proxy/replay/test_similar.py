@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from archive.warc.request_query import asked_key
 from dedupdb.captures.capture_index import Captures
+from proxy.replay.echoes import Echo
 from proxy.replay.similar import Callback, Rules, Similar
 
 BASE = "http://example.org"
@@ -57,6 +58,9 @@ def found(index: Captures, asked: str, *kept: str) -> list[str]:
         ("/a?q=x&nonce=k3j2h1g0f9", "/a?nonce=z9y8x7w6v5u&q=x"),
         ("/a?q=x&X-Amz-Signature=0ab1f3" + 58 * "d" + "&X-Amz-Date=20260102T030405Z", "/a?q=x"),
         ("/a?q=x&token=aGVsbG8td29ybGQtdG9rZW4%3D", "/a?q=x&token=c2Vjb25kLXRva2VuLXZhbHVl"),
+        ("/a?draw=5&start=10", "/a?draw=2&start=10"),
+        ("/a?EIO=4&transport=polling&t=OyR3mVq", "/a?EIO=4&transport=polling&t=PqX0bZa.1"),
+        ("/a?jsonrpc=2.0&id=474423946&method=leaf", "/a?jsonrpc=2.0&id=7&method=leaf"),
     ],
 )
 def test_volatile_parts_make_no_difference(index: Captures, kept: str, asked: str) -> None:
@@ -178,6 +182,31 @@ def test_bodies_are_compared_by_their_values(index: Captures) -> None:
     assert answer(None) == []
     assert answer("q=fern&at=1795000000000", "PUT") == []
     assert answer("q=fern&at=1795000000000", path="/api/") == []
+
+
+def test_the_number_of_a_call_is_no_part_of_its_question(index: Captures) -> None:
+    url = f"{BASE}/rpc"
+    bodies = ["jsonrpc=2.0&id=47&method=leaf", "jsonrpc=2.0&id=67&method=bark"]
+    for offset, body in enumerate(bodies):
+        index.add([capture(url, method="POST", request_body=body, key=asked_key(url, "POST", body), offset=offset)])
+    similar = Similar(index)
+
+    found = similar.find("news", url, "POST", "jsonrpc=2.0&id=12&method=bark")
+
+    assert [each.request_body for each in found] == [bodies[1]]
+    assert similar.echoes((url, "jsonrpc=2.0&id=12&method=bark"), (url, bodies[1])) == [Echo("67", "12", "id")]
+
+
+def test_a_body_is_found_when_its_url_defeats_caches(index: Captures) -> None:
+    url = f"{BASE}/api?x=1&_=1700000000000"
+    index.add([capture(url, method="POST", request_body="q=moss", key=asked_key(url, "POST", "q=moss"))])
+
+    def answers(path: str, body: str) -> int:
+        return len(Similar(index).find("news", f"{BASE}{path}", "POST", body))
+
+    assert answers("/api?x=1&_=1795000000000", "q=moss") == 1
+    assert answers("/api?x=2&_=1795000000000", "q=moss") == 0
+    assert answers("/api", "q=moss") == 0
 
 
 def test_the_only_answer_to_a_form_answers_any_body(index: Captures) -> None:
