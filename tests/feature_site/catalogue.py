@@ -6,6 +6,7 @@ from typing import Final
 
 from feature_site.components import COMPONENTS
 from feature_site.documents import DOCUMENTS
+from feature_site.everyday import EVERYDAY
 from feature_site.exchanges import EXCHANGES
 from feature_site.gates import GATES
 from feature_site.hostile import HOSTILE
@@ -31,6 +32,7 @@ GROUPS: Final = {
     "Components of libraries": COMPONENTS,
     "Gates and moments": GATES,
     "Exchanges of today": EXCHANGES,
+    "Everyday sites": EVERYDAY,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)
