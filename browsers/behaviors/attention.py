@@ -16,8 +16,9 @@ _MISSES: Final = 3
 _MOST_REPEATS: Final = 30
 """A key is pressed again, and a box is dragged again, so often while this brings URLs."""
 _MOST_DRAGGED: Final = 10
-_DRAG_EVENTS: Final = ["pointermove", "mousemove"]
-_KEYS: Final = ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "End")
+_MOST_KEYED: Final = 10
+_KEYS_OF_A_LIST: Final = ("ArrowDown", "ArrowRight")
+_KEYS: Final = ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "End", "Escape")
 _KEY_EVENTS: Final = ["keydown", "keyup", "keypress"]
 _MOVE_EVENTS: Final = [
     *("mousemove", "mouseover", "mouseenter", "mouseout", "mouseleave"),
@@ -123,7 +124,8 @@ class Gestures:
                 except ToolFailed:
                     break  # the frame went away
             try:
-                hits += await self._drag(frame) if await call(frame, "listens", _DRAG_EVENTS) else 0
+                hits += await self._drag(frame)
+                hits += await self._walk(frame) if await call(frame, "listens", _KEY_EVENTS) else 0
             except ToolFailed:
                 continue  # the frame went away
         return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
@@ -140,6 +142,21 @@ class Gestures:
                 hits += effect.is_any
                 if not effect.urls:
                     break
+        return hits
+
+    async def _walk(self, frame: Frame) -> int:
+        """Walk with the arrow keys through each list that listens to them, while this brings URLs. Return the hits."""
+        hits = 0
+        for number in (await call(frame, "keyed"))[:_MOST_KEYED]:
+            for key in _KEYS_OF_A_LIST:
+                for _ in range(_MOST_REPEATS):
+                    if self.page.clock.is_up or not await call(frame, "focusOn", number):
+                        return hits
+                    effect = await self.page.step(frame, partial(self.page.window.press, key))
+                    self.steps += 1
+                    hits += effect.is_any
+                    if not effect.urls:
+                        break
         return hits
 
     async def _send(self, frame: Frame, name: str) -> bool:

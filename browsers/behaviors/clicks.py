@@ -14,6 +14,7 @@ from typing import Any, Final
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import Effect, PageAccess
 from browsers.behaviors.page_tools import ToolFailed, ask, call
+from browsers.behaviors.scrolling import Scrolling
 from browsers.engine import Frame
 
 MOST_STEPS: Final = 400
@@ -26,7 +27,7 @@ _MOST_OF_FAMILY: Final = 60
 _MOST_WITHOUT_URLS: Final = 15
 """A family whose members change the page but fetch nothing new is given up after so many members in a row."""
 _ROUTE_KINDS: Final = frozenset(("link", "hash", "window", "download"))
-_TURNS: Final = {"toggle": 0, "button": 1, "choice": 2, "pointer": 3, "hash": 4, "link": 5, "window": 6, "download": 7}
+_TURNS: Final = {"toggle": 0, "choice": 1, "button": 2, "pointer": 3, "hash": 4, "link": 5, "window": 6, "download": 7}
 _MOST_OF_KIND: Final = {"window": 3, "download": 5}
 """Largest number of links that are opened in windows of their own, and of files that are downloaded."""
 _BLIND_REPEATS: Final = 3
@@ -95,12 +96,21 @@ class Clicks:
             if effect is None:
                 continue
             family.note(effect, candidate.kind)
+            if effect.changes and not effect.moved:
+                await self._scroll_new_boxes(candidate.frame)
             if effect.is_any:
                 self._hits += 1
                 queue = _ordered(await self._fresh(), queue)
             if not queue:
                 queue = await self._fresh()
         return BehaviorEnd.DONE if self._hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+    async def _scroll_new_boxes(self, frame: Frame) -> None:
+        """Scroll the boxes that a click has shown, such as the list in a panel or in a dialog."""
+        try:
+            self.steps += await Scrolling(self.page).scroll_new_boxes(frame)
+        except ToolFailed:
+            return  # the frame went away
 
     async def _fresh(self) -> list[_Candidate]:
         """Return the controls that were not seen before."""

@@ -1,6 +1,7 @@
 """The behaviour `consent` agrees to cookies, since many pages show or fetch their content only then.
 
-It also closes windows that lie over the page, such as those of newsletters, which stop a page from scrolling.
+It also answers windows that ask for the reader's age, and closes others that lie over the page, such as those of
+newsletters, which stop a page from scrolling.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Consent:
         if self.steps == 0 and (name := await call(self.page.window.main_frame, "agreeByInterface")):
             self.steps, self.detail = 1, str(name)
             await self._settle()
+        await self._press("ageButton")
         await self.close_windows()
         return BehaviorEnd.DONE
 

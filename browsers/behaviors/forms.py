@@ -12,6 +12,7 @@ from browsers.behaviors.page_tools import ToolFailed, call
 from browsers.engine import Frame
 
 _MISSES: Final = 2
+_MOST_DEPTH: Final = 2
 _LETTER: Final = "a"
 """A search box gets this letter, so that its suggestions are fetched."""
 
@@ -38,17 +39,23 @@ class Forms:
 
     async def _use(self, frame: Frame) -> bool:
         """Use the controls of a frame. Return False when the time was up before."""
-        for control in await call(frame, "controls"):
-            if self.page.clock.is_up:
-                return False
-            await self._use_control(frame, control)
+        if not await self._use_controls(frame, 0):
+            return False
         while not self.page.clock.is_up and await call(frame, "nextForm"):
             effect = await self.page.step(frame, lambda: call(frame, "submit"))
             self.steps += 1
             self._hits += effect.is_any
         return True
 
-    async def _use_control(self, frame: Frame, control: dict[str, Any]) -> None:
+    async def _use_controls(self, frame: Frame, depth: int) -> bool:
+        """Use the controls that were not used before. Return False when the time was up before."""
+        for control in await call(frame, "controls"):
+            if self.page.clock.is_up:
+                return False
+            await self._use_control(frame, control, depth)
+        return True
+
+    async def _use_control(self, frame: Frame, control: dict[str, Any], depth: int) -> None:
         page, number, misses = self.page, control["number"], 0
         for turn in range(control["turns"]):
             if page.clock.is_up or misses >= _MISSES:
@@ -60,6 +67,8 @@ class Forms:
             self.steps += 1
             self._hits += effect.is_any
             misses = 0 if effect.is_any else misses + 1
+            if effect.changes and depth < _MOST_DEPTH and not control["isText"]:
+                await self._use_controls(frame, depth + 1)  # a choice may give others their options
         await page.step(frame, lambda: call(frame, "restore", number))
 
     async def _type(self, frame: Frame, number: int) -> None:

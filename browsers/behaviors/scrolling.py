@@ -26,6 +26,7 @@ PATIENCE: Final = 2
 _MOST_BOX_STEPS: Final = 60
 _MOST_BACK_STEPS: Final = 30
 _MOST_WHEEL_STEPS: Final = 10
+"""Turns of the wheel in a row that bring no URL."""
 _QUIET_SECONDS: Final = 0.1
 _QUIET_AT_BOTTOM_SECONDS: Final = 0.25
 _STEP_SECONDS: Final = 4.0
@@ -142,6 +143,9 @@ class Scrolling:
             await self._up_again(frame, _FINE_MISSES if is_rich else 1)
             if end.steps == 1 or await call(frame, "hidesScrollBar"):
                 await self._wheel(frame)
+            if await call(frame, "listens", ["wheel"]):
+                for number in range(1, int(await call(frame, "wheelBoxes")) + 1):
+                    await self._wheel(frame, number)
         scrolled = 0
         while scrolled < boxes:  # a box may bring others
             while scrolled < boxes and not self.page.clock.is_up:
@@ -198,12 +202,24 @@ class Scrolling:
         await self.page.patience.settle(quiet, min(_STEP_SECONDS, self.page.clock.left), _STEP_SECONDS, frames)
         return position
 
-    async def _wheel(self, frame: Frame) -> None:
-        """Turn the wheel on a page that fits its window, or has no scroll bar, and moves its parts by itself."""
+    async def _wheel(self, frame: Frame, number: int = 0) -> None:
+        """Turn the wheel on a page that fits its window, or has no scroll bar, and moves its parts by itself.
+
+        With a number, turn the wheel on that box.
+        """
         if not await call(frame, "listens", ["wheel"]):
             return
-        for _ in range(_MOST_WHEEL_STEPS):
-            effect = await self.page.step(frame, lambda: call(frame, "wheel"))
+        dry = 0
+        for _ in range(_MOST_BOX_STEPS):
+            effect = await self.page.step(frame, lambda: call(frame, "wheel", number))
             self.steps += 1
-            if not effect.is_any or self.page.clock.is_up:
+            dry = 0 if effect.urls else dry + 1
+            if not effect.is_any or dry >= _MOST_WHEEL_STEPS or self.page.clock.is_up:
                 return
+
+    async def scroll_new_boxes(self, frame: Frame) -> int:
+        """Scroll the boxes of a frame down that were not there before. Return the number of steps."""
+        before, boxes = await call(frame, "newBoxes")
+        for number in range(before + 1, boxes + 1):
+            await self._down(frame, number, _MOST_BOX_STEPS)
+        return self.steps

@@ -101,11 +101,16 @@ tools => {
       if (element.origin !== location.origin) return null;
       return scripted ? 'link' : null;
     }
+    if (name === 'area') return hears(element, CLICKS) && element.getAttribute('href') !== null
+      && (fragmentOf(element) || /^(#|javascript:)/.test(element.getAttribute('href').trim())) ? 'button' : null;
     if (isSubmit(element)) return null;
     if (role === 'tab' || element.matches(TOGGLES)) return 'toggle';
     if (name === 'button' || (name === 'input' && element.type === 'button')) return 'button';
     if (name === 'input') return /^(checkbox|radio)$/.test(element.type) ? 'choice' : null;
-    if (name === 'label') return element.control && /^(checkbox|radio)$/.test(element.control.type) ? 'choice' : null;
+    if (name === 'label') {
+      const isBox = element.control && /^(checkbox|radio)$/.test(element.control.type);
+      return isBox && !tools.isVisible(element.control) ? 'choice' : null;
+    }
     if (name === 'select' || name === 'textarea' || name === 'option' || name === 'html' || name === 'body') return null;
     if (ROLES.has(role) || hears(element, CLICKS)) return 'button';
     if (name === 'video' || name === 'audio') return null;
@@ -166,6 +171,10 @@ tools => {
     };
   };
 
+  // Some servers put the whole page into a form, so that links to the next pages of a table lie in it.
+  const isPageLink = (element, label) => element.localName === 'a' && element.hasAttribute('href')
+    && (/^\d{1,4}$/.test(label) || /^[›»→❯>]+$/.test(label) || MORE.test(label));
+
   /* Return what can be clicked. A key names the same control after the page has drawn it again. */
   tools.clickable = () => {
     const found = [];
@@ -185,8 +194,8 @@ tools => {
       }
       const kind = kindOf(element, isPointer);
       if (kind === null || !tools.isVisible(element) || !tools.isUsable(element)) continue;
-      if (inPostForm(element) && kind !== 'toggle') continue;
       const label = tools.label(element);
+      if (inPostForm(element) && kind !== 'toggle' && !isPageLink(element, label)) continue;
       if (isForbidden(element, label, kind)) continue;
       found.push({
         number: numberOf(element), key: numbered(keyOf(element, label)), family: familyOf(element), kind,
@@ -313,7 +322,24 @@ tools => {
     return sent;
   };
 
-  /* Return the boxes that react to a press, on a page that reacts to moves. */
+  /* Return the elements that can have the focus and listen to keys themselves, but for fields. */
+  tools.keyed = () => {
+    const found = [];
+    for (const element of page.listening()) {
+      if (!hears(element, ['keydown', 'keyup']) || element.tabIndex < 0 || !tools.isVisible(element)) continue;
+      if (element.matches('input, textarea, select, button, a, summary, [contenteditable]') || !tools.isUsable(element)) continue;
+      found.push(numberOf(element));
+    }
+    return found;
+  };
+  /* Give an element the focus, and return whether it is there. */
+  tools.focusOn = number => {
+    const element = elementOf(number);
+    element?.focus({preventScroll: true});
+    return Boolean(element);
+  };
+
+  /* Return the boxes that react to a press. */
   tools.draggable = () => {
     const found = [];
     for (const element of tools.elements()) {

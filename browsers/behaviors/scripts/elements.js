@@ -23,7 +23,17 @@ tools => {
     }
   };
 
+  // An area of an image map has no box of its own.
+  const mapped = area => {
+    const name = area.closest('map')?.name;
+    return name ? [...document.images].find(image => image.useMap === `#${name}`) || null : null;
+  };
+
   tools.isVisible = element => {
+    if (element instanceof HTMLAreaElement) {
+      const image = mapped(element);
+      return image !== null && tools.isVisible(image);
+    }
     if (!element.isConnected || element.checkVisibility?.({checkVisibilityCSS: true}) === false) return false;
     const box = element.getBoundingClientRect();
     return box.width > 0 && box.height > 0;
@@ -65,6 +75,7 @@ tools => {
 
   /* Bring an element into view. Return the point to click, and whether the element is on top there. */
   tools.place = element => {
+    if (element instanceof HTMLAreaElement && mapped(element)) return {...tools.place(mapped(element)), isOnTop: false};
     element.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
     const rectangles = element.getClientRects();
     const box = rectangles.length ? rectangles[0] : element.getBoundingClientRect();

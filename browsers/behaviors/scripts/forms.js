@@ -6,7 +6,7 @@ tools => {
   const PRIVATE = /password|passwd|e-?mail|phone|card|address|iban|comment|message|csrf|amount|price|qty|quantity|payment/i;
   const ACTIONS = /log-?_?(in|out)|sign-?_?(in|out|up)|register|delete|remove|checkout|cart|basket|buy|pay|order|subscribe|unsubscribe/i;
   const controls = [];
-  const used = new WeakSet();
+  const used = new WeakMap();  // control -> its options when it was used
 
   const isSafe = form => {
     if (!form) return true;
@@ -27,6 +27,19 @@ tools => {
     else element[name] = value;
   };
 
+  // A date is the last and the first that may be chosen, and the neighbours of the present one.
+  const dateValues = element => {
+    const near = document.createElement('input');
+    near.type = element.type;
+    const values = [element.max, element.min];
+    for (const steps of [-1, 1]) {
+      near.value = element.value || element.max;
+      if (!near.value) continue;
+      steps < 0 ? near.stepDown() : near.stepUp();
+      if ((!element.min || near.value >= element.min) && (!element.max || near.value <= element.max)) values.push(near.value);
+    }
+    return [...new Set(values)].filter(value => value && value !== element.value);
+  };
   // The ends of a slider come first; a slider without effect there is given up.
   const rangeValues = element => {
     const number = (text, other) => text === '' || Number.isNaN(Number(text)) ? other : Number(text);
@@ -41,13 +54,16 @@ tools => {
     const fresh = [];
     for (const element of tools.elements()) {
       if (controls.length >= MOST_CONTROLS) break;
-      if (used.has(element) || !['select', 'input'].includes(element.localName) || !tools.isUsable(element)) continue;
+      if (!['select', 'input'].includes(element.localName) || !tools.isUsable(element)) continue;
+      const options = element.localName === 'select' ? [...element.options].slice(0, 50).map(option => option.value).join('|') : '';
+      if (used.get(element) === options) continue;
       if (!isSafe(element.form) || !tools.isVisible(element)) continue;
       let turns = 0;
       let isText = false;
       if (element.localName === 'select') turns = Math.min(element.options.length, MOST_OPTIONS);
       else if (element.type === 'range') turns = rangeValues(element).length;
-      else if (element.type === 'color' || element.type === 'date') turns = 0;
+      else if (/^(date|month|week)$/.test(element.type)) turns = dateValues(element).length;
+      else if (element.type === 'color') turns = 0;
       else if (/^(search|text|number)$/.test(element.type)) {
         const isSearch = element.type === 'search' || element.getAttribute('role') === 'combobox' || element.list
           || element.getAttribute('role') === 'searchbox' || /search|such|query|\bq\b|suggest|filter/i.test(`${element.name} ${element.id} ${element.placeholder}`)
@@ -56,7 +72,7 @@ tools => {
         turns = isText ? 1 : 0;
       }
       if (!turns) continue;
-      used.add(element);
+      used.set(element, options);
       controls.push({element, value: element.value});
       fresh.push({number: controls.length - 1, turns, isText});
     }
@@ -72,7 +88,8 @@ tools => {
       if (!option || option.disabled || option.value === value) return false;
       if (element.multiple) for (const each of element.options) each.selected = each === option;
       else set(element, 'value', option.value);
-    } else set(element, 'value', String(rangeValues(element)[turn]));
+    } else if (element.type === 'range') set(element, 'value', String(rangeValues(element)[turn]));
+    else set(element, 'value', dateValues(element)[turn]);
     change(element);
     return true;
   };

@@ -149,6 +149,7 @@
   // Pages that observe what comes into view are scrolled again when they have grown.
   wrap(IntersectionObserver.prototype, 'observe', (target, self, args) => {
     global.add('intersection');
+    if (String(self.rootMargin).includes('-')) global.add('narrow');
     return apply(target, self, args);
   });
 
@@ -276,7 +277,9 @@
     observed.add(root);
     observer.observe(root, {
       subtree: true, childList: true,
-      attributeFilter: ['class', 'style', 'hidden', 'open', 'src', 'srcset', 'aria-expanded', 'aria-selected'],
+      attributeFilter: [
+        'class', 'style', 'hidden', 'open', 'src', 'srcset', 'disabled', 'aria-disabled', 'aria-expanded', 'aria-selected',
+      ],
     });
   };
 

@@ -3,10 +3,17 @@ tools => {
   'use strict';
   const MOST_BOXES = 30;
   const SMALLEST = 20;
+  const MOST_WHEELED = 5;
   const boxes = [];
 
-  const main = () => document.scrollingElement || document.documentElement;
   const overflows = style => /auto|scroll|overlay/.test(style);
+  /* Return what scrolls the document: its root, or its body when the root is held. */
+  const main = () => {
+    const root = document.scrollingElement || document.documentElement;
+    const body = document.body;
+    if (!body || root === body || !/hidden|clip/.test(getComputedStyle(document.documentElement).overflowY)) return root;
+    return body.scrollHeight > body.clientHeight + 2 && overflows(getComputedStyle(body).overflowY) ? body : root;
+  };
 
   /* Return the number of boxes that can be scrolled, the document not counted. The frame itself comes into view. */
   tools.boxes = () => {
@@ -21,6 +28,9 @@ tools => {
     }
     return boxes.length;
   };
+
+  /* Return how many boxes were known, and how many are there now. */
+  tools.newBoxes = () => [boxes.length, tools.boxes()];
 
   /* Return the width and the height of the frame's visible part, and the number of frames around the frame. */
   tools.room = () => {
@@ -44,7 +54,8 @@ tools => {
       if (at.bottom < 0 || at.top > innerHeight) box.scrollIntoView({block: 'center', behavior: 'instant'});
     }
     const view = isAcross ? box.clientWidth : box.clientHeight;
-    const length = (isFine ? view / 4 : Math.max(view * 0.75, Math.min(view, 100))) * (isBack ? -1 : 1);
+    const part = tools.page.global.has('narrow') ? 0.3 : 0.75;
+    const length = (isFine ? view / 4 : Math.max(view * part, Math.min(view, 100))) * (isBack ? -1 : 1);
     const before = box.scrollLeft;
     box.scrollBy({top: isAcross ? 0 : length, left: isAcross && before >= 0 ? length : 0, behavior: 'instant'});
     // A row that begins at its right end, such as one of Arabic text, has negative positions.
@@ -60,18 +71,31 @@ tools => {
   tools.hidesScrollBar = () => [document.documentElement, document.body].some(
     element => element && /hidden|clip/.test(getComputedStyle(element).overflowY));
 
-  /* Send the event of a mouse wheel to pages that move their parts by themselves. */
-  tools.wheel = () => {
-    const on = document.elementFromPoint(innerWidth / 2, innerHeight / 2) || document.body;
-    on.dispatchEvent(new WheelEvent('wheel', {deltaY: 400, bubbles: true, composed: true, cancelable: true}));
+  /* Send the event of a mouse wheel to pages that move their parts by themselves; number 0 is the page. */
+  const wheeled = [];
+  tools.wheel = (number = 0) => {
+    const box = number === 0 ? null : wheeled[number - 1];
+    if (box && (!box.isConnected || !tools.isVisible(box))) return 0;
+    const on = box || document.elementFromPoint(innerWidth / 2, innerHeight / 2) || document.body;
+    const deltaY = box ? Math.max(50, Math.min(400, box.clientHeight * 0.75)) : 400;
+    on.dispatchEvent(new WheelEvent('wheel', {deltaY, bubbles: true, composed: true, cancelable: true}));
     return 1;
+  };
+  /* Return the number of boxes that listen to the wheel. */
+  tools.wheelBoxes = () => {
+    for (const element of tools.page.listening()) {
+      if (wheeled.length >= MOST_WHEELED) break;
+      const isBox = tools.page.heard(element)?.has('wheel') && element.clientHeight > SMALLEST && tools.isVisible(element);
+      if (isBox && !wheeled.includes(element)) wheeled.push(element);
+    }
+    return wheeled.length;
   };
 
   /* Return whether the page reacts to what comes into view. */
   tools.watchesView = () => tools.page.global.has('intersection') || tools.listens(['scroll']);
 
   tools.scrollHome = () => {
-    for (const box of boxes) if (box.isConnected) box.scrollTo({top: 0, left: 0, behavior: 'instant'});
+    for (const box of [...boxes, main()]) if (box.isConnected) box.scrollTo({top: 0, left: 0, behavior: 'instant'});
     window.scrollTo({top: 0, left: 0, behavior: 'instant'});
   };
 }
