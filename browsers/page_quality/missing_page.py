@@ -25,7 +25,9 @@ _FEWEST_WORDS: Final = 4
 """A text with fewer words says nothing; a page that its script fills has such a text before the script runs."""
 _WORD: Final = re.compile(r"\w+")
 _NUMBER: Final = re.compile(r"\d+")
-_TAG: Final = re.compile(r"<(script|style|template|noscript|svg)\b|<[^<>]*>?", re.IGNORECASE)
+_UNSEEN: Final = ("script", "style", "template", "noscript", "svg")
+_TAG: Final = re.compile(rf"<({'|'.join(_UNSEEN)})\b|<[^<>]*>?", re.IGNORECASE)
+_END_TAGS: Final = {name: re.compile(f"</{name}", re.IGNORECASE) for name in _UNSEEN}
 _TITLE: Final = re.compile(r"<title[^<>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 _LONGEST_DIRECTORY: Final = 200
 _INDEX: Final = re.compile(r"/(?:(?:index|home|default|start|main)(?:\.[a-z]{2,5})?)?", re.IGNORECASE)
@@ -75,8 +77,8 @@ def _text_of(markup: str) -> str:
         found.append(markup[at : tag.start()])
         at = tag.end()
         if tag[1]:
-            end = markup.lower().find(f"</{tag[1].lower()}", at)
-            at = len(markup) if end < 0 else end
+            end = _END_TAGS[tag[1].lower()].search(markup, at)
+            at = end.start() if end is not None else len(markup)
     return " ".join((*found, markup[at:]))
 
 
