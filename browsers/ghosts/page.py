@@ -36,6 +36,8 @@ _ANSWER_SECONDS: Final = 10.0
 _SHORTEST_ANSWER_SECONDS: Final = 2.0
 _QUIET_WITHOUT_SCRIPTS: Final = 0.1
 """A page without scripts and animations counts as settled when it has requested nothing for this time."""
+_MANY_WINDOWS: Final = 20
+"""A page that opens so many windows is named in crawl.log."""
 _MAX_PDF: Final = 100_000_000
 """Bytes of the largest PDF document that is kept."""
 
@@ -123,6 +125,8 @@ async def visit_page(
             task.cancel()
         await asyncio.gather(*ends, return_exceptions=True)
     snapshot.main = snapshot.main or window.traffic.main
+    if len(window.popups) >= _MANY_WINDOWS:
+        snapshot.notes.append("many-windows")
     return snapshot
 
 
