@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 import hmac
+import io
 import logging
 import re
 import threading
 from http import HTTPStatus
-from typing import BinaryIO, Final, cast
+from typing import Final, cast
 
 from flask import Blueprint, Response, request
 
@@ -73,7 +74,8 @@ class IntakePages:
             busy.headers["Retry-After"] = "10"
             return busy
         try:
-            result = self._intake.take(collection, cast(BinaryIO, request.stream))
+            # Without a buffer, a line of the stream would be read byte by byte.
+            result = self._intake.take(collection, io.BufferedReader(cast(io.RawIOBase, request.stream)))
         except OSError as error:
             logger.error("posted lines of collection %s can't be kept: %s", collection, error)
             return _line("the lines can't be kept at the moment; post them again", HTTPStatus.SERVICE_UNAVAILABLE)

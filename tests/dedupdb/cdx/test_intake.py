@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import shutil
 import signal
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +148,7 @@ def test_each_refused_line_has_its_number_and_reason(client: FlaskClient, archiv
     (archived / "cut.warc.gz").write_bytes((archived / "one.warc.gz").read_bytes()[: good.offset + 20])
     line = cdx11.line(good)
     request = good.offset + good.length
-    bad = [
+    bad: list[tuple[str | bytes, str]] = [
         (line.replace("one.warc.gz", "none.warc.gz"), "collection news has no file none.warc.gz in the home"),
         (line.replace("one.warc.gz", "growing.warc.gz"), "is still being written"),
         (line.replace("one.warc.gz", "cut.warc.gz"), "no whole record of cut.warc.gz is at"),
@@ -168,7 +171,7 @@ def test_each_refused_line_has_its_number_and_reason(client: FlaskClient, archiv
         (b"\xff\xfe\xfd", "the line is not UTF-8"),
         ("x" * (3 * MAX_LINE), f"the line has more than {MAX_LINE} bytes"),
     ]
-    lines: list[str | bytes] = [line, *(text for text, _ in bad), cdx11.line(other)]
+    lines = [line, *(text for text, _ in bad), cdx11.line(other)]
 
     answer = post(client, *lines)
     skipping = post(client, *lines, query="?badLines=skip")
@@ -242,6 +245,40 @@ def test_a_request_ends_in_time(archived: Path, captures: Captures) -> None:
     assert (result.added, result.refused) == (0, lines.count(b"\n"))
     assert "post the line again" in str(result)
     assert not (archived.parent / "indexes").exists()
+
+
+def test_questions_are_answered_while_lines_are_taken(archived: Path, captures: Captures) -> None:
+    """Two requests with lines may take long; a third one is sent away, and others find a free thread."""
+    app = create_app(captures, intake=IntakePages.of(settings_of(archived), captures))
+    line = f"{cdx11.line(found_in(archived)[0])}\n".encode()
+    goes_on, begun = threading.Event(), threading.Semaphore(0)
+
+    class Slow(io.RawIOBase):
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:
+            begun.release()
+            goes_on.wait(60)
+            buffer[: len(line)] = line
+            return len(line)
+
+    def slow() -> TestResponse:
+        body = {"wsgi.input": io.BufferedReader(Slow()), "CONTENT_LENGTH": str(len(line))}
+        return app.test_client().post("/news", environ_overrides=body, headers=ASKED)
+
+    with ThreadPoolExecutor(2) as threads:
+        taken = [threads.submit(slow), threads.submit(slow)]
+        for _ in taken:
+            assert begun.acquire(timeout=60)
+        refused = app.test_client().post("/news", data=line, headers=ASKED)
+        asked = app.test_client().get("/healthz")
+        goes_on.set()
+        answers = {each.result().status_code for each in taken}
+
+    assert (refused.status_code, refused.headers["Retry-After"]) == (503, "10")
+    assert (asked.status_code, answers) == (200, {200})
+    assert captures.count("news") == 1
 
 
 @pytest.mark.parametrize(
