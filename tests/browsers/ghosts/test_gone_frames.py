@@ -46,9 +46,9 @@ WORKERS = """
 
 
 @pytest.fixture(scope="module")
-def ghost(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
     times = {"page_seconds": 40, "load_seconds": 25, "settle_max_seconds": 20, "scroll_seconds": 5, "sandbox": False}
-    visitor = ChromiumVisitor(_fleet.settings(**times), [_fleet.control], _fleet.trusted)
+    visitor = ChromiumVisitor(engine_fleet.settings(**times), [engine_fleet.control], engine_fleet.trusted)
     yield visitor
     visitor.close()
 
