@@ -33,6 +33,8 @@ class GhostTrouble(StrEnum):
     """The page used too much memory."""
     CRASH = "ghost:crash"
     """The process of the page or the browser ended unexpectedly."""
+    MANY_WINDOWS = "ghost:many-windows"
+    """The page opened so many windows that most of them were closed at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,7 @@ def troubles(snapshot: PageSnapshot) -> tuple[GhostTrouble, ...]:
         GhostTrouble.TIMEOUT: not snapshot.hangs
         and ("page-timeout" in snapshot.notes or "load-timeout" in snapshot.notes),
         GhostTrouble.NEVER_SETTLED: "never-settled" in snapshot.notes,
+        GhostTrouble.MANY_WINDOWS: "many-windows" in snapshot.notes,
     }
     return tuple(trouble for trouble, is_there in found.items() if is_there)
 

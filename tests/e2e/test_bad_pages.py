@@ -49,7 +49,7 @@ SCRIPTS = {
 NOTES = {
     "hang": "ghost:hang",
     "memory": "ghost:out-of-memory",
-    "windows": "many-windows",
+    "windows": "ghost:many-windows",
     "reload": "ghost:never-settled",
     "asks": "ghost:never-settled",
     "download": "not-rendered",
