@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from harvesters import Admin, Wanted, folders
 from oracles import fastwarc_check, warcio_kinds
+from postgres_server import PostgresServer
 from waiting import until
 
 from admin.harvester import finishing
@@ -264,25 +266,42 @@ def test_files_of_other_jobs_are_not_taken_for_the_jobs(
     assert Path(folder.state.run_folder).is_dir()
 
 
-def test_a_database_that_is_away_hears_of_the_end_when_it_is_back(
-    settings: Settings, admin: Admin, interrupts: Interrupts, caplog: pytest.LogCaptureFixture
-) -> None:
-    folder, _ = taken(admin, settings)
-    crawled(settings, folder)
-    admin.database.close()
+@contextmanager
+def database_away(settings: Settings, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Take the admin's database away until the end of the block: its file, or the whole server."""
+    if settings.database.url:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        server.stop()
+        yield
+        server.start()
+        return
     file, away = settings.home / "admin.db", settings.home / "away.db"
     for suffix in ("", "-wal", "-shm"):
         if Path(f"{file}{suffix}").exists():
             Path(f"{file}{suffix}").rename(f"{away}{suffix}")
     file.mkdir()
+    yield
+    file.rmdir()
+    for suffix in ("", "-wal", "-shm"):
+        if Path(f"{away}{suffix}").exists():
+            Path(f"{away}{suffix}").rename(f"{file}{suffix}")
+
+
+def test_a_database_that_is_away_hears_of_the_end_when_it_is_back(
+    settings: Settings,
+    admin: Admin,
+    interrupts: Interrupts,
+    caplog: pytest.LogCaptureFixture,
+    request: pytest.FixtureRequest,
+) -> None:
+    folder, _ = taken(admin, settings)
+    crawled(settings, folder)
+    admin.database.close()
     link = DispatchLink(Database(database_url(settings)), "h1", "FOCUSED")
     with ThreadPoolExecutor(1) as thread:
-        counted = thread.submit(finish, settings, folder, link, interrupts)
-        until(lambda: "its end could not be reported" in caplog.text, what="the first try to report", within=60)
-        file.rmdir()
-        for suffix in ("", "-wal", "-shm"):
-            if Path(f"{away}{suffix}").exists():
-                Path(f"{away}{suffix}").rename(f"{file}{suffix}")
+        with database_away(settings, request):
+            counted = thread.submit(finish, settings, folder, link, interrupts)
+            until(lambda: "its end could not be reported" in caplog.text, what="the first try to report", within=60)
         assert counted.result(60)
     link.database.close()
     assert admin.show(folder.claim.id).status is JobStatus.FAILED

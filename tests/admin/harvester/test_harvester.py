@@ -21,6 +21,7 @@ from archive.files import free_bytes
 from archive.settings.load import Settings
 from archive.warc.check import check
 from archive.warc.reader import read_record, records
+from dedupdb.captures.schema import METADATA, new_engine
 
 
 def at(site: ChainSite, *names: str) -> list[str]:
@@ -139,6 +140,16 @@ def test_a_job_that_can_not_begin_is_reported_with_the_reason(
     assert list(settings.archive_dir("news").glob(f"{job}-metadata-1.warc"))
 
 
+def lose_the_index(settings: Settings) -> None:
+    """Remove the capture index: its file, or its tables."""
+    if not settings.database.url:
+        (settings.home / "ghostfleet.db").unlink()
+        return
+    engine = new_engine(settings.database_url)
+    METADATA.drop_all(engine)
+    engine.dispose()
+
+
 def test_a_later_job_keeps_what_did_not_change_as_revisits_also_after_a_rebuild_of_the_store(
     settings: Settings, admin: Admin, site: ChainSite
 ) -> None:
@@ -153,7 +164,7 @@ def test_a_later_job_keeps_what_did_not_change_as_revisits_also_after_a_rebuild_
         assert harvester.ended() == 0, harvester.said
     for path in (settings.home / "redis" / "appendonlydir").iterdir():
         path.unlink()
-    (settings.home / "ghostfleet.db").unlink()
+    lose_the_index(settings)
     with Command("reindex", "news", home=settings.home) as rebuild:
         assert rebuild.ended() == 0, rebuild.stderr
     with RunningHarvester(settings.home, *flags) as harvester:
