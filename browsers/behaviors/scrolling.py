@@ -153,6 +153,8 @@ class Scrolling:
                 await self._up(frame, scrolled)
                 await self._down(frame, scrolled, _MOST_BOX_STEPS)
                 await self._down(frame, scrolled, _MOST_BOX_STEPS, is_across=True)
+                if await call(frame, "isGrid", scrolled):
+                    await self._down(frame, scrolled, _MOST_BOX_STEPS, is_across=True)
             if self.page.clock.is_up:
                 self._is_cut_short = self._is_cut_short or scrolled < boxes
                 return

@@ -16,6 +16,7 @@ from feature_site.modern_pages import MODERN_PAGES
 from feature_site.modern_requests import MODERN_REQUESTS
 from feature_site.network import NETWORK
 from feature_site.pictures import PICTURES
+from feature_site.platform_features import PLATFORM_FEATURES
 from feature_site.scripts import SCRIPTS
 from feature_site.widgets import WIDGETS
 
@@ -33,6 +34,7 @@ GROUPS: Final = {
     "Gates and moments": GATES,
     "Exchanges of today": EXCHANGES,
     "Everyday sites": EVERYDAY,
+    "Platform of today": PLATFORM_FEATURES,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)

@@ -182,9 +182,12 @@ tools => {
     const delegates = page.global.has('click') || page.global.has('mousedown') || page.global.has('pointerdown')
       || page.listening().length > 0;
     let pointers = 0;
+    // Animations of drawings begin by events of other elements, which need no listener.
+    const begins = new Set([...document.querySelectorAll('[begin*=".click"], [begin*=".mouse"]')].slice(0, 100)
+      .flatMap(each => [...each.getAttribute('begin').matchAll(/([\w-]+)\.(?:click|mouse)/g)].map(match => match[1])));
     for (const element of tools.elements()) {
       if (found.length >= MOST_CANDIDATES) break;
-      let isPointer = false;
+      let isPointer = begins.has(element.id);
       if (delegates && pointers < MOST_POINTERS && !(element instanceof SVGElement && element.localName !== 'svg')) {
         pointers += 1;
         if (getComputedStyle(element).cursor === 'pointer') {

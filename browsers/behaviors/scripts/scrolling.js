@@ -29,6 +29,14 @@ tools => {
     return boxes.length;
   };
 
+  /* Put a box back to its beginning. Return whether it scrolls down and across. */
+  tools.isGrid = number => {
+    const box = boxes[number - 1];
+    if (!box || !box.isConnected) return false;
+    box.scrollTo({top: 0, left: 0, behavior: 'instant'});
+    return box.scrollHeight - box.clientHeight > SMALLEST && box.scrollWidth - box.clientWidth > SMALLEST;
+  };
+
   /* Return how many boxes were known, and how many are there now. */
   tools.newBoxes = () => [boxes.length, tools.boxes()];
 
