@@ -167,7 +167,7 @@ async def _has_grown(page: PageAccess, report: PassReport) -> bool:
     main = page.window.main_frame
     try:
         position = await call(main, "position")
-        is_longer = position["height"] > report.scroll.height + position["view"] / 2
+        is_longer = position["height"] > report.scroll.height + position["view"] / 4
         return is_longer and bool(await call(main, "watchesView"))
     except ToolFailed:
         return False
