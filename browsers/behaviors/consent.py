@@ -54,7 +54,7 @@ class Consent:
         return await self._press("agreeButton")
 
     async def _press(self, tool: str) -> bool:
-        """Press the button that a tool finds in any frame, and return whether there is one."""
+        """Click the button that a tool finds in any frame, and return whether there is one."""
         for frame, place in await self.page.in_frames(tool):
             if isinstance(place, dict):
                 self.steps += 1
