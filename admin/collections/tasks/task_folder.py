@@ -14,11 +14,11 @@ A new folder has another name until it is whole, so that a site never sees half 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import re
-import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -38,6 +38,8 @@ PACKAGE_FILE: Final = "package.wacz"
 UPLOAD_FOLDER: Final = "upload"
 ID: Final = re.compile(r"[0-9]{14}-[0-9a-f]{8}", re.ASCII)
 _DRAFT: Final = ".new-"
+_MOST_AT_ONCE: Final = 4096
+"""Tasks of one microsecond."""
 _REMOVED: Final = ".removed-"
 _UPLOAD: Final = ".upload-"
 _KEPT: Final = frozenset(("order.json", "result.json", "running", PACKAGE_FILE))
@@ -213,12 +215,23 @@ def find_task(settings: Settings, task: str) -> TaskFolder | None:
 
 
 def new_draft(settings: Settings, now: Micros) -> Path:
-    """Make the folder of a task that is not ordered yet, to which an uploaded file can be written. Raises OSError."""
+    """Make the folder of a task that is not ordered yet, to which an uploaded file can be written. Raises OSError.
+
+    Names sort in the order of the orders: by the microsecond, and by a number within it.
+    """
     folder = settings.home / FOLDER
     make_folder(folder)
-    draft = folder / f"{_DRAFT}{timestamp14(now)}-{secrets.token_hex(4)}"
-    draft.mkdir(mode=0o700)
-    return draft
+    for number in range(_MOST_AT_ONCE):
+        name = f"{timestamp14(now)}-{now % 1_000_000:05x}{number:03x}"
+        draft = folder / f"{_DRAFT}{name}"
+        if (folder / name).exists():
+            continue
+        try:
+            draft.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return draft
+    raise OSError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder))
 
 
 @contextmanager

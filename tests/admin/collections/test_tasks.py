@@ -63,6 +63,12 @@ def order(settings: Settings, **conditions: Any) -> TaskFolder:
     return put_order(new_draft(settings, now_micros()), given)
 
 
+def test_tasks_of_one_second_sort_by_their_order(settings: Settings) -> None:
+    begun = 1_795_000_000_000_000
+    names = [new_draft(settings, begun + after).name for after in (0, 0, 0, 1, 9, 16, 255, 4_096, 999_999, 1_000_000)]
+    assert names == sorted(names)
+
+
 @pytest.fixture
 def worker(settings: Settings) -> Iterator[Callable[[], TaskWorker]]:
     """Starts workers, which end with the test."""
