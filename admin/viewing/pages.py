@@ -154,9 +154,7 @@ def _warnings(name: str) -> list[str]:
         if index is None:
             return [missing_index()]
         unread = unread_files(settings, index, name)
-    return (
-        [f"{counted(unread, 'WARC file')} of this collection have captures that can't be found yet"] if unread else []
-    )
+    return [f"Captures in {counted(unread, 'WARC file')} of this collection can't be found yet"] if unread else []
 
 
 def _rows(shown: calendar.CalendarView) -> list[dict[str, Any]]:
