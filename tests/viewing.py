@@ -15,6 +15,7 @@ import pytest
 from browsed import Shelf
 from exchanges import DATE, exchange, keep, request, response
 from needs import program
+from waiting import until
 
 from admin.viewing.player import PACKAGE, VERSION
 from admin.viewing.server import ViewServer
@@ -61,6 +62,12 @@ class RunningViewer:
     def client(self) -> httpx.Client:
         """A program that follows no redirects and undoes no content coding of its own accord."""
         return httpx.Client(base_url=self.address, timeout=30, headers={"Accept-Encoding": "identity"})
+
+    def read_all(self, collection: str) -> None:
+        """Wait until its list of pages is whole; one request reads for half a second only."""
+        with self.client() as client:
+            page = f"/c/{collection}/"
+            until(lambda: "still being read" not in client.get(page).text, what=f"all pages of {collection}")
 
 
 @contextmanager

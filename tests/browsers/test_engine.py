@@ -286,15 +286,19 @@ async def test_windows_that_a_page_opens_load_and_are_closed(opener: Opener, ori
 
 
 async def test_windows_may_open_windows_down_to_a_depth(opener: Opener, origin: RawOrigin) -> None:
-    """The worst of them opens the next one without an end, and each is opened without a way back to its opener."""
-    for number in range(20):
+    """The worst of them opens the next one without an end, and each is opened without a way back to its opener.
+
+    Firefox tells of a window that is too deep after it has begun to load, so that some may open another one.
+    """
+    most = 4 if opener.engine.name == "Chromium" else 20
+    for number in range(60):
         origin.script(f"/{number}", page(f"<script>window.open('/{number + 1}', '', 'noopener')</script>"))
 
     async with opener.at(origin.url("/0"), popup_seconds=60.0) as window:
         await eventually(lambda: "/3" in {seen.path for seen in origin.visits})
         assert await window.traffic.settled(0.5, 30)
         assert set(window.popups) >= {origin.url(f"/{number}") for number in (1, 2, 3)}
-        assert "/5" not in {seen.path for seen in origin.visits}
+        assert f"/{most + 1}" not in {seen.path for seen in origin.visits}
         if opener.engine.name == "Chromium":
             targets = await opener.engine.root.send("Target.getTargets")
             assert len([target for target in targets["targetInfos"] if target["type"] == "page"]) == 1

@@ -37,7 +37,10 @@ from browsers.traffic import Traffic
 _MAX_MESSAGE: Final = 1000
 _CLOSE_SECONDS: Final = 10.0
 _POPUP_DEPTH: Final = 3
-"""A window that a page opened may open another one, and so on, up to this depth."""
+"""A window that a page opened may open another one, and so on, up to this depth.
+
+A deeper window is closed when Firefox tells of it. By then it may have loaded, and opened the next one.
+"""
 _LOADING_POPUPS: Final = 10
 """So many windows that a page opened may load at once; others are closed at once."""
 _HIDE_CONTROL: Final = """
@@ -180,9 +183,7 @@ class FirefoxWindow:
         if parent is None and self._frames is None:
             self._begin_page(told["context"])
         elif parent is None and self._frames is not None and told["context"] != self._frames.main.id:
-            opener = told.get("originalOpener") or ""
-            depth = self._popup_depths[told["context"]] = self._popup_depths.get(opener, 0) + 1
-            self._begin(self._serve_popup(told["context"], depth))
+            self._attach_popup(told["context"], told.get("originalOpener") or "")
         elif parent in self._inside_popups or parent in self._popup_loads:
             self._inside_popups[told["context"]] = self._inside_popups.get(parent or "", parent or "")
         elif self._frames is not None:
@@ -243,23 +244,34 @@ class FirefoxWindow:
         if url != "about:blank" and len(self.popups) < MAX_POPUPS:
             self.popups.append(url)
 
-    async def _serve_popup(self, context: str, depth: int) -> None:
-        """Let a window that the page opened load for its time, and close it."""
-        is_near = depth <= _POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
-        may_load = is_near and self._loading_popups < _LOADING_POPUPS
-        seconds = self._options.popup_seconds if may_load else 0.0
+    def _attach_popup(self, context: str, opener: str) -> None:
+        """Let a window that the page opened load for a time, or close it if it is one too many.
+
+        It is known at once, since the events of its load may come together with that of its beginning.
+        """
+        depth = self._popup_depths[context] = self._popup_depths.get(opener, 0) + 1
         loaded = self._popup_loads[context] = asyncio.Event()
         self.traffic.hold(f"popup {context}")
-        self._loading_popups += 1
+        is_near = depth <= _POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
+        if is_near and self._loading_popups < _LOADING_POPUPS:
+            self._loading_popups += 1
+            self._begin(self._serve_popup(context, loaded))
+        else:
+            self._close_popup(context)
+
+    async def _serve_popup(self, context: str, loaded: asyncio.Event) -> None:
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self._options.popup_seconds):
                 await loaded.wait()
         except TimeoutError:
             pass
         finally:
             self._loading_popups -= 1
-            self._host.root.send("browsingContext.close", context=context)
-            self.traffic.release(f"popup {context}")
+            self._close_popup(context)
+
+    def _close_popup(self, context: str) -> None:
+        self._host.root.send("browsingContext.close", context=context)
+        self.traffic.release(f"popup {context}")
 
     def _answer(self, context: str, told: Mapping[str, Any]) -> None:
         if len(self.dialogs) < MAX_DIALOGS:

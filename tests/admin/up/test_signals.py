@@ -100,7 +100,7 @@ def test_a_second_ctrl_c_ends_crawls_at_once_and_loses_nothing(
         until(lambda: "a second Ctrl-C ends crawls at once" in command.errors, what="the hint", within=30)
         command.signal(signal.SIGINT)
         assert command.ended() == 130
-        assert not processes_of(command.home)
+        until(lambda: not processes_of(command.home), what="the end of a crawl that was killed", within=100)
     assert "Traceback" not in command.stderr
     with start_up(*flags(site)) as command:
         command.line(ready=True)

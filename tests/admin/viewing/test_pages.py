@@ -41,6 +41,7 @@ def viewer(settings: Settings, kept: dict[str, Capture]) -> Iterator[RunningView
 
 @pytest.fixture
 def client(viewer: RunningViewer) -> Iterator[httpx.Client]:
+    viewer.read_all("news")
     with viewer.client() as client:
         yield client
 

@@ -52,6 +52,7 @@ def kept(settings: Settings) -> dict[str, Capture]:
 @pytest.fixture
 def client(settings: Settings, kept: dict[str, Capture]) -> Iterator[httpx.Client]:
     with running_viewer(settings) as running, running.client() as client:
+        running.read_all("news")
         yield client
 
 
