@@ -39,6 +39,8 @@ LONGEST_LINE: Final = 65_536
 """Bytes of a line; a longer one comes in pieces."""
 _READ_SECONDS: Final = 5.0
 _SEARCH_SECONDS: Final = 5.0
+_SKIP_SECONDS: Final = 15.0
+"""Time to come to the place where a part begins; the record is compressed, so all before it has to be read."""
 _MOST_FILES: Final = 20
 """A job has one metadata file; another one has the next number."""
 _ADDRESS: Final = re.compile(r"/crawl/(setup|reports|logs|index)/([^/]+)")
@@ -215,11 +217,14 @@ def _owner(domain: str) -> str:
 
 
 def _lines(record: StoredRecord, after: int) -> Iterator[tuple[str, int]]:
-    """Yield each line behind `after` bytes, without its end, and the place behind the line."""
+    """Yield each line behind `after` bytes, without its end, and the place behind the line. Raises IllegalState."""
     read, place, rest = 0, after, b""
+    ends = time.monotonic() + _SKIP_SECONDS
     for piece in record.block():
         read += len(piece)
         if read <= after:
+            if time.monotonic() > ends:
+                raise IllegalState(f"byte {after} is too far behind to be shown; download the document whole")
             continue
         rest += piece[-(read - after) :]
         begin = 0

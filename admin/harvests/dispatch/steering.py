@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
@@ -121,6 +121,15 @@ def list_commands(transaction: Transaction, job_id: int) -> list[JobCommandView]
         select(JobCommand).where(JobCommand.job_id == job_id).order_by(JobCommand.id.desc()).limit(200)
     )
     return [JobCommandView.model_validate(row) for row in rows]
+
+
+def is_paused(commands: Sequence[JobCommandView]) -> bool:
+    """Return whether a pause is the newest of the pauses and resumptions in `commands`, which come newest first.
+
+    Those that were not carried out don't count. A pause counts before its harvester has taken it.
+    """
+    taken = (each for each in commands if not each.outcome.startswith(NOT_DONE))
+    return next((each.verb == Verb.PAUSE for each in taken if each.verb in (Verb.PAUSE, Verb.RESUME)), False)
 
 
 def resubmit(transaction: Transaction, job_id: int) -> int:

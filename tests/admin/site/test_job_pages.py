@@ -34,7 +34,7 @@ from admin.harvests.dispatch.observations import (
 )
 from admin.harvests.dispatch.queue import TOO_LATE, claim_job, submit_jobs
 from admin.harvests.dispatch.reports import DomainResult, JobResult, report_end, report_progress
-from admin.harvests.dispatch.steering import list_commands
+from admin.harvests.dispatch.steering import NOT_DONE, list_commands
 from admin.models.database import Database
 from admin.models.job_tables import HarvesterState, JobCommand, JobLog, JobPicture, StopReason
 from admin.models.people_tables import AuditEntry, Role
@@ -183,6 +183,26 @@ def test_what_a_harvester_shows_is_bounded_and_goes_with_the_job(
         assert transaction.session.scalars(select(JobLog)).all() == []
         assert transaction.session.scalars(select(JobPicture)).all() == []
         assert [each.outcome for each in list_commands(transaction, job[0])] == [TOO_LATE]
+
+
+def test_a_running_job_can_be_paused_or_resumed_whichever_changes_something(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    def offered() -> set[str]:
+        found = [re.findall(r">(Pause|Resume)<", client.get(f"/jobs/{job[0]}{part}").text) for part in ("", "/live")]
+        assert found[0] == found[1]
+        return set(found[0])
+
+    assert offered() == {"Pause"}
+    give(client, job[0], verb="pause")
+    give(client, job[0], verb="block-host", host="a.test")
+    assert offered() == {"Resume"}
+    give(client, job[0], verb="resume")
+    assert offered() == {"Pause"}
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        commands = list(transaction.session.scalars(select(JobCommand).order_by(JobCommand.id)))
+        commands[-1].outcome = f"{NOT_DONE}: the crawl is ending"
+    assert offered() == {"Resume"}
 
 
 def test_the_reports_and_logs_of_an_ended_job_are_pages_with_search(

@@ -252,6 +252,7 @@ def _values(number: int) -> dict[str, Any]:
         "samples": samples,
         "charts": job_charts(samples),
         "commands": commands,
+        "is_paused": steering.is_paused(commands),
         "pictures": pictures,
         "reasons": reasons,
         "form": form,

@@ -9,6 +9,7 @@ import pytest
 from job_rows import add_channel, add_domain, add_harvest, add_job
 
 from admin.harvester.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
+from admin.harvests.dispatch import job_documents
 from admin.harvests.dispatch.job_documents import (
     LONGEST_LINE,
     DocumentLine,
@@ -141,6 +142,18 @@ def test_a_document_in_parts_has_each_line_once(
         place = part.next
     pieces = ["x" * LONGEST_LINE, "x" * LONGEST_LINE, "xxxxx"]
     assert found == ["first", *pieces, "", "last without an end"]
+
+
+def test_a_part_too_far_behind_is_refused_after_a_bounded_time(
+    sqlite_database: Database, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = ended_job(sqlite_database)
+    publish(settings, tmp_path, job, parts(b"a line\n" * 300_000))
+    log = listed(sqlite_database, job)["crawl.log"].offset
+    assert shown(sqlite_database, job, log, after=2_000_009, limit=1).lines == ["ne"]
+    monkeypatch.setattr(job_documents, "_SKIP_SECONDS", -1.0)
+    with pytest.raises(IllegalState, match="byte 2000009 is too far behind to be shown; download the document whole"):
+        shown(sqlite_database, job, log, after=2_000_009)
 
 
 def test_the_newest_file_of_this_job_counts_and_none_of_another_job(
