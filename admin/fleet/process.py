@@ -185,12 +185,17 @@ class Child:
                 self._process.wait(seconds)
 
     def failure_message(self) -> str:
-        """Return the error that the child reported; else its exit and the last line of its log."""
-        return (
-            self.report.error
-            or self.report.unfinished
-            or f"{self.role.name} {exit_text(self.exit_code)}: {_last_line(self.log_file)} ({self.log_file})"
-        )
+        """Return the error that the child reported; else its exit, and the last line of its log if that may explain it.
+
+        A child that a signal ended wrote nothing about its end.
+        """
+        reported = self.report.error or self.report.unfinished
+        if reported:
+            return reported
+        how = f"{self.role.name} {exit_text(self.exit_code)}"
+        if (self.exit_code or 0) < 0:
+            return f"{how}; its log is {self.log_file}"
+        return f"{how}: {_last_line(self.log_file)} ({self.log_file})"
 
     def last_log_line(self) -> str:
         """Return the last line of the child's log that is not empty."""

@@ -28,7 +28,7 @@ from browsers.stage_times import StageTimes
 from browsers.traffic import MainAnswer
 
 _RESERVE_SECONDS: Final = 10.0
-"""Time that scrolling and settling leave for pictures, DOM and links."""
+"""Time that scrolling and settling leave for pictures, DOM and links; a quarter of a page's time when that is less."""
 _STEP_SECONDS: Final = 15.0
 """Longest time of one step."""
 _ANSWER_SECONDS: Final = 10.0
@@ -147,6 +147,7 @@ class _Steps:
         self._settings = settings
         self._snapshot = snapshot
         self._deadline = Deadline(settings.page_seconds)
+        self._reserve = min(_RESERVE_SECONDS, settings.page_seconds / 4)
         self._state: tuple[int, Sequence[int], str | None] | None = None
         """The state of the page before behaviours."""
         self._patience = Patience(window)
@@ -202,7 +203,7 @@ class _Steps:
         self._snapshot.main = self._traffic.main
 
     async def _settle(self) -> None:
-        most = self._deadline.left(self._settings.settle_max_seconds, _RESERVE_SECONDS)
+        most = self._deadline.left(self._settings.settle_max_seconds, self._reserve)
         settings = self._settings
         quiet = settings.settle_seconds
         if quiet > _QUIET_WITHOUT_SCRIPTS and not self._hosted and not await self._patience.is_scripted():
@@ -213,7 +214,7 @@ class _Steps:
     async def _behave(self) -> None:
         settings, report = self._settings, self._snapshot.behaviors
         await self._patience.rest()
-        seconds = self._deadline.left(settings.behavior_seconds, _RESERVE_SECONDS)
+        seconds = self._deadline.left(settings.behavior_seconds, self._reserve)
         try:
             await run_behaviors(
                 self._window, self._patience, settings.behaviors, seconds, settings.scroll_seconds, report, self._hosted
@@ -230,14 +231,14 @@ class _Steps:
         own = self._settings
         await self._window.resize(width, height, scale)
         try:
-            await self._patience.settle(own.settle_seconds, self._deadline.left(_STEP_SECONDS, _RESERVE_SECONDS), 1.0)
-            seconds = self._deadline.left(min(own.scroll_seconds, _STEP_SECONDS), _RESERVE_SECONDS)
+            await self._patience.settle(own.settle_seconds, self._deadline.left(_STEP_SECONDS, self._reserve), 1.0)
+            seconds = self._deadline.left(min(own.scroll_seconds, _STEP_SECONDS), self._reserve)
             report = PassReport()
             await run_behaviors(self._window, self._patience, ("scroll",), seconds, seconds, report)
             self._snapshot.links += report.links
         finally:
             await self._window.resize(own.width, own.height, own.scale)
-        await self._patience.settle(own.settle_seconds, self._deadline.left(_STEP_SECONDS, _RESERVE_SECONDS), 1.0)
+        await self._patience.settle(own.settle_seconds, self._deadline.left(_STEP_SECONDS, self._reserve), 1.0)
 
     async def _take_view(self) -> None:
         self._snapshot.view = await render.window_picture(self._window)
@@ -306,7 +307,7 @@ class _Steps:
         """
         if self._snapshot.hangs:
             return
-        seconds = self._deadline.left(max(_STEP_SECONDS, self._settings.behavior_seconds + _RESERVE_SECONDS))
+        seconds = self._deadline.left(max(_STEP_SECONDS, self._settings.behavior_seconds + self._reserve))
         try:
             with self._snapshot.times.measure(stage or name):
                 async with asyncio.timeout(seconds):

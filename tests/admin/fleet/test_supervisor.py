@@ -80,6 +80,15 @@ def test_a_killed_child_is_restarted_with_a_notice(supervisor: Supervisor, role:
     assert notices == ["one was killed by SIGKILL and is restarted"]
 
 
+def test_a_child_that_is_killed_before_it_is_ready_is_not_named_with_a_line_that_tells_nothing(
+    supervisor: Supervisor, role: MakeRole
+) -> None:
+    slot = supervisor.start(role("one", "hang"))
+    os.kill(slot.child.pid, signal.SIGKILL)
+    with pytest.raises(StartError, match=r"one was killed by SIGKILL; its log is .*logs/one.log$"):
+        supervisor.wait_ready([slot], 30)
+
+
 def test_a_replaced_child_ends_when_the_new_one_is_ready(
     supervisor: Supervisor, role: MakeRole, notices: list[str], tmp_path: Path
 ) -> None:

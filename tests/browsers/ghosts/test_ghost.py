@@ -478,6 +478,18 @@ def test_a_page_that_hangs_has_its_time_and_no_more(fleet: Fleet, origin: RawOri
     assert urls(after) == [origin.url("/x")]
 
 
+def test_a_short_time_for_pages_leaves_some_to_settle(fleet: Fleet, origin: RawOrigin) -> None:
+    visitor = ghost_of(fleet, page_seconds=10, load_seconds=2, behaviors=[])
+    origin.script("/", page("<script>setTimeout(() => { new Image().src = '/late.png' }, 1200)</script>"))
+    origin.script("/late.png", document(b"no picture", "image/png"))
+    try:
+        visit = visitor.visit(fleet.order(origin.url("/")))
+    finally:
+        visitor.close()
+
+    assert origin.url("/late.png") in visit.fetched
+
+
 def test_a_page_that_takes_its_renderer_down_is_our_trouble_and_the_next_goes_on(
     ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
 ) -> None:
