@@ -1,7 +1,7 @@
 """A running browser of any engine has a process and a folder.
 
-The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds all files of the browser. The next start
-removes the folders of processes that have ended.
+The folder `ghostfleet-ghost-<pid>-…` in the system's temporary folder holds all files of the browser, or in `/tmp` when
+the path of that folder is too long. The next start removes the folders of processes that have ended.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -21,6 +22,11 @@ from browsers.visit import FleetUnavailable
 
 _FOLDER: Final = "ghostfleet-ghost-"
 _FOLDER_NAME: Final = re.compile(rf"{_FOLDER}(\d+)-")
+_SHORT_FOLDER: Final = "/tmp"
+_LONGEST_FOLDER: Final = (103 if sys.platform == "darwin" else 107) - len(
+    f"/{_FOLDER}4194304-12345678/.org.chromium.Chromium.123456/SingletonSocket"
+)
+"""Chromium makes a socket below its folder, and the system limits the path of a socket to 103 or 107 bytes."""
 _END_SECONDS: Final = 5.0
 _END_TICK: Final = 0.02
 _SAID_BYTES: Final = 20_000
@@ -106,7 +112,7 @@ class BrowserProcess:
 
 def new_folder() -> Path:
     """Return a new folder for the files of one browser."""
-    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+    return Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-", dir=_parent()))
 
 
 def remove(folder: Path) -> None:
@@ -121,10 +127,17 @@ def sweep() -> None:
     for folder in tuple(_left_over):
         _left_over.discard(folder)
         remove(folder)
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+    for folder in Path(_parent()).glob(f"{_FOLDER}*"):
         match = _FOLDER_NAME.match(folder.name)
         if match and not _is_alive(int(match[1])):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _parent() -> str:
+    """Return the folder for the folders of browsers."""
+    usual = tempfile.gettempdir()
+    is_usable = len(os.fsencode(usual)) <= _LONGEST_FOLDER or not os.access(_SHORT_FOLDER, os.W_OK | os.X_OK)
+    return usual if is_usable else _SHORT_FOLDER
 
 
 def _is_alive(pid: int) -> bool:

@@ -83,7 +83,7 @@ def test_a_killed_child_is_restarted_with_a_notice(supervisor: Supervisor, role:
 def test_a_child_that_is_killed_before_it_is_ready_is_not_named_with_a_line_that_tells_nothing(
     supervisor: Supervisor, role: MakeRole
 ) -> None:
-    slot = supervisor.start(role("one", "hang"))
+    slot = supervisor.start(role("one", "load"))
     os.kill(slot.child.pid, signal.SIGKILL)
     with pytest.raises(StartError, match=r"one was killed by SIGKILL; its log is .*logs/one.log$"):
         supervisor.wait_ready([slot], 30)

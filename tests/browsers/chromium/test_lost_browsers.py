@@ -63,6 +63,28 @@ def test_a_browser_that_is_too_old_is_named_with_its_version(fleet: Fleet, tmp_p
     assert not [process for process in psutil.Process().children() if str(program) in " ".join(process.cmdline())]
 
 
+def test_a_browser_starts_where_the_temporary_folder_has_a_long_path(
+    fleet: Fleet, origin: RawOrigin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS, whose temporary folders have paths of fifty characters; the path of a socket has a limit."""
+
+    def short_folders() -> set[Path]:
+        return set(Path("/tmp").glob(f"ghostfleet-ghost-{os.getpid()}-*"))
+
+    deep, before = tmp_path / ("x" * 80), short_folders()
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    origin.script("/", page("text"))
+    visitor = ghost_of(fleet)
+    try:
+        visit = visitor.visit(fleet.order(origin.url("/")))
+    finally:
+        visitor.close()
+
+    assert (visit.code, visit.annotations) == (200, ())
+    assert short_folders() == before
+
+
 def test_a_worker_without_file_descriptors_has_no_browser_until_there_are_some(fleet: Fleet) -> None:
     before, (soft, hard) = folders(os.getpid()), resource.getrlimit(resource.RLIMIT_NOFILE)
     visitor = ghost_of(fleet)
