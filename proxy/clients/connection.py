@@ -155,8 +155,13 @@ class ClientConnection(asyncio.Protocol):
             self.run(events.DataReceived(self._client, data[start : start + _TLS_BYTES]))
 
     def eof_received(self) -> bool:
-        """Return a client that has said all it will say still gets the answer it waits for (RFC 9112 section 9.6)."""
+        """Return whether the client still gets the answer it waits for (RFC 9112 section 9.6).
+
+        A browser never closes its sending side alone: the client of a page's session has left.
+        """
         self.is_at_end = True
+        if self.listener is not None and self.listener.is_of_page:
+            return False
         exchange = self.stream.exchange if self.stream is not None else None
         return exchange is not None and not self.awaits_client and not exchange.ends_with_client
 

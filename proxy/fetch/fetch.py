@@ -12,6 +12,7 @@ origin), `Connecting` (how it gets that connection), a `RequestBody` (which forw
 from __future__ import annotations
 
 import logging
+from typing import Final
 
 from archive.capture import Truncation
 from proxy.delivery.delivery import Client
@@ -43,6 +44,12 @@ from proxy.refusal import Refused
 
 log = logging.getLogger(__name__)
 
+_LEFT_PAGE_SECONDS: Final = 3.0
+"""How long a request of a page waits for the beginning of its response after the browser has left.
+
+The browser waited for other responses before: one that does not come is held back on purpose, as by long polling.
+"""
+
 
 class Fetch:
     """Fetches one order for a client, who may leave before the end."""
@@ -68,6 +75,7 @@ class Fetch:
             may_be_simple=order.destination.port == (443 if order.destination.tls else 80),
         )
         self._upgraded: UpgradedConnection | None = None
+        self._was_left_by_page = False
         self._progress = ExchangeProgress(settings, self._transcript.began, services.loop.time)
         keeps = self._transcript.keeps
         self._connecting = Connecting(order, self._line, self._delivery, self._progress, services, keeps=keeps)
@@ -150,12 +158,21 @@ class Fetch:
             self.fail(CLIENT_LEFT)
         elif self._transcript.keeps and not self._response_reader.is_endless and self._services.takes_orphans:
             self._progress.deadlines.limit_orphan(self._services.loop.time(), self._transcript.response.length)
+            if self.order.session.is_of_page and not self._has_head:
+                self._was_left_by_page = True
+                self._progress.wait_at_most(_LEFT_PAGE_SECONDS)
             self._services.orphans.add(self)
             self.client_writable()
         elif self._progress.stage is FetchStage.BODY:
             self._complete("disconnect")
         else:
             self.fail(CLIENT_LEFT)
+
+    @property
+    def _has_head(self) -> bool:
+        """Return whether bytes of the response have come."""
+        is_early = self._progress.stage in (FetchStage.CONNECTING, FetchStage.HEAD)
+        return not is_early or bool(self._response_reader.unread)
 
     def let_client_go(self) -> None:
         """Go on without the client, who sees the break."""
@@ -174,11 +191,11 @@ class Fetch:
         if not self._progress.deadlines.has_passed(now):
             return
         if self._progress.stage is FetchStage.CONNECTING:
-            self.fail(CONNECT_TIMEOUT)
+            self.fail(CLIENT_LEFT if self._was_left_by_page else CONNECT_TIMEOUT)
         elif self._progress.stage is FetchStage.HEAD and self._response_reader.unread:
             self._unreadable("the response's head did not end in time", TIMEOUT)
         elif self._progress.stage is FetchStage.HEAD:
-            self.fail(TIMEOUT)
+            self.fail(CLIENT_LEFT if self._was_left_by_page else TIMEOUT)
         elif self._progress.stage is FetchStage.BODY:
             self._complete("time")
         elif self._progress.stage is FetchStage.UPGRADED and self._progress.deadlines.total_has_passed(now):
@@ -197,7 +214,7 @@ class Fetch:
 
     def ask(self, upstream: Upstream) -> None:
         self._progress.enter(FetchStage.HEAD)
-        self._progress.wait_at_most(self._settings.first_byte_seconds)
+        self._progress.wait_at_most(_LEFT_PAGE_SECONDS if self._was_left_by_page else self._settings.first_byte_seconds)
         self._line.ask(upstream, self, self._transcript.request.message())
         if not self.request_is_whole:
             self._delivery.take_more()

@@ -132,6 +132,11 @@ class Session:
             for done in waiting:
                 done()
 
+    @property
+    def is_of_page(self) -> bool:
+        """Return whether the session has the requests of one page, so that its clients are browsers."""
+        return self.spec.page_id is not None
+
     def note(self, outcome: Kept | Lost, url: str, exchange: Exchange, size: int) -> None:
         """Count an exchange with a response of `size` bytes, and its outcome. `url` is the one that was asked for."""
         self.counts["urls"] += 1

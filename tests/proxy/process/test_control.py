@@ -181,6 +181,28 @@ class TestExchanges:
         assert (ends[urls[3]]["end"], ends[urls[3]]["status"]) == ("failed", -5002)
         assert (ends["http://nowhere.invalid/"]["status"], ends["http://nowhere.invalid/"]["reason"]) == (-6, "dns")
 
+    def test_waits_a_moment_only_for_what_had_no_answer_when_the_browser_left(
+        self, proxy: ProxyProcess, origin: RawOrigin
+    ) -> None:
+        """A browser never closes its sending side alone. Long polling would make each visit wait."""
+        session = self.page_session(proxy, "left-pages")
+        never, go = threading.Event(), threading.Event()
+        origin.script("/poll", Wait(never))
+        origin.script("/late", Wait(go), Send(response(page(b"late"))))
+        try:
+            for path in ("/poll", "/late"):
+                with port_of(session) as client:
+                    client.send(request("plain", origin.url(path)))
+                    until(lambda path=path: origin.asked(path), what="the request to reach the origin")  # type: ignore[misc]
+            go.set()
+            found = self.of(proxy, session)
+        finally:
+            never.set()
+
+        ends = {each["url"]: (each["end"], each.get("reason")) for each in found["exchanges"]}
+        assert ends == {origin.url("/poll"): ("failed", "client-left"), origin.url("/late"): ("kept", None)}
+        assert found["in_flight"] == 0
+
     def test_tells_requests_to_one_url_apart_by_their_bodies(self, proxy: ProxyProcess, origin: RawOrigin) -> None:
         session = self.page_session(proxy, "posted")
         url = origin.url("/form")
