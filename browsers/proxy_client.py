@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -46,6 +47,8 @@ class SessionRequest:
     """Names of the request headers whose values are not recorded."""
     redact_response_headers: tuple[str, ...] = ()
     """Names of the response headers whose values are not recorded."""
+    port_of: str | None = None
+    """The id of a closed session whose port was kept for this one."""
 
     @classmethod
     def for_page(
@@ -102,6 +105,8 @@ class SessionCounts:
     bytes: int = 0
     in_flight: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
+    kept_port: bool = False
+    """Whether the proxy keeps the port of the closed session for the next one."""
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
@@ -178,6 +183,10 @@ def _kept_exchange(entry: Mapping[str, Any]) -> KeptExchange:
     return KeptExchange(**{**known, "end": KeptEnd(entry["end"])})
 
 
+class PortNotKept(Exception):
+    """The proxy does not give the port of a closed session to another one. The message is the proxy's."""
+
+
 class Control:
     """The object is the client of one control port. It is safe to use from several threads."""
 
@@ -199,7 +208,7 @@ class Control:
         self.close()
 
     def open(self, request: SessionRequest) -> ProxySession:
-        """Return a new session, ready for traffic."""
+        """Return a new session, ready for traffic. Raises PortNotKept for a request with `port_of`."""
         answer = self._call("POST", "/sessions", json=request.as_json()).json()
         return ProxySession(answer["id"], answer["token"], answer["host"], int(answer["port"]))
 
@@ -207,13 +216,24 @@ class Control:
         """Return the report of the session so far."""
         return SessionCounts.from_json(self._call("GET", f"/sessions/{session.id}").json())
 
-    def finish(self, session: ProxySession, *, wait_seconds: float) -> SessionCounts | None:
-        """End the session after its captures are durable. Return None when that takes longer than `wait_seconds`."""
+    def finish(
+        self, session: ProxySession, *, wait_seconds: float, keep_port_seconds: float = 0.0
+    ) -> SessionCounts | None:
+        """End the session after its captures are durable. Return None when that takes longer than `wait_seconds`.
+
+        With `keep_port_seconds`, the proxy breaks the session's connections and keeps its port for so long, if it can.
+        """
+        wish = {"params": {"keep_port": f"{keep_port_seconds:g}"}} if keep_port_seconds else {}
         try:
-            answer = self._call("DELETE", f"/sessions/{session.id}", timeout=wait_seconds)
+            answer = self._call("DELETE", f"/sessions/{session.id}", timeout=wait_seconds, **wish)
         except TimeoutError:
             return None
         return SessionCounts.from_json(answer.json())
+
+    def give_up_port(self, session: ProxySession) -> None:
+        """Let the proxy close the port that it keeps of a closed session, if it does."""
+        with suppress(FleetUnavailable, TimeoutError):  # the port's time was over, or the proxy has ended
+            self._call("DELETE", f"/sessions/{session.id}/port", timeout=_CONNECT_SECONDS)
 
     def exchanges(self, session: ProxySession, *, wait_seconds: float) -> SessionExchanges:
         """Return what the proxy kept of the session's page, as soon as nothing is in flight or the time is over."""
@@ -262,6 +282,8 @@ class Control:
             raise FleetUnavailable("proxy-unreachable") from error
         if answer.is_success:
             return answer
+        if answer.status_code == 409 and "port_of" in content.get("json", {}):
+            raise PortNotKept(answer.json()["error"])
         if answer.status_code == 503:
             raise FleetUnavailable("not-accepting", retry_after(answer.headers))
         raise FleetUnavailable(f"control-{answer.status_code}")

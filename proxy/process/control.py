@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 
 CLOSE_SECONDS: Final = 60.0
 """How long the end of a session waits for its exchanges."""
+MOST_PORT_SECONDS: Final = 3600.0
+"""The port of a closed session is kept for so long at most."""
 _PASS_ON_SECONDS: Final = 2 * CLOSE_SECONDS
 
 
@@ -60,8 +62,14 @@ class Controlled(Protocol):
         made.
         """
 
-    async def close_session(self, session: Session, *, finish_files: bool) -> None:
-        """Close the session and its port; with `finish_files`, close the WARC files that it wrote to."""
+    async def close_session(self, session: Session, *, finish_files: bool, keep_port_seconds: float = 0.0) -> bool:
+        """Close the session and its port; with `finish_files`, close the WARC files that it wrote to.
+
+        With `keep_port_seconds`, keep the port for so long when that is possible. Return whether it is kept.
+        """
+
+    def give_up_port(self, session_id: str) -> bool:
+        """Close the port that was kept of a closed session. Return whether there was one."""
 
     async def change_session(self, session: Session, request_json: dict[str, Any]) -> None:
         """Treat the session's requests by `request_json` from now on. Raises Refused."""
@@ -81,6 +89,7 @@ def start_control(controlled: Controlled, token: str, listener: socket.socket, n
         [
             (r"/sessions", Sessions, arguments),
             (r"/sessions/([0-9a-f]{32})", OneSession, arguments),
+            (r"/sessions/([0-9a-f]{32})/port", KeptPorts, arguments),
             (r"/sessions/([0-9a-f]{32})/exchanges", Exchanges, arguments),
             (r"/sessions/([0-9a-f]{32})/records", Records, arguments),
             (r"/status", StatusPage, arguments),
@@ -130,6 +139,17 @@ class _Handler(RequestHandler):
         if session is None:
             raise HTTPError(404, reason="no session has this id; GET /sessions lists them")
         return session
+
+    def seconds(self, name: str, longest: float) -> float:
+        """Return the number of seconds in a query argument; 0 without it. Raises 400."""
+        text = self.get_query_argument(name, "0")
+        try:
+            seconds = float(text)
+        except ValueError:
+            seconds = -1.0
+        if not 0 <= seconds <= longest:  # also false for NaN
+            raise HTTPError(400, reason=f"{name} = {text[:40]!a} must be a number of seconds from 0 to {longest:g}")
+        return seconds
 
     def answer(self, status: int, body: object) -> None:
         """Send one JSON response."""
@@ -193,7 +213,8 @@ class OneSession(_Handler):
     """GET reports on a session, PATCH changes it, DELETE closes it once all of its exchanges are kept.
 
     `DELETE …?finish=1` gives the session's WARC files their final names before it answers: the files of its prefix,
-    or of its whole collection when it has no prefix.
+    or of its whole collection when it has no prefix. `DELETE …?keep_port=SECONDS` breaks the session's connections, and
+    keeps its port for a new session with `port_of` = the id of this one; `kept_port` says whether the port is kept.
     """
 
     async def get(self, name: str) -> None:
@@ -213,15 +234,26 @@ class OneSession(_Handler):
         self.answer(200, request_json)
 
     async def delete(self, name: str) -> None:
-        session = self.session(name)
+        session, keep_port = self.session(name), self.seconds("keep_port", MOST_PORT_SECONDS)
         if not await session.until_idle(CLOSE_SECONDS):
             log.warning("session %s is closed while %d of its exchanges are in progress", name, session.in_flight)
         if self.controlled.has_retired:  # since the request began
             await self.forward()
             return
         wish = self.get_query_argument("finish", "")
-        await self.controlled.close_session(session, finish_files=wish in ("1", "true"))
-        self.answer(200, session.report().control_json())
+        is_kept = await self.controlled.close_session(
+            session, finish_files=wish in ("1", "true"), keep_port_seconds=keep_port
+        )
+        self.answer(200, session.report().control_json() | ({"kept_port": is_kept} if keep_port else {}))
+
+
+class KeptPorts(_Handler):
+    """DELETE closes the port that was kept of a closed session."""
+
+    def delete(self, name: str) -> None:
+        if not self.controlled.give_up_port(name):
+            raise HTTPError(404, reason="no port is kept of this session")
+        self.answer(200, {})
 
 
 class Exchanges(_Handler):
@@ -232,23 +264,12 @@ class Exchanges(_Handler):
 
     async def get(self, name: str) -> None:
         session = self.session(name)
-        await session.until_idle(self._patience())
+        await session.until_idle(self.seconds("wait", CLOSE_SECONDS))
         if self.controlled.has_retired:  # since the request began
             await self.forward()
             return
         await self.controlled.refresh(session)
         self.answer(200, session.report().exchanges_json())
-
-    def _patience(self) -> float:
-        """Return the seconds to wait. Raises 400."""
-        text = self.get_query_argument("wait", "0")
-        try:
-            seconds = float(text)
-        except ValueError:
-            seconds = -1.0
-        if not 0 <= seconds <= CLOSE_SECONDS:  # also false for NaN
-            raise HTTPError(400, reason=f"wait = {text[:40]!a} must be a number of seconds from 0 to {CLOSE_SECONDS:g}")
-        return seconds
 
 
 class Records(_Handler):

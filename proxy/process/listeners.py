@@ -1,4 +1,7 @@
-"""One recording process has these listening sockets: the main port, a port for credentials, a port for each session."""
+"""One recording process has these listening sockets: the main port, a port for credentials, a port for each session.
+
+The port of a closed session can be kept for the next session of the same client (`proxy.process.session_listener`).
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, cast
 
@@ -14,14 +18,24 @@ from archive.listener_access import Clients
 from archive.local_endpoints import Listeners, endpoint_of
 from proxy.clients.connection import ClientConnection, ConnectionHost
 from proxy.process.handover_messages import HandedOver, SessionState
+from proxy.process.session_listener import BACKLOG, SessionListener
 from proxy.refusal import Refused
 from proxy.sessions.session import Session
 from proxy.sessions.spec import SessionSpec
 
 log = logging.getLogger(__name__)
 
-_BACKLOG: Final = 1024
 _HERE: Final = "127.0.0.1"
+MOST_KEPT_PORTS: Final = 256
+"""So many ports of closed sessions are kept at once. Each has a descriptor."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPort:
+    """The port of a closed session waits for the next session of the same client, until its time is over."""
+
+    listener: SessionListener
+    end: asyncio.TimerHandle
 
 
 class SessionPorts:
@@ -65,7 +79,9 @@ class ProcessListeners:
         self._clients = clients
         self._main: asyncio.Server | None = None
         self._direct: asyncio.Server | None = None
-        self._by_session: dict[str, asyncio.Server] = {}
+        self._by_session: dict[str, SessionListener] = {}
+        self._kept: dict[str, KeptPort] = {}
+        """Ports by the sessions that had them last."""
         self._is_closed = False
 
     async def open(self, listener: socket.socket) -> None:
@@ -73,7 +89,7 @@ class ProcessListeners:
         loop, screened = self._owner.loop, partial(ScreenedConnection, self._owner, self._clients)
         make = partial(ClientConnection, self._owner) if self._clients.is_everybody else screened
         self._listeners.add(listener)
-        self._main = await loop.create_server(make, sock=listener, backlog=_BACKLOG)
+        self._main = await loop.create_server(make, sock=listener, backlog=BACKLOG)
         if self._direct is None:
             direct = partial(ClientConnection, self._owner, self._owner.gate.by_credentials)
             self._direct = await loop.create_server(direct, _HERE, 0)
@@ -82,6 +98,8 @@ class ProcessListeners:
     def close(self) -> None:
         """Accept no more connections; open connections stay."""
         self._is_closed = True
+        for name in tuple(self._kept):
+            self.give_up_port(name)
         for server in (self._main, self._direct, *self._by_session.values()):
             if server is not None:
                 server.close()
@@ -98,72 +116,132 @@ class ProcessListeners:
                     continue
             if item.listener is not None:
                 self._listeners.add(item.listener)
-                make = partial(ClientConnection, self._owner, session or self._owner.gate.by_credentials)
-                server = await self._owner.loop.create_server(make, sock=item.listener, backlog=_BACKLOG)
                 if session is None:
-                    self._direct = server
+                    make = partial(ClientConnection, self._owner, self._owner.gate.by_credentials)
+                    self._direct = await self._owner.loop.create_server(make, sock=item.listener, backlog=BACKLOG)
                 else:
-                    self._by_session[session.id] = server
+                    listener = self._by_session[session.id] = SessionListener(self._owner, session)
+                    await listener.take(item.listener)
 
     def export_state(self) -> list[HandedOver]:
         """Return all sessions and their sockets, for the next process. Call `close` afterwards."""
         assert self._direct is not None
         items = [HandedOver(None, _same(self._direct))]
         for session in self._owner.gate.sessions.values():
-            server = self._by_session.get(session.id)
-            if server is None and session.request_json.get("listen"):
+            listener = self._by_session.get(session.id)
+            if listener is None and session.request_json.get("listen"):
                 continue  # the session is being made just now; its client is sent to the next process
             state = SessionState(session.id, session.token, session.request_json, session.report())
-            items.append(HandedOver(state, _same(server) if server is not None else None))
+            items.append(HandedOver(state, _same(listener.server) if listener is not None else None))
         return items
 
-    async def open_session(self, request_json: dict[str, Any]) -> tuple[Session, str, int]:
+    async def open_session(self, request_json: Mapping[str, Any]) -> tuple[Session, str, int]:
         """Return a new session as a control request asks for it, and the host and port that serve it.
 
-        With `listen` the session has a port of its own. Otherwise it shares the port for sessions that are chosen by
-        credentials. Raises Refused.
+        With `listen` the session has a port of its own. With `port_of` this is the port of a closed session, which was
+        kept. Otherwise it shares the port for sessions that are chosen by credentials. Raises Refused.
         """
-        listen = request_json.get("listen") is True
-        session = self._owner.gate.adopt(self._session(request_json))
-        if listen:
+        listen, port_of = request_json.get("listen") is True, request_json.get("port_of")
+        session = self._session({name: value for name, value in request_json.items() if name != "port_of"})
+        if port_of is not None:
+            try:
+                self._by_session[session.id] = self._taken_over(port_of, session, listen=listen)
+            except Refused:
+                await self.close_session(session)
+                raise
+        self._owner.gate.adopt(session)
+        if listen and port_of is None:
             try:
                 self._by_session[session.id] = await self._listen_for(session)
             except Refused:
                 await self.close_session(session)
                 raise
-        server = self._by_session[session.id] if listen else self._direct
+        server = self._by_session[session.id].server if listen else self._direct
         assert server is not None
         host, port = server.sockets[0].getsockname()[:2]
         return session, host, port
 
-    async def close_session(self, session: Session) -> None:
-        """Close the session's port and the connections that came in by that port, and forget the session."""
-        server = self._by_session.pop(session.id, None)
-        if server is not None:
-            self._listeners.remove(endpoint_of(_socket(server)))
-            server.close()
+    async def close_session(self, session: Session, *, keep_port_seconds: float = 0.0) -> bool:
+        """Close the session's port and the connections that came in by that port, and forget the session.
+
+        With `keep_port_seconds`, the port is kept for so long when that is possible. Return whether it is kept.
+        """
+        listener = self._by_session.pop(session.id, None)
+        may_keep = listener is not None and keep_port_seconds > 0 and len(self._kept) < MOST_KEPT_PORTS
+        is_kept = False
+        if listener is not None:
+            is_kept = may_keep and await listener.part() and not self._is_closed
+            if is_kept:
+                end = self._owner.loop.call_later(keep_port_seconds, self.give_up_port, session.id)
+                self._kept[session.id] = KeptPort(listener, end)
+            else:
+                self._listeners.remove(endpoint_of(listener.socket))
+                listener.close()
         for connection in list(self._owner.connections.values()):
             if connection.listener is session:
                 connection.close()
         self._owner.gate.close(session)
         if session.scripts is not None:
             session.scripts.close()
+        return is_kept
 
-    async def _listen_for(self, session: Session) -> asyncio.Server:
+    def give_up_port(self, session_id: str) -> bool:
+        """Close the port that a closed session left. Return whether there was one."""
+        kept = self._kept.pop(session_id, None)
+        if kept is None:
+            return False
+        kept.end.cancel()
+        self._listeners.remove(endpoint_of(kept.listener.socket))
+        kept.listener.close()
+        return True
+
+    def _taken_over(self, former: object, session: Session, *, listen: bool) -> SessionListener:
+        """Return the listener of a closed session, which serves this session from now on. Raises Refused."""
+        if not isinstance(former, str):
+            raise Refused(400, f"field 'port_of' = {str(former)[:100]!r} must be the id of a closed session")
+        if not listen:
+            raise Refused(400, "field 'port_of' needs 'listen' = true")
+        if former in self._owner.gate.sessions:
+            raise Refused(
+                409,
+                f"field 'port_of': session {former} is open; close it by DELETE /sessions/{former}?keep_port=SECONDS",
+                "port",
+            )
+        kept = self._kept.get(former)
+        if kept is None:
+            raise Refused(
+                409,
+                f"field 'port_of': no port is kept of session {former[:100]!r}; make a session without 'port_of'",
+                "port",
+            )
+        try:
+            kept.listener.serve(session)
+        except Refused:
+            self.give_up_port(former)
+            raise
+        kept.end.cancel()
+        del self._kept[former]
+        return kept.listener
+
+    async def _listen_for(self, session: Session) -> SessionListener:
+        """Return a listener on a free port. When none is free, ports that are kept are given up, the oldest first."""
         taken: OSError | None = None
-        make = partial(ClientConnection, self._owner, session)
-        for port in self._ports.candidates():
-            try:
-                server = await self._owner.loop.create_server(make, _HERE, port)
-            except OSError as error:
-                taken = error
-                continue
-            if not self._is_closed:
-                self._listeners.add(_socket(server))
-                return server
-            server.close()
-            raise Refused(503, "this process is being replaced; ask again", "replaced")
-        raise Refused(503, f"no port is free for the session (setting proxy.session_ports): {taken}", "ports")
+        listener = SessionListener(self._owner, session)
+        while True:
+            for port in self._ports.candidates():
+                try:
+                    await listener.listen(_HERE, port)
+                except OSError as error:
+                    taken = error
+                    continue
+                if not self._is_closed:
+                    self._listeners.add(listener.socket)
+                    return listener
+                listener.close()
+                raise Refused(503, "this process is being replaced; ask again", "replaced")
+            if not self._kept:
+                raise Refused(503, f"no port is free for the session (setting proxy.session_ports): {taken}", "ports")
+            self.give_up_port(next(iter(self._kept)))
 
     def _restored(self, state: SessionState) -> Session:
         session = self.adopt(state.request_json, state.id, state.token)

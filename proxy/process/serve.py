@@ -204,7 +204,7 @@ class Process:
     async def open_session(self, request_json: dict[str, Any]) -> tuple[Session, str, int]:
         """Open a session, as `control.Controlled` asks."""
         session, host, port = await self._process_listeners.open_session(request_json)
-        command = SessionCommand(SessionVerb.OPEN, session.id, request_json, session.token)
+        command = SessionCommand(SessionVerb.OPEN, session.id, session.request_json, session.token)
         await self._succession.forward(command, session)
         return session, host, port
 
@@ -217,13 +217,19 @@ class Process:
         """Note what an earlier process has counted of a session, as `control.Controlled` asks."""
         await self._succession.refresh(session)
 
-    async def close_session(self, session: Session, *, finish_files: bool) -> None:
-        """Close a session, as `control.Controlled` asks."""
+    async def close_session(self, session: Session, *, finish_files: bool, keep_port_seconds: float = 0.0) -> bool:
+        """Close a session, as `control.Controlled` asks. A port whose clients an earlier process serves is not kept."""
         command = SessionCommand(SessionVerb.FINISH, session.id, finish_files=finish_files)
+        seconds = 0.0 if self._succession.has_predecessor else keep_port_seconds
         await self._succession.forward(command, session)
-        await self._process_listeners.close_session(session)
+        is_kept = await self._process_listeners.close_session(session, keep_port_seconds=seconds)
         if finish_files:
             await self.finish_files(session)
+        return is_kept
+
+    def give_up_port(self, session_id: str) -> bool:
+        """Close the port that a closed session left, as `control.Controlled` asks."""
+        return self._process_listeners.give_up_port(session_id)
 
     async def finish_files(self, session: Session) -> None:
         """Close the WARC files of the session's prefix, or of its whole collection when it has no prefix."""

@@ -34,7 +34,7 @@ _OPTIONS: Final = {
 }
 """Our names of a session's options, and warcprox's names."""
 _REDACTED: Final = ("redact_headers", "redact_fields", "redact_response_headers")
-_FIXED: Final = ("collection", "mode", "listen", "scripts")
+_FIXED: Final = ("collection", "mode", "listen", "port_of", "scripts")
 """Fields that can't be changed after a session was made."""
 _LONGEST_TEXT: Final = 65_536
 """Characters of a text field: URLs with data in them can be long."""
@@ -85,7 +85,7 @@ class SessionSpec:
                     check_text(f"field {name!r}", value)
                     check_length(f"field {name!r}", value, _LONGEST_TEXT)
             elif name not in _OPTIONS and name not in _REDACTED and name != "scripts":
-                known = ", ".join((*texts, "host_delay", "listen", "scripts", *_OPTIONS, *_REDACTED))
+                known = ", ".join((*texts, "host_delay", "listen", "port_of", "scripts", *_OPTIONS, *_REDACTED))
                 raise Refused(400, f"field {name!r} is unknown; known are {known}")
         spec = cls(
             **{name: value for name, value in body.items() if name in texts and value is not None},
