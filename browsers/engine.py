@@ -1,8 +1,9 @@
 """A browser engine shows pages in windows. The modules that visit, behave, render and record use only these names.
 
 An engine implements the protocols of this module for one browser. All coroutines of an engine run on the event loop
-that started the engine. A window belongs to one visit and shares nothing with other windows. Positions and sizes are
-CSS pixels. A call that waits for a page waits without an end, so that callers bound each call with `asyncio.timeout`.
+that started the engine. A window belongs to one visit and shares nothing with other windows, but for the cache of a
+`KeptContext`. Positions and sizes are CSS pixels. A call that waits for a page waits without an end, so that callers
+bound each call with `asyncio.timeout`.
 """
 
 from __future__ import annotations
@@ -182,6 +183,8 @@ class WindowOptions:
     http_login: HttpCredentials | None = None
     passes_by_service_workers: bool = False
     """Whether the requests of pages go to the network when a service worker could answer them."""
+    context: KeptContext | None = None
+    """The context of an earlier window, with its cache. The first document of the window comes from the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,8 +330,37 @@ class BrowserWindow(Protocol):
         """Return all cookies of the window. Raises EngineError."""
         ...
 
+    async def leave(self) -> KeptContext | None:
+        """Close all pages and workers of the window, and return its context, which has the cache.
+
+        Return None after the context was closed, since it can't be used again. An engine may do so each time.
+        """
+        ...
+
     async def close(self) -> None:
         """Close the window and forget its cookies, storage and cache. A window that is lost may be closed."""
+        ...
+
+
+class KeptContext(Protocol):
+    """A browser context without windows has the cache for another window with the same proxy.
+
+    That window finds neither cookies nor storage of earlier ones.
+    """
+
+    def is_usable_in(self, engine: Engine) -> bool:
+        """Return whether the engine has the context, and nothing has run in it since its last window."""
+        ...
+
+    async def settle(self) -> bool:
+        """Wait until the browser has acted upon each connection that the proxy has broken so far.
+
+        Return whether the context is still usable.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the context and forget its cache. A context that is lost may be closed."""
         ...
 
 

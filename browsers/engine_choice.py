@@ -62,7 +62,13 @@ def engine_start(
         return _firefox(settings.model_copy(update={"sandbox": sandbox}), trust, device, answers_401=answers_401)
     executable = find_chromium(settings.executable)
     command = launch_flags(
-        trust.keys, proxy_hosts, settings.lang, sandbox=sandbox, webdriver=settings.webdriver, has_display=has_display
+        trust.keys,
+        proxy_hosts,
+        settings.lang,
+        sandbox=sandbox,
+        webdriver=settings.webdriver,
+        has_display=has_display,
+        keeps_caches=settings.cache == "site",
     )
     return lambda: ChromiumEngine.start(executable, command, settings, answers_401=answers_401)
 

@@ -92,6 +92,8 @@ class AskedExchange:
     ended: Micros | None = None
     error: str = ""
     """The reason why there is no whole answer, in the browser's words."""
+    is_cached: bool = False
+    """Whether the browser's cache gave the answer. It may have asked the site whether the answer is still good."""
 
 
 class Traffic:
@@ -173,6 +175,11 @@ class Traffic:
         is_redirect = status in range(300, 400) and "location" in headers
         if not is_redirect and request.is_main:
             self.main = MainAnswer(request.url, status, headers, is_sites=error is None)
+
+    def cached(self, request: BrowserRequest) -> None:
+        """Note that the browser's cache gave the answer."""
+        if listed := self._listed.get(id(request)):
+            listed.is_cached = True
 
     def finished(self, key: str, request: BrowserRequest) -> None:
         """End a request whose answer arrived whole."""

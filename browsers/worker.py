@@ -25,6 +25,7 @@ from archive.dates import now_micros
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
+from browsers.engine import BrowserMissing
 from browsers.engine_choice import proxy_trust
 from browsers.freed_memory import return_freed_memory
 from browsers.heartbeat import LeaseHeartbeat
@@ -395,12 +396,30 @@ def _for_job(settings: Settings, profile: Profile) -> Settings:
         "second_device": profile.second_device,
         "service_workers": profile.service_workers,
         "storage": profile.browser_storage,
+        "cache": profile.browser_cache,
         **profile.device.browser_settings,
         # A curator may write the profile, who has no right to the other files of this machine.
         "behavior_scripts": scripts and tuple(str(settings.home / BEHAVIOR_FOLDER / name) for name in scripts),
     }
     update = {name: value for name, value in values.items() if value is not None}
-    return settings.model_copy(update={"browsers": settings.browsers.model_copy(update=update)})
+    browsers = settings.browsers.model_copy(update=update)
+    if browsers.cache == "site" and browsers.engine == "firefox":
+        browsers = _without_cache(browsers, profile)
+    return settings.model_copy(update={"browsers": browsers})
+
+
+def _without_cache(browsers: BrowserSettings, profile: Profile) -> BrowserSettings:
+    """Return the settings of a job with Firefox, which can't keep the cache of a site.
+
+    Raises BrowserMissing when the job's profile asks for the cache. The setting is for jobs with Chromium.
+    """
+    if profile.browser_cache == "site":
+        raise BrowserMissing(
+            "profile key browser_cache = 'site' can't be used with browsers.engine = 'firefox', which has one cache for"
+            " all pages; write browser_cache: cold, or engine: chromium"
+        )
+    log.warning("browsers.cache = site does not hold for this job, since Firefox has one cache for all pages")
+    return browsers.model_copy(update={"cache": "cold"})
 
 
 def _ghost(

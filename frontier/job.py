@@ -6,12 +6,21 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from archive.dates import Micros, now_micros
 from archive.name_rules import NAME_PATTERN
-from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserStorage, ServiceWorkers
+from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
 from frontier.sheets import MAX_SHEETS, PageRules, RenderingMode, Sheets, VisitorKind, parse_sheet
 
@@ -241,6 +250,11 @@ class Profile(_Frozen):
         description="whether a visit finds cookies and local storage of earlier visits to its host; none follows"
         " browsers.storage",
     )
+    browser_cache: BrowserCache | None = Field(
+        None,
+        description="whether a visit finds the browser's cache of earlier visits to its host (site) or an empty one;"
+        " none follows browsers.cache; Firefox can only have `cold`",
+    )
     soft_404_check: Literal["on", "off"] | None = Field(
         None,
         description="whether pages are compared with what their site answers to a URL that does not exist; none follows"
@@ -268,6 +282,13 @@ class Profile(_Frozen):
         if isinstance(values, dict) and values.get("behaviours") in ((), []):
             return {name: value for name, value in values.items() if name != "behaviours"}
         return values
+
+    @field_validator("browser_cache")
+    @classmethod
+    def _has_own_cache(cls, value: BrowserCache | None, info: ValidationInfo) -> BrowserCache | None:
+        if value == "site" and info.data.get("engine") == "firefox":
+            raise ValueError("Firefox has one cache for all pages; write cold, or engine: chromium")
+        return value
 
     @field_validator("user_agent")
     @classmethod

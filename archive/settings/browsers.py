@@ -40,6 +40,7 @@ DEFAULT_PAGE_RECORDS: Final[tuple[PageRecordKind, ...]] = (
 )
 type ServiceWorkers = Literal["on", "off", "refetched"]
 type BrowserStorage = Literal["nothing", "site-data"]
+type BrowserCache = Literal["cold", "site"]
 SECOND_DEVICE_PATTERN: Final = r"^(?:[1-9][0-9]{2,3}x[1-9][0-9]{2,3}(?:@[1-5](?:\.[0-9]{1,3})?)?)?$"
 """Width and height in CSS pixels, and the number of device pixels for each; empty for no device."""
 type BehaviorName = Literal["consent", "move", "autofetch", "scroll", "play", "hover", "click", "form", "gesture"]
@@ -129,7 +130,12 @@ class BrowserSettings(Section):
     storage: BrowserStorage = Field(
         "nothing",
         description="What a visit finds of earlier visits of this worker to the same host: nothing, or site-data"
-        " (cookies and local storage). The browser's cache is empty in both cases.",
+        " (cookies and local storage). browsers.cache rules the cache.",
+    )
+    cache: BrowserCache = Field(
+        "cold",
+        description="What the browser's cache has at the beginning of a visit: nothing (cold), or answers of earlier"
+        " visits of this worker to the same host (site). Pages themselves are always fetched. Firefox can't do this.",
     )
     contexts_per_browser: int = Field(50, ge=1, description="Visits after which a browser is replaced by a new one.")
     max_page_bytes: int = Field(

@@ -16,6 +16,7 @@ from archive.settings import BrowserSettings
 from browsers.browser_files import BrowserDown, new_folder, remove, sweep
 from browsers.chromium import flags
 from browsers.chromium.devtools.connection import Connection, DevToolsSession
+from browsers.chromium.devtools.kept_context import ChromiumContext
 from browsers.chromium.devtools.process import ChromiumProcess
 from browsers.chromium.devtools.window import ChromiumWindow
 from browsers.engine import BrowserCookie, EngineError, EngineLost, WindowOptions
@@ -26,6 +27,7 @@ OLDEST: Final = 120
 """Older versions of Chromium lack commands and flags that visits need, such as a headless mode with all features."""
 _START_SECONDS: Final = 60.0
 _STOP_SECONDS: Final = 10.0
+_DISPOSE_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 2.0
 _TOGETHER_SECONDS: Final = 5.0
 """A browser that ends so soon after a page's process ended because of that page."""
@@ -57,8 +59,10 @@ class ChromiumEngine:
         self._connection = connection
         self._folder = folder
         self._windows: dict[str, ChromiumWindow] = {}
-        self._owners: dict[str, ChromiumWindow] = {}
-        """Windows by the sessions that the browser itself announced."""
+        self._kept: dict[str, ChromiumContext] = {}
+        """Contexts without a window."""
+        self._owners: dict[str, ChromiumWindow | ChromiumContext] = {}
+        """Windows and contexts by the sessions that the browser itself announced."""
         self._is_busy = asyncio.Event()
         self._pictures = 0
         """Number of pictures that are being taken."""
@@ -122,30 +126,65 @@ class ChromiumEngine:
 
     async def open(self, options: WindowOptions) -> ChromiumWindow:
         """Return a new window with an empty page. Raises EngineError, and the engine is broken then."""
+        kept = options.context
+        assert kept is None or isinstance(kept, ChromiumContext)
         context_id = ""
         try:
             async with asyncio.timeout(_START_SECONDS):
-                context = await self.root.send(
-                    "Target.createBrowserContext",
-                    disposeOnDetach=True,
-                    proxyServer=f"http://{options.proxy}",
-                    proxyBypassList="<-loopback>",
-                )
-                context_id = context["browserContextId"]
+                context_id = await self._new_context(options.proxy) if kept is None else kept.id
+                self._kept.pop(context_id, None)
                 window = self._windows[context_id] = ChromiumWindow(self, context_id, options)
                 self._is_busy.set()
                 self.root.send("Browser.setDownloadBehavior", behavior="deny", browserContextId=context_id)
                 self.root.send("Browser.grantPermissions", permissions=[], browserContextId=context_id)
-                if options.cookies:
-                    cookies = [_cookie_parameter(cookie) for cookie in options.cookies]
-                    await self.root.send("Storage.setCookies", cookies=cookies, browserContextId=context_id)
+                if kept is None:
+                    await self._set_cookies(context_id, options.cookies)
                 await self.root.send("Target.createTarget", url="about:blank", browserContextId=context_id)
                 await window.ready.wait()
+                if kept is not None:
+                    await kept.forgets(window.page)
+                    await self._set_cookies(context_id, options.cookies)
         except (EngineError, TimeoutError) as error:
             self.is_broken = True
             self.closed(context_id)
             raise EngineError("no window could be opened") from error
         return window
+
+    async def _new_context(self, proxy: str) -> str:
+        context = await self.root.send(
+            "Target.createBrowserContext",
+            disposeOnDetach=True,
+            proxyServer=f"http://{proxy}",
+            proxyBypassList="<-loopback>",
+        )
+        return str(context["browserContextId"])
+
+    async def _set_cookies(self, context_id: str, cookies: Sequence[BrowserCookie]) -> None:
+        if cookies:
+            values = [_cookie_parameter(cookie) for cookie in cookies]
+            await self.root.send("Storage.setCookies", cookies=values, browserContextId=context_id)
+
+    def keep(self, context_id: str, origins: frozenset[str]) -> ChromiumContext:
+        """Return the context of a window that is being left. New targets go to the context from now on."""
+        kept = self._kept[context_id] = ChromiumContext(self, context_id, origins)
+        self.closed(context_id)
+        return kept
+
+    def has_kept(self, context: ChromiumContext) -> bool:
+        """Return whether the browser runs well and has the context."""
+        return not self.is_broken and self._kept.get(context.id) is context
+
+    async def dispose(self, context_id: str) -> None:
+        """Close a context, unless that was done. A browser that can't do this in time is not used again."""
+        if context_id not in self._windows and context_id not in self._kept:
+            return
+        try:
+            async with asyncio.timeout(_DISPOSE_SECONDS):
+                await self.root.send("Target.disposeBrowserContext", browserContextId=context_id)
+        except (EngineError, TimeoutError):
+            self.is_broken = True
+        self._kept.pop(context_id, None)
+        self.closed(context_id)
 
     @property
     def was_ended_by_a_page(self) -> bool:
@@ -206,12 +245,13 @@ class ChromiumEngine:
             case "Target.attachedToTarget":
                 target = params["targetInfo"]
                 session = self._connection.session(params["sessionId"], target["type"])
-                window = self._windows.get(target.get("browserContextId", ""))
-                if window is None:
+                context_id = target.get("browserContextId", "")
+                owner = self._windows.get(context_id) or self._kept.get(context_id)
+                if owner is None:
                     session.send("Runtime.runIfWaitingForDebugger")
                 else:
-                    self._owners[session.id] = window
-                    window.attach(session, target)
+                    self._owners[session.id] = owner
+                    owner.attach(session, target)
             case "Target.detachedFromTarget":
                 owner = self._owners.get(params["sessionId"])
                 ended = self.forget(params["sessionId"])

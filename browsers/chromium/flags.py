@@ -57,6 +57,14 @@ _FEATURES_OFF: Final = (
     "WebUIOmniboxFullPopup",
 )
 
+_FEATURES_OFF_WITH_KEPT_CACHES: Final = (
+    # Reports of errors are sent up to a minute later, when another page may have the port of the proxy.
+    "NetworkErrorLogging",
+    "Reporting",
+)
+_CACHE_BYTES: Final = 32 * 1024 * 1024
+"""Size of each kept cache, which is in memory."""
+
 _FEATURES_ON: Final = (
     "CDPScreenshotNewSurface",
     "NetworkServiceInProcess2",  # 27 MB for a process that has no sandbox of its own on Linux
@@ -105,10 +113,12 @@ def launch_flags(
     sandbox: bool,
     webdriver: bool = False,
     has_display: bool = False,
+    keeps_caches: bool = False,
 ) -> list[str]:
     """Return the command line of Chromium, besides its profile folder.
 
-    With `webdriver`, `navigator.webdriver` is true for pages. With `has_display`, people see the windows.
+    With `webdriver`, `navigator.webdriver` is true for pages. With `has_display`, people see the windows. With
+    `keeps_caches`, a browser context serves one visit after the other.
 
     `trusted` are the hashes of the keys whose certificates are trusted without a public CA. Chromium obeys this flag
     only with a profile folder of its own. `proxy_hosts` are the hosts on which sessions listen.
@@ -136,8 +146,10 @@ def launch_flags(
         "--hide-scrollbars",
         f"--lang={tags[0]}",
         f"--accept-lang={','.join(tags)}",
-        f"--disable-features={','.join(_FEATURES_OFF)}",
+        f"--disable-features={','.join((*_FEATURES_OFF, *(_FEATURES_OFF_WITH_KEPT_CACHES if keeps_caches else ())))}",
     ]
+    if keeps_caches:
+        flags.append(f"--disk-cache-size={_CACHE_BYTES}")
     if not webdriver:
         flags.append("--disable-blink-features=AutomationControlled")
     if not sandbox:

@@ -7,7 +7,6 @@ at the same time. The browser is replaced after a number of visits, and when it 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import math
 import threading
@@ -49,6 +48,8 @@ from browsers.ghosts.page_records import (
     found_links,
     page_info_record,
 )
+from browsers.ghosts.site_caches import SiteKey, is_archived, is_finished, is_given_back
+from browsers.ghosts.visit_place import VisitPlace, VisitPlaces
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck
 from browsers.logins.form_login import LoginFailed, is_logged_in, state_of
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
@@ -58,7 +59,7 @@ from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
 from browsers.page_quality.missing_page import look_of
 from browsers.page_records.pictures import packed
-from browsers.proxy_client import Control, ProxySession, SessionRequest
+from browsers.proxy_client import Control, ProxySession, SessionExchanges, SessionRequest
 from browsers.stage_times import StageTimes
 from browsers.traffic import Traffic
 from browsers.visit import (
@@ -112,7 +113,6 @@ class ChromiumVisitor:
         self._settings = settings
         self._own = headers or OwnHeaders()
         self._scripts = BehaviorScripts(settings.browsers)
-        self._controls = itertools.cycle(controls)
         hosts = [control.address.rpartition(":")[0] for control in controls]
         self._device = device_of(settings.browsers)
         answers = profile is not None and profile.http is not None and not profile.http.is_sent_at_once
@@ -121,6 +121,7 @@ class ChromiumVisitor:
         )
         self._engines = _Engines(start, settings.browsers.contexts_per_browser)
         self._loop = _LoopThread("ghosts")
+        self._places = VisitPlaces(controls, self._loop.run)
         self._writers = ThreadPoolExecutor(_WRITES_AT_ONCE, "ghost-records")
 
     def open(self) -> None:
@@ -134,24 +135,35 @@ class ChromiumVisitor:
         """Return the status of the final document, with the links of the page at the end of the visit."""
         began = time.monotonic()
         page_id = str(uuid.uuid4())
-        control = next(self._controls)
         times = StageTimes()
         with times.measure("session"):
-            session = control.open(
-                SessionRequest.for_page(order, page_id, self._unrecorded, self._unrecorded_of_responses)
-            )
+            request = SessionRequest.for_page(order, page_id, self._unrecorded, self._unrecorded_of_responses)
+            place = self._places.begin(request, self._site_key(order))
+        try:
+            visit = self._visit_in(place, order, page_id, times, began)
+        except BaseException:
+            self._places.close(place)
+            raise
+        log.debug("%s took %s", order.url, compact_json(times.seconds()))
+        return visit
+
+    def _visit_in(self, place: VisitPlace, order: VisitOrder, page_id: str, times: StageTimes, began: float) -> Visit:
+        """Return the result of the visit. The context of the place is kept, or it is closed."""
+        control, session, settings = place.control, place.session, self._settings.browsers
+        kept = SessionExchanges()
         try:
             profile = self._profile
-            page_visit, trouble = self._loop.run(self._visit_page(order, session, page_id, times))
+            page_visit, trouble = self._loop.run(self._visit_page(order, place, page_id, times))
+            ending = Deadline(settings.close_seconds)
+            self._places.close_unless_calm(place, settings.close_seconds)
             if page_visit.is_logged_out and trouble is None and self._renews(control, profile):
                 trouble = FleetUnavailable("login-renewed", may_be_the_page=True)
-            ending = Deadline(self._settings.browsers.close_seconds)
             with times.measure("link-search"):
                 found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
             if page_visit.snapshot.is_page and trouble is None:
                 with times.measure("flaws"):
                     page_visit = replace(page_visit, flaws=self._flaws(page_visit))
-                self._write_records(control, session, page_visit, found.links, ending)
+                kept = self._write_records(control, session, page_visit, found.links, ending)
         except BaseException:
             self._abandon(control, session)
             raise
@@ -168,12 +180,29 @@ class ChromiumVisitor:
             )  # another visit follows, so that the captures of this one need not be waited for
             raise trouble
         with times.measure("session-end"):
-            report = control.finish(session, wait_seconds=max(ending.left(math.inf), _LEAST_CLOSE_SECONDS))
-        log.debug("%s took %s", order.url, compact_json(times.seconds()))
+            wait_seconds = max(ending.left(math.inf), _LEAST_CLOSE_SECONDS)
+            report = control.finish(session, wait_seconds=wait_seconds, keep_port_seconds=place.keep_port_seconds)
         visit = page_outcome.visit_of(page_visit, found, report, round((time.monotonic() - began) * 1000))
-        if self._settings.browsers.soft_404_check:
+        if settings.soft_404_check:
             visit = replace(visit, look=_look(order.url, page_visit.snapshot))
+        if (
+            place.key is not None
+            and is_archived(place.key, page_visit.exchanges, kept, report)
+            and not is_given_back(page_visit.snapshot, page_visit.flaws, settings.retry_for)
+        ):
+            self._places.keep(place)
+        self._places.give_up(place)
         return visit
+
+    def _site_key(self, order: VisitOrder) -> SiteKey | None:
+        """Return the key of the contexts that the visit may use; None when contexts are not kept.
+
+        With a login by HTTP they are not, since requests are intercepted then.
+        """
+        has_http_login = self._profile is not None and self._profile.http is not None
+        if self._settings.browsers.cache != "site" or has_http_login:
+            return None
+        return SiteKey.of(order, self._options("", self._profile), self._profile)
 
     def look(self, order: VisitOrder) -> tuple[int, PageLook | None]:
         """Return the status of a page and its look, without behaviours and without records of the page.
@@ -181,7 +210,7 @@ class ChromiumVisitor:
         Raises FleetUnavailable.
         """
         settings = self._settings.browsers.model_copy(update={"behaviors": (), "page_records": ("text",)})
-        control = next(self._controls)
+        control = self._places.next_control()
         session = control.open(
             SessionRequest.for_page(order, str(uuid.uuid4()), self._unrecorded, self._unrecorded_of_responses)
         )
@@ -242,6 +271,7 @@ class ChromiumVisitor:
                 self._has_shown_login = False
                 self._profile = renewed = self._new_login(control, used)
                 self._site_data.forget()
+                self._places.caches.clear()
                 store.save(renewed)
             except (LoginFailed, ProfileUnusable, EngineError) as error:
                 log.warning("the login of browser profile %s can't be renewed: %s", used.name, error)
@@ -299,8 +329,11 @@ class ChromiumVisitor:
         page_visit: PageVisit,
         links: tuple[FoundLink, ...],
         ending: Deadline,
-    ) -> None:
-        """Write the records of the page. The last one compares the browser's requests with the proxy's captures."""
+    ) -> SessionExchanges:
+        """Write the records of the page. The last one compares the browser's requests with the proxy's captures.
+
+        Return the proxy's list.
+        """
 
         def write(record: PageRecord) -> None:
             facts = page_visit.window if record.kind == "resource" else None
@@ -318,9 +351,11 @@ class ChromiumVisitor:
             kept = control.exchanges(session, wait_seconds=ending.left(math.inf))
         with times.measure("page-info"):
             write(page_info_record(page_visit, links, kept))
+        return kept
 
     def close(self) -> None:
         """Close the browsers and their loop."""
+        self._places.caches.clear()
         self._loop.run(self._engines.close())
         self._loop.close()
         self._writers.shutdown()
@@ -330,7 +365,7 @@ class ChromiumVisitor:
             control.finish(session, wait_seconds=1)
 
     async def _visit_page(
-        self, order: VisitOrder, session: ProxySession, page_id: str, times: StageTimes
+        self, order: VisitOrder, place: VisitPlace, page_id: str, times: StageTimes
     ) -> tuple[PageVisit, FleetUnavailable | None]:
         settings = self._settings.browsers
         moment = now_micros()
@@ -338,7 +373,9 @@ class ChromiumVisitor:
         async with self._engines.lend(times) as engine:
             snapshot = PageSnapshot(crashed=True, times=times)
             hosted = self._scripts.for_page(order.url)
-            options = self._options(session.address, self._profile)
+            options = replace(
+                self._options(place.session.address, self._profile), context=await place.context_for(engine)
+            )
             options = replace(
                 options,
                 init_scripts=(*options.init_scripts, *(script for each in hosted for script in each.init_scripts)),
@@ -368,7 +405,10 @@ class ChromiumVisitor:
                         self._site_data.keep(host, kept)
                 finally:
                     with times.measure("window-close"):
-                        await window.close()
+                        if place.key is not None and is_finished(snapshot) and traffic.trouble is None:
+                            place.context = await window.leave()
+                        else:
+                            await window.close()
             browser = f"{engine.name}/{engine.version}"
         page_visit = PageVisit(
             order,

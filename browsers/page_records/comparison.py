@@ -1,5 +1,7 @@
 """The browser's list of what a page asked for is compared with the proxy's list of what was kept. Pure.
 
+A request that the browser's cache answered is no difference: an earlier visit kept the answer.
+
 | difference | meaning |
 |---|---|
 | asked-not-kept | the browser sent a request that the proxy did not get, and gave no reason of its own |
@@ -133,6 +135,8 @@ def _difference(asked: AskedExchange, kept: Sequence[KeptExchange]) -> NamedDiff
         return named(TrafficDifference.ABORTED, asked.status, error)
     if error.removeprefix("net::").startswith(_BLOCKED_BY_BROWSER):
         return named(TrafficDifference.BLOCKED, asked.status, error)
+    if asked.is_cached and not error:
+        return None  # an earlier visit kept the answer
     return named(TrafficDifference.ASKED_NOT_KEPT, asked.status, error)
 
 

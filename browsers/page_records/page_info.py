@@ -1,7 +1,8 @@
 """`urn:pageinfo:` describes a visit: what the page asked for, what the archive has of it, and how the visit went.
 
 `urls` and `counts` have the form that Browsertrix gave them. A request with another method than GET stands under its
-URL with `__wb_method` and its body, as in indexes.
+URL with `__wb_method` and its body, as in indexes. `fromCache` marks a URL that the browser's cache answered, so that
+the proxy got no request for it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[KeptExchange] = ()
         entry: dict[str, Any] = {"status": each.status, "mime": mime, "type": request.kind}
         bodies = queries.get((request.method, bare_url(request.url)))
         url = asked_url(request.url.partition("#")[0], request.method, bodies.popleft() if bodies else None)
+        if each.is_cached and bodies is None:
+            entry["fromCache"] = True
         found[url] = entry | ({"error": each.error} if each.error else {})
     return found
 

@@ -343,6 +343,26 @@ async def test_a_page_becomes_a_pdf(opener: Opener, origin: RawOrigin) -> None:
         assert (await window.pdf()).startswith(b"%PDF-")
 
 
+async def test_a_window_that_is_left_has_a_context_for_the_next_one_or_is_closed(
+    opener: Opener, origin: RawOrigin
+) -> None:
+    """Firefox has one cache for all contexts, so that it keeps none."""
+    origin.script("/", page("<script>document.cookie = 'been=1'; localStorage.been = 1</script>"))
+    pages = await open_pages(opener.engine)
+    async with opener.at(origin.url("/")) as window:
+        kept = await window.leave()
+        assert await open_pages(opener.engine) == pages
+        assert (kept is not None) is (opener.engine.name == "Chromium")
+        if kept is None:
+            return
+        assert kept.is_usable_in(opener.engine)
+        assert await kept.settle()
+        async with opener.window(context=kept) as next_window:
+            assert not kept.is_usable_in(opener.engine)
+            assert list(await next_window.cookies()) == []
+        assert not await kept.settle()
+
+
 async def test_a_url_without_an_answer_is_named(opener: Opener) -> None:
     async with opener.window() as window:
         with pytest.raises(NavigationFailed, match="ERR_UNSAFE_PORT"):

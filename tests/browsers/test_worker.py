@@ -21,6 +21,7 @@ from waiting import until
 from admin.demo.garden import GardenSite
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings, load
+from browsers.engine import BrowserMissing
 from browsers.heartbeat import LeaseHeartbeat
 from browsers.robots_rules import RobotsRules
 from browsers.visit import FleetUnavailable, FoundLink, GhostTrouble, Visit, VisitOrder
@@ -523,3 +524,29 @@ def test_every_request_has_the_profiles_headers_and_secrets_are_not_recorded(
     assert b"x-archive: we" in recorded
     assert b"s3cret" not in recorded
     assert b"k3y" not in recorded
+
+
+@pytest.mark.browser
+def test_a_job_may_keep_the_caches_of_its_sites(fleet: Fleet, redis_url: str, origin: RawOrigin) -> None:
+    part = "<link rel=stylesheet href=/style.css>"
+    origin.script("/", page(f"{part}<a href=/one>one</a><a href=/two>two</a>"))
+    for path in ("/one", "/two"):
+        origin.script(path, page(part))
+    fresh = "Cache-Control: max-age=3600\r\n"
+    origin.script("/style.css", document(b"p { color: red }", "text/css", headers=fresh))
+    settings = quick(fleet, browsers__sandbox=False)
+    frontier = opened(settings, redis_url, [origin.url("/")], visitor="chromium", browser_cache="site")
+
+    harvest(settings, fleet, redis_url, concurrency=1)
+
+    kept = fleet.proxy.records(frontier.job.collection)
+    assert all(kept.of(origin.url(path), "response", "revisit") for path in ("/", "/one", "/two"))
+    assert len(origin.asked("/style.css")) == 1
+
+
+def test_a_job_with_firefox_can_not_keep_the_caches_of_its_sites(fleet: Fleet, redis_url: str) -> None:
+    settings = quick(fleet, browsers__engine="firefox")
+    opened(settings, redis_url, ["http://site.test/"], visitor="chromium", browser_cache="site")
+
+    with pytest.raises(BrowserMissing, match=r"browser_cache = 'site'.*write browser_cache: cold, or engine: chromium"):
+        harvest(settings, fleet, redis_url)

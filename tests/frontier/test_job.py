@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import ValidationError
 
-from frontier.job import Job, JobError, Profile, Seed, read_seeds
+from frontier.job import Job, JobError, Profile, Seed, first_problem, read_seeds
 
 
 def test_a_seed_is_kept_in_canonical_form() -> None:
@@ -91,6 +92,15 @@ def test_a_device_of_a_profile_changes_only_the_settings_that_it_names() -> None
         "lang": "de-AT,de;q=0.9",
     }
     assert Profile().device.browser_settings == {}
+
+
+def test_firefox_has_no_cache_of_a_site() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Profile(engine="firefox", browser_cache="site")
+
+    problem = "browser_cache = 'site' can't be used: Firefox has one cache for all pages; write cold, or"
+    assert first_problem(caught.value).startswith(problem)
+    assert Profile(engine="chromium", browser_cache="site").browser_cache == "site"
 
 
 @pytest.mark.parametrize(

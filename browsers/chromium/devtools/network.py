@@ -56,6 +56,9 @@ class RequestEvents:
             case "Network.responseReceived":
                 if asked := self._asked.get(params["requestId"]):
                     self._answered(asked, params["response"])
+            case "Network.requestServedFromCache":
+                if asked := self._asked.get(params["requestId"]):
+                    self._traffic.cached(asked.request)
             case "Network.loadingFinished":
                 if asked := self._asked.pop(params["requestId"], None):
                     self._traffic.finished(asked.key, asked.request)
@@ -131,6 +134,8 @@ class RequestEvents:
 
     def _answered(self, asked: _Asked, response: Mapping[str, Any]) -> None:
         self._traffic.answered(asked.request, int(response["status"]), _lower(response["headers"]))
+        if response.get("fromDiskCache"):
+            self._traffic.cached(asked.request)
 
     def _note_gone(self, name: str) -> None:
         self._gone[name] = None

@@ -12,7 +12,9 @@ from typing import Any, Final, Protocol
 from browsers.chromium.devtools.bindings import Bindings
 from browsers.chromium.devtools.connection import DevToolsSession
 from browsers.chromium.devtools.frames import WORLD_NAME, ChromiumFrame, FrameTree
+from browsers.chromium.devtools.fresh_document import FreshDocument
 from browsers.chromium.devtools.http_login import HttpLoginAnswers
+from browsers.chromium.devtools.kept_context import ChromiumContext
 from browsers.chromium.devtools.keyboard import key_events
 from browsers.chromium.devtools.network import RequestEvents
 from browsers.engine import (
@@ -34,6 +36,8 @@ from browsers.traffic import MAX_BODY, Traffic
 _NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 _MAX_MESSAGE: Final = 1000
 _CLOSE_SECONDS: Final = 10.0
+_MOST_ORIGINS: Final = 200
+"""A context with data of more origins is not kept."""
 _PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
@@ -85,8 +89,12 @@ class WindowHost(Protocol):
         """End a session that has gone, and return it."""
         ...
 
-    def closed(self, context_id: str) -> None:
-        """Forget a window that was closed."""
+    def keep(self, context_id: str, origins: frozenset[str]) -> ChromiumContext:
+        """Return the context of a window that is being left. New targets go to the context from now on."""
+        ...
+
+    async def dispose(self, context_id: str) -> None:
+        """Close a context and forget its window. A browser that can't do this in time is not used again."""
         ...
 
 
@@ -120,6 +128,9 @@ class ChromiumWindow:
         self._mouse = Point(0, 0)
         self._has_crashed = False
         self._loading_popups = 0
+        self._has_unseen_popups = False
+        """Whether the page opened a window whose requests were not reported."""
+        self._fresh_document = FreshDocument(is_awaited=options.context is not None)
         self._popup_depths: dict[str, int] = {}
         """Number of windows that led to a window that the page opened, by target."""
         self._chores: set[asyncio.Task[Any]] = set()
@@ -248,6 +259,7 @@ class ChromiumWindow:
         is_near = depth <= _POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
         may_load = is_near and self._loading_popups < _LOADING_POPUPS
         seconds = self._options.popup_seconds if may_load else 0.0
+        self._has_unseen_popups = self._has_unseen_popups or not seconds
         loaded = asyncio.Event()
 
         def take(method: str, params: Mapping[str, Any]) -> None:
@@ -285,7 +297,10 @@ class ChromiumWindow:
             self._requests.handle(session, method, params, is_awaited=is_awaited)
             return
         if method.startswith("Fetch."):
-            self._http_login.handle(session, method, params)
+            if self._fresh_document.is_awaited and session is self._page:
+                self._fresh_document.handle(session, params)
+            else:
+                self._http_login.handle(session, method, params)
             return
         match method:
             case "Page.lifecycleEvent":
@@ -379,6 +394,8 @@ class ChromiumWindow:
     async def navigate(self, url: str) -> None:
         """Go to the URL, and return when its document begins. Raises NavigationFailed and EngineLost."""
         before = self.main_frame.loader
+        if self._fresh_document.is_awaited:
+            self._fresh_document.prepare(self._main)
         try:
             answer = await self._main.send("Page.navigate", url=url)
         except EngineLost:
@@ -490,20 +507,42 @@ class ChromiumWindow:
             for found in answer["cookies"]
         ]
 
+    async def leave(self) -> ChromiumContext | None:
+        """Close all pages and workers, and return the context with its cache; None when it had to be closed."""
+        origins = self._origins()
+        if origins is None or self.lost.is_set():
+            await self.close()
+            return None
+        await self._end_chores()
+        kept = self._host.keep(self._context_id, origins)
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await kept.end_targets()
+        except (EngineError, TimeoutError):
+            await kept.close()
+            return None
+        return kept
+
     async def close(self) -> None:
         """Close the window and forget its cookies, storage and cache.
 
         A browser that can't do this in time is not used again.
         """
+        await self._end_chores()
+        await self._host.dispose(self._context_id)
+
+    async def _end_chores(self) -> None:
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)
-        try:
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await self._host.root.send("Target.disposeBrowserContext", browserContextId=self._context_id)
-        except (EngineError, TimeoutError):
-            self._host.is_broken = True
-        self._host.closed(self._context_id)
+
+    def _origins(self) -> frozenset[str] | None:
+        """Return the origins of all documents, which may have left data; None when they are not all known."""
+        exchanges = self.traffic.exchanges
+        if self._has_unseen_popups or len(exchanges) < self.traffic.requests:
+            return None
+        found = frozenset(_origin(each.request.url) for each in exchanges if each.request.kind == "document")
+        return found if len(found) <= _MOST_ORIGINS else None
 
     async def _next(self, *events: asyncio.Event) -> None:
         """Wait until one of the events happens from now on. Raises EngineLost."""
@@ -519,10 +558,21 @@ class ChromiumWindow:
             raise EngineLost("the page's process has ended")
 
     @property
+    def page(self) -> DevToolsSession:
+        """Return the session of the page. Raises EngineLost."""
+        return self._main
+
+    @property
     def _main(self) -> DevToolsSession:
         if self._page is None:
             raise EngineLost("the window has no page yet")
         return self._page
+
+
+def _origin(url: str) -> str:
+    """Return the origin of a URL of the browser."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}"
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:

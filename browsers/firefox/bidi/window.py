@@ -390,6 +390,10 @@ class FirefoxWindow:
         answer = await self.channel.send("storage.getCookies", partition=partition)
         return [cookie_of(found) for found in answer["cookies"]]
 
+    async def leave(self) -> None:
+        """Close the window: all user contexts share one cache, which none of them could keep for itself."""
+        await self.close()
+
     async def close(self) -> None:
         """Close the window and forget its cookies, storage and cache.
 

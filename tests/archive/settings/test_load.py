@@ -205,6 +205,11 @@ def test_database_is_in_the_home_unless_named(home: Path) -> None:
     assert load({"home": home, "database.url": "postgresql://x"}, environment={}).database_url == "postgresql://x"
 
 
+def test_firefox_has_no_cache_of_a_site(home: Path) -> None:
+    with pytest.raises(SettingsError, match=r"browsers\.cache = 'site'.*Firefox.*set browsers\.cache to cold"):
+        load({"home": str(home), "browsers.cache": "site", "browsers.engine": "firefox"}, environment={})
+
+
 def test_every_setting_can_be_given_through_the_environment(home: Path) -> None:
     for name, default, _ in names():
         section, _, key = name.partition(".")

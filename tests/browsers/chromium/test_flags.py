@@ -40,6 +40,19 @@ def test_features_are_switched_off_in_one_list_since_only_the_last_counts() -> N
     assert {"HttpsUpgrades", "MediaRouter"} <= set(lists[0].partition("=")[2].split(","))
 
 
+def test_late_reports_are_switched_off_when_caches_are_kept() -> None:
+    (cold,), (kept,) = (
+        [
+            flag.partition("=")[2].split(",")
+            for flag in launch_flags(("h",), [], "en", sandbox=True, keeps_caches=keeps)
+            if flag.startswith("--disable-features=")
+        ]
+        for keeps in (False, True)
+    )
+
+    assert set(kept) - set(cold) == {"NetworkErrorLogging", "Reporting"}
+
+
 def test_preferences_are_json_and_ask_nobody_about_failed_pages() -> None:
     assert json.loads(PREFERENCES)["alternate_error_pages"] == {"enabled": False}
 

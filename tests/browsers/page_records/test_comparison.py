@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from browsers.page_records.comparison import MAX_NAMED, TrafficComparison, TrafficDifference, bare_url, compare
+from browsers.page_records.page_info import asked_urls
 from browsers.proxy_client import KeptEnd, KeptExchange, SessionExchanges
 from browsers.traffic import AskedExchange, BrowserRequest
 
@@ -69,6 +70,17 @@ def test_each_difference_has_a_name_and_a_reason(
     browser: list[AskedExchange], proxy: list[KeptExchange], difference: str, detail: str
 ) -> None:
     assert [pair for pair in differences(browser, proxy) if pair[0] == difference] == [(difference, detail)]
+
+
+def test_what_the_cache_answered_is_no_difference_and_is_marked() -> None:
+    """An earlier visit kept it. A URL of which the proxy got a request is not marked."""
+    both, first = asked(URL + "b"), asked()
+    first.is_cached = both.is_cached = True
+    entries = asked_urls([first, both], [kept(URL + "b")])
+
+    assert differences([first, both], [kept(URL + "b")]) == []
+    assert entries[URL] == {"status": 200, "mime": "", "type": "image", "fromCache": True}
+    assert "fromCache" not in entries[URL + "b"]
 
 
 def test_many_differences_are_counted_and_some_are_named() -> None:
