@@ -49,6 +49,8 @@ class SessionRequest:
     """Names of the response headers whose values are not recorded."""
     port_of: str | None = None
     """The id of a closed session whose port was kept for this one."""
+    unconditional: bool = False
+    """Whether a browser's conditions (If-None-Match) are left out, so that the archive gets whole answers."""
 
     @classmethod
     def for_page(

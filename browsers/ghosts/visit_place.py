@@ -1,6 +1,7 @@
 """A visit takes place in a session of the proxy, and in a browser context that is fresh or an earlier one of its site.
 
-The session of a visit in an earlier context has the port of the last session there, which the proxy has kept.
+The session of a visit in an earlier context has the port of the last session there, which the proxy has kept. Its
+requests go without the conditions of the browser's cache: few readers know to which capture a 304 belongs.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class VisitPlaces:
         if kept is not None:
             with suppress(PortNotKept, FleetUnavailable):
                 if self._run(kept.context.settle()):
-                    session = kept.control.open(replace(request, port_of=kept.session.id))
+                    session = kept.control.open(replace(request, port_of=kept.session.id, unconditional=True))
                     return VisitPlace(kept.control, session, kept.began, key, kept.visits + 1, kept.context)
             self._drop(kept)
         control = self.next_control()

@@ -8,6 +8,7 @@ from typing import Final
 from proxy.clients.endpoints import Endpoints
 from proxy.clients.write_record import WriteRecord, written_uri
 from proxy.delivery.delivery import Client
+from proxy.delivery.not_modified import without_conditions
 from proxy.delivery.slices import range_from_start, without_range
 from proxy.fetch.contracts import ClientExchange, Tunnel
 from proxy.fetch.fetch import Fetch
@@ -110,6 +111,8 @@ class Dispatcher:
     def _live(self, request: IncomingRequest) -> ClientExchange:
         """Fetch it, or look into the archive first."""
         head, target, session, client = request.head, request.target, request.session, request.client
+        if session.spec.unconditional:
+            head = without_conditions(head)
         asking, refusal = (session, None) if self._user_addons is None else self._judge(session, head, target.url)
         policy = self._policy(head, asking, request.meta, target.url)
         if refusal is not None:

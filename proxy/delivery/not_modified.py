@@ -23,6 +23,7 @@ _DROPPED: Final = frozenset(
         *(b"connection", b"keep-alive", b"upgrade", b"proxy-connection"),
     )
 )
+_CONDITIONS: Final = frozenset((b"if-none-match", b"if-modified-since"))
 _OF_THE_MOMENT: Final = frozenset((b"set-cookie", b"age", b"warning", b"clear-site-data", b"alt-svc"))
 """What the earlier response said of its own time only."""
 
@@ -61,6 +62,11 @@ def substitute(
         delivery = SubstituteWithCaptureHeader(client, request, telling[0], with_record=telling[1], via=via)
     delivery.earlier = earlier
     return delivery
+
+
+def without_conditions(head: RequestHead) -> RequestHead:
+    """Return the request without the client's own conditions, so that the origin sends the whole."""
+    return replace(head, fields=tuple(field for field in head.fields if field[0] not in _CONDITIONS))
 
 
 def unchanged(earlier: Earlier, said: ResponseHead) -> Unchanged:

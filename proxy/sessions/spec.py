@@ -36,9 +36,10 @@ _OPTIONS: Final = {
 _REDACTED: Final = ("redact_headers", "redact_fields", "redact_response_headers")
 _FIXED: Final = ("collection", "mode", "listen", "port_of", "scripts")
 """Fields that can't be changed after a session was made."""
+_FLAGS: Final = ("listen", "unconditional")
 _LONGEST_TEXT: Final = 65_536
 """Characters of a text field: URLs with data in them can be long."""
-_OWN: Final = ("options", "redaction", "scripts", "host_delay", "log_ending")
+_OWN: Final = ("options", "redaction", "scripts", "host_delay", "log_ending", "unconditional")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class SessionSpec:
     redaction: Redaction = NOTHING_REDACTED
     scripts: tuple[str, ...] = ()
     """mitmproxy scripts in its path, by their names in the operator's folder."""
+    unconditional: bool = False
+    """Whether the client's conditions are left out of its requests, so that each answer is whole."""
     log_ending: str = ""
     """How the names of warcprox's logs end, one for each prefix; empty for a session's `crawl.log`."""
 
@@ -75,9 +78,9 @@ class SessionSpec:
         texts = [field.name for field in fields(cls) if field.name not in _OWN]
         check_name("field 'collection'", body.get("collection"))
         for name, value in body.items():
-            if name == "listen":
+            if name in _FLAGS:
                 if not isinstance(value, bool):
-                    raise Refused(400, f"field 'listen' = {value!r} must be true or false")
+                    raise Refused(400, f"field {name!r} = {value!r} must be true or false")
             elif name == "host_delay":
                 check_seconds("field 'host_delay'", value, longest=LONGEST_DELAY_SECONDS)
             elif name in texts:
@@ -85,7 +88,9 @@ class SessionSpec:
                     check_text(f"field {name!r}", value)
                     check_length(f"field {name!r}", value, _LONGEST_TEXT)
             elif name not in _OPTIONS and name not in _REDACTED and name != "scripts":
-                known = ", ".join((*texts, "host_delay", "listen", "port_of", "scripts", *_OPTIONS, *_REDACTED))
+                known = ", ".join(
+                    (*texts, "host_delay", "listen", "port_of", "unconditional", "scripts", *_OPTIONS, *_REDACTED)
+                )
                 raise Refused(400, f"field {name!r} is unknown; known are {known}")
         spec = cls(
             **{name: value for name, value in body.items() if name in texts and value is not None},
@@ -95,6 +100,7 @@ class SessionSpec:
             redaction=_redaction(body),
             scripts=tuple(check_list("field 'scripts'", body.get("scripts"))),
             host_delay=body.get("host_delay"),
+            unconditional=body.get("unconditional", False),
         )
         for script in spec.scripts:
             check_text("a name in field 'scripts'", script)

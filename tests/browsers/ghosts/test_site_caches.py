@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
-from origin import RawOrigin, Wait
+from origin import RawOrigin, Send, Wait
 from proxying import RunningProxy
 from visiting import Fleet, document, page
 from waiting import until
@@ -131,6 +131,24 @@ def test_a_page_behind_a_redirect_is_fetched_although_the_cache_has_it(
 
     assert codes == [200, 200]
     assert asked(origin) == ["/old", "/two", "/old", "/two"]
+
+
+def test_a_part_that_is_stale_in_the_cache_is_captured_whole(
+    plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor
+) -> None:
+    part = document(b"p { color: red }", "text/css", headers='ETag: "a"\r\nCache-Control: no-cache\r\n')
+    unchanged = Send(b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n')
+    for path in ("/one", "/two"):
+        origin.script(path, page("<link rel=stylesheet href=/style.css>"))
+    origin.answer("/style.css", lambda told: (unchanged if b"If-None-Match" in told else part,))
+    orders = of_one_job(plain_fleet, origin, "/one", "/two")
+
+    for order in orders:
+        visitor.visit(order)
+
+    found = plain_fleet.proxy.records(orders[0].collection).of(origin.url("/style.css"), "response", "revisit")
+    assert [record.block.partition(b"\r\n")[0] for record in found] == [b"HTTP/1.1 200 OK"] * 2
+    assert "fromCache" not in infos(plain_fleet, orders[0])[1]["urls"][origin.url("/style.css")]
 
 
 def test_tunnels_of_https_have_the_page_of_their_time(

@@ -163,3 +163,18 @@ def test_the_wish_is_no_part_of_the_session(proxy: ProxyProcess) -> None:
     assert "port_of" not in call(proxy, "PATCH", f"/sessions/{second['id']}", {"via": "x"})[1]
     status, answer = call(proxy, "PATCH", f"/sessions/{second['id']}", {"port_of": first["id"]})
     assert (status, "can't be changed" in answer["error"]) == (400, True)
+
+
+def test_a_session_may_ask_for_whole_answers_only(proxy: ProxyProcess, origin: RawOrigin) -> None:
+    origin.script("/whole", Send(response(page(b"whole"))))
+    conditions = ('If-None-Match: "a"', "If-Modified-Since: Sat, 29 Oct 1994 19:43:31 GMT", "Accept: */*")
+    for unconditional in (True, False):
+        session = opened(proxy, "page-1", unconditional=unconditional)
+        with port_of(session) as client:
+            client.ask(request("plain", origin.url("/whole"), *conditions))
+        closed(proxy, session)
+
+    without, unchanged = (seen.received for seen in origin.asked("/whole"))
+    assert (b"If-" in without, b"Accept: */*" in without, unchanged.count(b"If-")) == (False, True, 2)
+    status, answer = call(proxy, "POST", "/sessions", {"collection": "site", "unconditional": "yes"})
+    assert (status, "'unconditional' = 'yes' must be true or false" in answer["error"]) == (400, True)
