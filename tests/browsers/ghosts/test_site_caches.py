@@ -168,7 +168,7 @@ def test_tunnels_of_https_have_the_page_of_their_time(
     assert len(garden.requests) >= len(found) == 2
 
 
-@pytest.mark.parametrize("pages", [4, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(600)))])
+@pytest.mark.parametrize("pages", [3, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(600)))])
 def test_requests_that_outlive_their_page_have_their_own_page_id(
     plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor, pages: int
 ) -> None:
