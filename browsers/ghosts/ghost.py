@@ -58,7 +58,7 @@ from browsers.logins.site_data import SiteData
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
 from browsers.page_quality.missing_page import look_of
-from browsers.page_records.pictures import packed
+from browsers.page_records.png import packed
 from browsers.proxy_client import Control, ProxySession, SessionExchanges, SessionRequest
 from browsers.stage_times import StageTimes
 from browsers.traffic import Traffic

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import zlib
 from typing import Final
 
 from PIL import Image
@@ -13,9 +12,6 @@ SMALL_THUMBNAIL_WIDTH: Final = 300
 """Width of the thumbnails of brozzler and of UKWA's renderer."""
 _MOST_PIXELS: Final = 200_000_000
 """Chromium makes no larger picture of a window."""
-_SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
-_LEVEL: Final = 3
-"""Higher levels of zlib take twice the time for 2 % fewer bytes of pages."""
 _ALMOST_EQUAL: Final = 2
 """Encoders of gradients and of colour profiles differ by so much in a channel."""
 
@@ -53,40 +49,6 @@ def is_of_one_colour(png: bytes) -> bool:
         bands = picture.convert("RGB").split()
     extrema = [band.getextrema() for band in bands]
     return all(float(high) - float(low) <= _ALMOST_EQUAL for low, high in extrema)  # type: ignore[arg-type]
-
-
-def packed(png: bytes) -> bytes:
-    """Return the same picture in fewer bytes, where this is possible at little cost.
-
-    A browser that encodes quickly compresses little. Only the compression changes (PNG specification, section 10), and
-    the pixels do not. Bytes that are no PNG picture come back as they are.
-    """
-    parts = _chunks(png)
-    data = b"".join(content for kind, content in parts if kind == b"IDAT")
-    try:
-        again = zlib.compress(zlib.decompress(data), _LEVEL)
-    except zlib.error:
-        return png
-    if len(again) >= len(data):
-        return png
-    at = next(index for index, (kind, _) in enumerate(parts) if kind == b"IDAT")
-    others = [(kind, content) for kind, content in parts if kind != b"IDAT"]
-    return _SIGNATURE + b"".join(_chunk(*part) for part in [*others[:at], (b"IDAT", again), *others[at:]])
-
-
-def _chunks(png: bytes) -> list[tuple[bytes, bytes]]:
-    """Return type and content of each chunk; an empty list for bytes that are no whole PNG picture."""
-    found: list[tuple[bytes, bytes]] = []
-    at = len(_SIGNATURE) if png.startswith(_SIGNATURE) else len(png)
-    while at + 12 <= len(png):
-        size = int.from_bytes(png[at : at + 4])
-        found.append((png[at + 4 : at + 8], png[at + 8 : at + 8 + size]))
-        at += 12 + size
-    return found if found and at == len(png) and found[-1][0] == b"IEND" else []
-
-
-def _chunk(kind: bytes, content: bytes) -> bytes:
-    return len(content).to_bytes(4) + kind + content + zlib.crc32(content, zlib.crc32(kind)).to_bytes(4)
 
 
 def _jpeg(picture: Image.Image, quality: int) -> bytes:

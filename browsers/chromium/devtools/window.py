@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 import re
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Final, Protocol
 
 from browsers.chromium.devtools.bindings import Bindings
@@ -31,6 +32,7 @@ from browsers.engine import (
     WindowOptions,
     World,
 )
+from browsers.page_records.png import UnfitPicture, joined
 from browsers.traffic import MAX_BODY, Traffic
 
 _NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
@@ -42,6 +44,10 @@ _PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
 _PDF_PART: Final = 1024 * 1024
+_STRIP_PIXELS: Final = 1280 * 2048
+"""A picture of more pixels is taken in strips, since Chromium keeps several copies of all pixels that it shows."""
+_TILE: Final = 256
+"""Strips have a multiple of so many rows, as Chromium's tiles have."""
 _POPUP_DEPTH: Final = 3
 """A window that a page opened may open another one, and so on, down to this depth. Further ones are closed at once."""
 _LOADING_POPUPS: Final = 10
@@ -430,18 +436,29 @@ class ChromiumWindow:
     async def screenshot(self, area: Area | None = None) -> bytes:
         """Return a PNG picture of the visible part of the page, or of an area of the whole page."""
         device = self._options.device
-        wanted: dict[str, Any] = {"format": "png", "optimizeForSpeed": True}
         if area is not None:
-            clip = {"x": area.x, "y": area.y, "width": area.width, "height": area.height, "scale": 1 / device.scale}
             fits = area.x + area.width <= device.width and area.y + area.height <= device.height
-            wanted |= {"clip": clip, "captureBeyondViewport": not fits}
-        elif device.scale != 1:
-            metrics = await self._main.send("Page.getLayoutMetrics")
-            seen = metrics["cssVisualViewport"]
-            clip = {"x": seen["pageX"], "y": seen["pageY"], "width": device.width, "height": device.height}
-            wanted |= {"clip": clip | {"scale": 1 / device.scale}}
+            strips = _strips(area)
+            if len(strips) > 1:
+                with suppress(UnfitPicture):
+                    pictures = [await self._picture_of(strip, beyond_viewport=not fits) for strip in strips]
+                    return await asyncio.to_thread(joined, pictures)
+            return await self._picture_of(area, beyond_viewport=not fits)
+        if device.scale == 1:
+            return await self._picture()
+        metrics = await self._main.send("Page.getLayoutMetrics")
+        seen = metrics["cssVisualViewport"]
+        clip = {"x": seen["pageX"], "y": seen["pageY"], "width": device.width, "height": device.height}
+        return await self._picture(clip=clip | {"scale": 1 / device.scale})
+
+    async def _picture_of(self, area: Area, *, beyond_viewport: bool) -> bytes:
+        scale = 1 / self._options.device.scale
+        clip = {"x": area.x, "y": area.y, "width": area.width, "height": area.height, "scale": scale}
+        return await self._picture(clip=clip, captureBeyondViewport=beyond_viewport)
+
+    async def _picture(self, **wanted: Any) -> bytes:
         with self._host.taking_picture():
-            answer = await self._main.send("Page.captureScreenshot", **wanted)
+            answer = await self._main.send("Page.captureScreenshot", format="png", optimizeForSpeed=True, **wanted)
         return base64.b64decode(answer["data"])
 
     async def pdf(self) -> bytes:
@@ -573,6 +590,15 @@ def _origin(url: str) -> str:
     """Return the origin of a URL of the browser."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}"
+
+
+def _strips(area: Area) -> Sequence[Area]:
+    """Return the parts of a tall area, from top to bottom, in which a picture of it is taken."""
+    rows = max(_TILE, int(_STRIP_PIXELS / area.width) // _TILE * _TILE)
+    if area.height <= rows:
+        return (area,)
+    many = math.ceil(area.height / rows)
+    return [Area(area.x, area.y + at * rows, area.width, min(rows, area.height - at * rows)) for at in range(many)]
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:

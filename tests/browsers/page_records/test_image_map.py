@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 from playwright.sync_api import sync_playwright
 
 from browsers.page_records.image_map import AREAS_SCRIPT, MAX_AREAS, MAX_LINK_TEXT, LinkArea, areas_of, image_map
-from browsers.page_records.pictures import as_jpeg, is_of_one_colour, packed, thumbnail
+from browsers.page_records.pictures import as_jpeg, is_of_one_colour, thumbnail
 
 PAGE = """<!doctype html><body style="margin:0;width:5000px;height:5000px">
 <a href="http://a.test/one" style="position:absolute;left:10px;top:20px;width:30px;height:40px">x</a>
@@ -89,26 +89,3 @@ def test_pictures_are_converted_to_jpeg() -> None:
     assert Image.open(io.BytesIO(thumbnail(png(), 300))).size == (300, 200)
     whole = Image.open(io.BytesIO(as_jpeg(png())))
     assert (whole.format, whole.size) == ("JPEG", (600, 400))
-
-
-def test_a_picture_is_packed_without_a_change() -> None:
-    picture = Image.effect_noise((300, 200), 40).convert("RGB")
-    picture.paste("red", (0, 0, 300, 150))
-    quick = io.BytesIO()
-    picture.save(quick, "PNG", compress_level=1, dpi=(96, 96))
-
-    small = packed(quick.getvalue())
-
-    assert len(small) < len(quick.getvalue())
-    with Image.open(io.BytesIO(small)) as again:
-        assert again.tobytes() == picture.tobytes()
-        assert round(again.info["dpi"][0]) == 96
-    assert packed(small) == small
-
-
-@pytest.mark.parametrize("cut", [0, 5, 8, 20, 100, -1])
-def test_what_is_no_whole_picture_is_not_packed(cut: int) -> None:
-    whole = io.BytesIO()
-    Image.new("RGB", (300, 200), "blue").save(whole, "PNG", compress_level=0)
-
-    assert packed(whole.getvalue()[:cut]) == whole.getvalue()[:cut]
