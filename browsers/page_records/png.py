@@ -1,7 +1,7 @@
 """PNG pictures are packed and joined here, piece by piece, so that no picture is in memory with all its pixels.
 
-The pixels of a PNG picture (PNG specification, third edition) are rows, one after the other in one zlib stream. Each row
-begins with the number of its filter, which tells how its bytes refer to the pixel on the left and to the row above.
+The pixels of a PNG picture (PNG specification, third edition) are rows, one after the other in one zlib stream. Each
+row begins with the number of its filter, which tells how its bytes refer to the pixel on the left and to the row above.
 """
 
 from __future__ import annotations

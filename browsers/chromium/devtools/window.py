@@ -44,8 +44,11 @@ _PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
 _PDF_PART: Final = 1024 * 1024
-_STRIP_PIXELS: Final = 1280 * 2048
-"""A picture of more pixels is taken in strips, since Chromium keeps several copies of all pixels that it shows."""
+_STRIP_PIXELS: Final = 1280 * 1280
+"""A picture of more pixels is taken in strips, since Chromium keeps several copies of all pixels that it shows.
+
+With another scale than 1, letters of strips stand a part of a pixel elsewhere.
+"""
 _TILE: Final = 256
 """Strips have a multiple of so many rows, as Chromium's tiles have."""
 _POPUP_DEPTH: Final = 3
@@ -439,7 +442,7 @@ class ChromiumWindow:
         if area is not None:
             fits = area.x + area.width <= device.width and area.y + area.height <= device.height
             strips = _strips(area)
-            if len(strips) > 1:
+            if len(strips) > 1 and device.scale == 1:
                 with suppress(UnfitPicture):
                     pictures = [await self._picture_of(strip, beyond_viewport=not fits) for strip in strips]
                     return await asyncio.to_thread(joined, pictures)
