@@ -2,7 +2,7 @@
 
 Run it as `python tests/feature_table.py`. Every page is visited by a person at the site itself, which proves the page;
 by ghosts of `ghostfleet crawl` or by a person through the recording proxy; and by a person through `ghostfleet replay`
-when the site is gone.
+when the site is gone. With `--viewer`, the person plays the pages in `ghostfleet view` instead.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from feature_site.feature import PASSWORD, Feature
 from feature_site.gaps import GAPS
 from feature_site.person import PageResult, browser, live, through, visit_all
 from feature_site.site import FeatureSite
+from feature_site.viewed import view, viewing
 from proxying import RunningProxy
 
 from archive.capture import Capture
+from archive.dates import timestamp14
 from archive.warc import cdxj
 from bench.process import our_command, source_environment
 from browsers.chromium.trust import trusted_keys
@@ -187,8 +189,23 @@ def replay(
         return results, wire.touched()
 
 
+def view_offline(
+    site_ports: Sequence[int], resolve: Mapping[str, str], home: Path, features: Sequence[Feature]
+) -> tuple[dict[str, PageResult], int]:
+    """Play the features in the viewer while the site is gone. Return what `replay` returns."""
+    dates = {each.url: timestamp14(each.date) for each in reversed(captures(home))}
+    with viewing(home, COLLECTION) as address:
+        return view(site_ports, resolve, address, COLLECTION, features, dates)
+
+
 def table(
-    features: Sequence[Feature], home: Path, *, by: str = "ghost", is_live: bool = True, workers: int = 2
+    features: Sequence[Feature],
+    home: Path,
+    *,
+    by: str = "ghost",
+    is_live: bool = True,
+    workers: int = 2,
+    is_viewed: bool = False,
 ) -> tuple[list[Row], int, str]:
     """Return a row for each feature, the number of connections that escaped from the replay, and the crawl's output."""
     alive: dict[str, PageResult] = {}
@@ -206,7 +223,7 @@ def table(
     found = captures(home)
     # A page whose proofs are missing hardly passes, so that nobody waits for it as long.
     patient = [replace(each, seconds=BRIEF_SECONDS) if missing_proofs(each, found) else each for each in features]
-    played, escaped = replay(ports, resolve, home, patient)
+    played, escaped = (view_offline if is_viewed else replay)(ports, resolve, home, patient)
     return [_row(feature, alive, found, played) for feature in features], escaped, said
 
 
@@ -273,6 +290,9 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="features, or groups' first words; all without any")
     parser.add_argument("--by", choices=("ghost", "person", "none"), default="ghost", help="who visits for the record")
     parser.add_argument("--replay-only", action="store_true", help="take what the home holds from an earlier run")
+    parser.add_argument(
+        "--viewer", action="store_true", help="replay in the player of `ghostfleet view`, without a proxy"
+    )
     parser.add_argument("--no-live", action="store_true", help="leave the visits at the site itself out")
     parser.add_argument("--home", type=Path, help="an empty folder that is kept; a temporary one without it")
     parser.add_argument("--workers", type=int, default=2, help="number of ghosts")
@@ -293,7 +313,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="features-home-", ignore_cleanup_errors=True) as folder:
         home = options.home or Path(folder) / "home"
         by = "before" if options.replay_only else options.by
-        rows, escaped, said = table(features, home, by=by, is_live=not options.no_live, workers=options.workers)
+        rows, escaped, said = table(
+            features, home, by=by, is_live=not options.no_live, workers=options.workers, is_viewed=options.viewer
+        )
     if options.markdown:
         options.markdown.write_text(markdown(rows), "utf-8")
     if options.json:

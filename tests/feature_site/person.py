@@ -15,7 +15,7 @@ from typing import Any, Final
 from demo_replay import playwright_flags
 from feature_site.feature import Act, Feature
 from feature_site.site import FeatureSite
-from playwright.async_api import BrowserContext, Dialog, Locator, Page, ProxySettings, async_playwright
+from playwright.async_api import BrowserContext, Dialog, Frame, Locator, Page, ProxySettings, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from browsers.chromium.executable import find_chromium
@@ -26,12 +26,16 @@ NO_PAGE: Final = "no page"
 """This is missing when the browser showed nothing."""
 _OPEN_SECONDS: Final = 40.0
 _CLOSE_SECONDS: Final = 10.0
+_PLAYER_SECONDS: Final = 15.0
+"""A page may take so much longer when something else has to open it."""
 _ANSWER_SECONDS: Final = 3.0
 _ACT_SECONDS: Final = 5.0
 _STILL_SECONDS: Final = 1.0
 """A person goes on when an act has shown no effect for this time."""
 
 type NewContext = Callable[..., Awaitable[BrowserContext]]
+type Opening = Callable[[Page, Feature], Awaitable[Frame]]
+"""An opening shows a feature in a page of the browser, and returns the frame of the feature's document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ async def visit_all(
     proxy_of: Callable[[Feature], Awaitable[str]],
     after: Callable[[Feature], Awaitable[None]],
     at_once: int = 3,
+    opening: Opening | None = None,
 ) -> dict[str, PageResult]:
     """Visit every feature, some at once, each in a context of its own; `proxy_of` returns the proxy, empty for none.
 
@@ -92,7 +97,7 @@ async def visit_all(
                 is_good = True
                 while waiting and is_good:
                     feature = waiting.pop()
-                    results[feature.name] = await visit(feature, new_context, await proxy_of(feature))
+                    results[feature.name] = await visit(feature, new_context, await proxy_of(feature), opening)
                     is_good = not feature.is_hostile and results[feature.name].missing != NO_PAGE
                     await after(feature)
 
@@ -100,8 +105,10 @@ async def visit_all(
     return results
 
 
-async def visit(feature: Feature, new_context: NewContext, proxy: str = "") -> PageResult:
-    """Visit one feature as a person does."""
+async def visit(
+    feature: Feature, new_context: NewContext, proxy: str = "", opening: Opening | None = None
+) -> PageResult:
+    """Visit one feature as a person does: at its address, or by the opening."""
     login = next((act for act in feature.acts if act.kind == "login"), None)
     more: dict[str, Any] = {}
     if login is not None:
@@ -114,9 +121,9 @@ async def visit(feature: Feature, new_context: NewContext, proxy: str = "") -> P
     except (PlaywrightError, TimeoutError):
         return PageResult(False, NO_PAGE, time.monotonic() - began)
     page.on("dialog", _accept)
-    visitor = _Visitor(page, feature)
+    visitor = _Visitor(page, feature, opening or _at_its_address)
     with suppress(PlaywrightError, TimeoutError):
-        async with asyncio.timeout(feature.seconds):
+        async with asyncio.timeout(feature.seconds + (_PLAYER_SECONDS if opening else 0)):
             await visitor.run()
     with suppress(PlaywrightError, TimeoutError):
         async with asyncio.timeout(_CLOSE_SECONDS):
@@ -125,18 +132,23 @@ async def visit(feature: Feature, new_context: NewContext, proxy: str = "") -> P
 
 
 class _Visitor:
-    def __init__(self, page: Page, feature: Feature) -> None:
+    def __init__(self, page: Page, feature: Feature, opening: Opening) -> None:
         self._page = page
         self._feature = feature
+        self._opening = opening
+        self._document = page.main_frame
+        self._corner = (0.0, 0.0)
         self.result = ""
         self.missing = NO_PAGE
 
     async def run(self) -> None:
         with suppress(PlaywrightError):
-            await self._page.goto(self._feature.url, wait_until="commit", timeout=self._feature.seconds * 1000)
-        loading = self._page.wait_for_load_state("load", timeout=4000)
+            self._document = await self._opening(self._page, self._feature)
         with suppress(PlaywrightError):
-            await loading
+            await self._document.wait_for_load_state("load", timeout=4000)
+        if self._document is not self._page.main_frame:
+            box = await (await self._document.frame_element()).bounding_box()
+            self._corner = (box["x"], box["y"]) if box else self._corner
         await self._look()
         for act in self._feature.acts:
             if self.result == "pass":
@@ -148,7 +160,7 @@ class _Visitor:
             while time.monotonic() < end and self.missing == before:
                 await asyncio.sleep(0.05)
                 await self._look()
-        await self._page.mouse.move(400, 300)
+        await self._move(400, 300)
         while self.result != "pass":
             with suppress(PlaywrightError):
                 async with asyncio.timeout(_ANSWER_SECONDS):
@@ -160,23 +172,23 @@ class _Visitor:
         """Read the page's result. A page that navigates or hangs keeps the last one."""
         with suppress(PlaywrightError, TimeoutError):
             async with asyncio.timeout(_ANSWER_SECONDS):
-                found = await self._page.evaluate(
+                found = await self._document.evaluate(
                     "() => [document.documentElement.dataset.result || '', document.documentElement.dataset.missing || '']"
                 )
                 self.result, self.missing = found
 
     async def _act(self, act: Act) -> None:
-        inside = self._page.frame_locator(act.frame) if act.frame else self._page
+        inside = self._document.frame_locator(act.frame) if act.frame else self._document
         element = inside.locator(act.selector) if act.selector and act.kind not in ("evaluate", "login") else None
         wait = _ACT_SECONDS * 1000
         if act.kind == "evaluate":
-            await self._page.evaluate(act.selector)
+            await self._document.evaluate(act.selector)
         elif act.kind == "mouse":
-            await self._page.mouse.move(200, 150)
-            await self._page.mouse.move(260, 240, steps=5)
+            await self._move(200, 150)
+            await self._move(260, 240, steps=5)
         elif act.kind == "point":
             x, y = (float(part) for part in act.value.split(","))
-            await self._page.mouse.click(x % WINDOW[0], y % WINDOW[1])
+            await self._page.mouse.click(self._corner[0] + x % WINDOW[0], self._corner[1] + y % WINDOW[1])
         elif element is None:
             return
         elif act.kind == "drag":
@@ -196,6 +208,10 @@ class _Visitor:
             for _ in range(4):
                 await self._page.mouse.wheel(0, float(act.value) / 4)
                 await asyncio.sleep(0.05)
+
+    async def _move(self, x: float, y: float, steps: int = 1) -> None:
+        """Move the mouse to a point of the document."""
+        await self._page.mouse.move(self._corner[0] + x, self._corner[1] + y, steps=steps)
 
     async def _drag(self, element: Locator, distance: float) -> None:
         """Drag from the middle of the element to its side."""
@@ -221,6 +237,12 @@ async def through(features: Iterable[Feature], proxy: str, trusted: Sequence[str
         return proxy
 
     return await visit_all(features, partial(browser, trusted), same, _nothing)
+
+
+async def _at_its_address(page: Page, feature: Feature) -> Frame:
+    with suppress(PlaywrightError):
+        await page.goto(feature.url, wait_until="commit", timeout=feature.seconds * 1000)
+    return page.main_frame
 
 
 async def _close(root: BrowserContext) -> None:
