@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from feature_site.changing import CHANGING
 from feature_site.components import COMPONENTS
 from feature_site.documents import DOCUMENTS
 from feature_site.everyday import EVERYDAY
@@ -35,6 +36,7 @@ GROUPS: Final = {
     "Exchanges of today": EXCHANGES,
     "Everyday sites": EVERYDAY,
     "Platform of today": PLATFORM_FEATURES,
+    "Requests that change": CHANGING,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)

@@ -13,7 +13,8 @@ HOST: Final = "www.features.test"
 CDN: Final = "cdn.features.test"
 ELSEWHERE: Final = "elsewhere.test"
 INTERNATIONAL: Final = "xn--bcher-kva.features.test"
-HOSTS: Final = (HOST, CDN, ELSEWHERE, INTERNATIONAL)
+SHARDS: Final = tuple(f"img{number}.features.test" for number in range(1, 5))
+HOSTS: Final = (HOST, CDN, ELSEWHERE, INTERNATIONAL, *SHARDS)
 PICTURE: Final = re.compile(r"(\d+)x(\d+)-([\w-]+)\.png")
 """The name of a picture tells its size and its part: `40x30-wide.png`."""
 
