@@ -48,7 +48,7 @@ class ArchivedAnswer:
 
 def archived_answer(head: ResponseHead, url: str, prefix: str, timestamp: str) -> ArchivedAnswer:
     """Return the answer for the archived response of `url`; `prefix` is the path before `<timestamp>id_/<url>`."""
-    target = _target(head, url)
+    target = redirect_target(head, url)
     headers = list(_headers(head))
     if target is not None:
         headers.append((b"location", f"{prefix}{timestamp}id_/{target}".encode("ascii")))
@@ -75,7 +75,7 @@ def _headers(head: ResponseHead) -> Iterator[tuple[bytes, bytes]]:
         yield b"x-proxy-set-cookie", b", ".join(cookies)
 
 
-def _target(head: ResponseHead, url: str) -> str | None:
+def redirect_target(head: ResponseHead, url: str) -> str | None:
     """Return the absolute URL to which the response redirects; None when it does not, or to no web page."""
     location = head.get(b"location")
     if head.status not in _REDIRECTS or location is None:

@@ -10,6 +10,7 @@ page for a browser that asks for one. Nothing is fetched from the live web.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import html
 import json
 import logging
@@ -19,20 +20,22 @@ import uuid
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
-from admin.viewing.archived_answer import ArchivedAnswer, archived_answer, plain_answer
+from admin.viewing.archived_answer import ArchivedAnswer, archived_answer, plain_answer, redirect_target
+from admin.viewing.player_requests import UNTOLD, PlayerVisits, archived_fields
 from archive.dates import Micros, parse_date
 from archive.name_rules import NAME_PATTERN
 from archive.storage.storage import StorageError
 from archive.warc.member_reader import WarcError
-from archive.warc.request_query import MAX_BODY, asked_query
+from archive.warc.request_query import MAX_BODY, MAX_QUERY, asked_query
 from dedupdb.captures.schema import CapturesError
 from proxy.protocol.byte_range import parse_ranges
-from proxy.protocol.http1 import BadMessage, parse_response
+from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
 from proxy.replay.answers import Memento
 from proxy.replay.memento import PayloadElsewhere, RecordDamaged
+from proxy.replay.visits import PageLoad
 from proxy.replay.wanted import WantedCapture
 
 log = logging.getLogger(__name__)
@@ -49,6 +52,7 @@ _SIMILAR_SECONDS: Final = 2.0
 """Time for which collections are asked for a similar URL, when the address names no collection."""
 _MOST_BODY: Final = 16 * 1024 * 1024
 _LONGEST: Final = 60_000
+_MOST_REDIRECTS: Final = 10
 _ADDRESS: Final = re.compile(
     r"(?:(?P<collection>[^/]{1,64})/)?(?P<timestamp>[0-9]{0,17})(?:id_)?/(?P<url>https?:/{1,2}[^/].*)", re.ASCII | re.I
 )
@@ -116,6 +120,7 @@ class ResourceEndpoint:
         self._archive = archive
         self._nearest = nearest
         self._names = names
+        self._visits = PlayerVisits()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="view")
 
     def close(self) -> None:
@@ -147,16 +152,19 @@ class ResourceEndpoint:
             await _refuse(send, scope["method"], 413, "the body of the request is too large", wants_html)
             return
         method, kind = scope["method"].upper(), headers.get(b"content-type", b"").decode("latin-1")
-        finding = _Finding(
-            address, method, date, headers, only, asked_query(method, kind, (body,)), self._takes_similar
-        )
+        reader = f"{(scope.get('client') or ('',))[0]} {root} {address.collection}"
+        visit, page = self._visits.of(reader, method, headers, address.url)
+        query = asked_query(method, kind, (body,))
+        is_cut = query is not None and len(query) >= MAX_QUERY
+        sha256 = hashlib.sha256(body).hexdigest() if is_cut else None
+        finding = _Finding(address, method, date, headers, only, query, sha256, self._takes_similar, visit, page)
         await self._answer(finding, f"{root}{PREFIX}", receive, send)
 
     async def _answer(self, finding: _Finding, prefix: str, receive: Receive, send: Send) -> None:
         loop, wants_html = asyncio.get_running_loop(), finding.wants_html
         url, method = finding.address.url, finding.method
         try:
-            memento = await loop.run_in_executor(self._threads, self._find, finding)
+            memento, url = await loop.run_in_executor(self._threads, self._find_behind_redirects, finding)
         except PayloadElsewhere as error:
             await _refuse(send, method, 404, str(error), wants_html)
             return
@@ -208,6 +216,26 @@ class ResourceEndpoint:
             with suppress(asyncio.CancelledError):
                 await left
 
+    def _find_behind_redirects(self, finding: _Finding) -> tuple[Memento | None, str]:
+        """Return the capture that answers, and its URL.
+
+        A redirect that keeps a method other than GET is followed here. The player would ask for its target by GET.
+        """
+        url, memento = finding.address.url, self._find(finding)
+        if finding.method in ("GET", "HEAD"):
+            return memento, url
+        for _ in range(_MOST_REDIRECTS):
+            target = _kept_method_target(memento, url)
+            if target is None:
+                break
+            behind = self._find(replace(finding, address=replace(finding.address, url=target)))
+            if behind is None:
+                break
+            if memento is not None:
+                memento.close()
+            memento, url = behind, target
+        return memento, url
+
     def _find(self, finding: _Finding) -> Memento | None:
         """Return the capture of the first collection that can answer, the nearest in time first."""
         address = finding.address
@@ -244,7 +272,13 @@ class _Finding:
     only: str | None
     query: str | None
     """The request's body as the index has it, by which requests to one URL are told apart."""
+    body_sha256: str | None
+    """The digest of a body of which `query` has the beginning alone; None for other bodies."""
     takes_similar: bool
+    visit: PageLoad | None = None
+    """The visit of the archived page that asks, as far as that is known."""
+    page: PageLoad | None = None
+    """The visit that the request begins; None for everything but documents."""
 
     @property
     def wants_html(self) -> bool:
@@ -271,10 +305,23 @@ class _Finding:
             is_conditional=False,
             exchange=uuid.uuid4().hex,
             body=self.query,
-            fields=tuple((name, value, b"%b: %b\r\n" % (name, value)) for name, value in self.headers.items()),
+            body_sha256=self.body_sha256,
+            fields=archived_fields(self.headers),
+            visit=self.visit,
+            page=self.page,
             takes_similar=self.takes_similar,
             date_is_fixed=True,
+            is_unchanged=True,
+            untold=UNTOLD,
         )
+
+
+def _kept_method_target(memento: Memento | None, url: str) -> str | None:
+    """Return where a capture redirects a request with its method and its body; None for other captures."""
+    if memento is None:
+        return None
+    head: ResponseHead = parse_response(memento.head)
+    return redirect_target(head, url) if head.status in (307, 308) else None
 
 
 async def _body_of(receive: Receive) -> bytes | None:

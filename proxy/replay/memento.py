@@ -176,18 +176,20 @@ class Archive:
         Those of the page visit come first, from the one whose turn it is, and of these the ones that fit the headers.
         """
         visit = wanted.visit
-        if visit is None and wanted.page is not None and captures:
+        if visit is None and wanted.page is not None and captures and not wanted.is_unchanged:
             # A page before a login and behind it, or in front of a question for consent and behind it.
             begin = captures[0].date
             near = [each for each in captures if abs(each.date - begin) < _ONE_SITTING and each.url == captures[0].url]
             best, others, _ = self._variants.matching(near, wanted.fields, ("cookie",))
             return [*best, *others, *(each for each in captures if each not in near)]
         if visit is None:
-            best, others, _ = self._variants.matching(captures, wanted.fields)
+            best, others, _ = self._variants.matching(captures, wanted.fields, never=wanted.untold)
             return [*best, *others]
         same = captures if are_similar else [each for each in captures if each.url == wanted.url] or captures
         own = visit.own(same)
-        best, others, values = self._variants.matching(own or captures, wanted.fields)
+        if wanted.is_unchanged:
+            own = [each for each in own if each.date - (visit.date or 0) < _ONE_SITTING]
+        best, others, values = self._variants.matching(own or captures, wanted.fields, never=wanted.untold)
         if own:
             name, body = wanted.url, wanted.body or ""
             if are_similar:
@@ -266,7 +268,8 @@ class Archive:
         """Return the change of the payload that this answer needs, with its head; None for nearly all."""
         if head.status != 200 or wanted.ranges:
             return None, head
-        if wanted.page is not None and head.mime in HTML and (script := self._scripts.of(capture)):
+        is_page = wanted.page is not None and not wanted.is_unchanged
+        if is_page and head.mime in HTML and (script := self._scripts.of(capture)):
             return script_edit(script), allowing(head, script)
         if is_playlist(head.mime, capture.url):
             return playlist_edit(capture.url, partial(self._has_stream, capture)), head

@@ -58,15 +58,19 @@ class Variants:
         self._lock = threading.Lock()
 
     def matching(
-        self, captures: Sequence[Capture], asked: FieldLines, always: tuple[str, ...] = ()
+        self,
+        captures: Sequence[Capture],
+        asked: FieldLines,
+        always: tuple[str, ...] = (),
+        never: frozenset[str] = frozenset(),
     ) -> tuple[list[Capture], list[Capture], tuple[str, ...]]:
         """Return the captures that fit the request best, the others, and the values by which they were chosen.
 
-        Both lists keep their order. The headers `always` choose whether or not `Vary` names them.
+        Both lists keep their order. The headers `always` choose whether or not `Vary` names them, and `never` don't.
         """
         if len(captures) < 2:
             return list(captures), [], ()
-        names = tuple(dict.fromkeys((*self._names(captures[0]), *always)))
+        names = tuple(name for name in dict.fromkeys((*self._names(captures[0]), *always)) if name not in never)
         if not names:
             return list(captures), [], ()
         wanted = {name: _value(asked, name) for name in names}

@@ -36,3 +36,7 @@ class WantedCapture:
     """Whether the capture of a URL that differs only in volatile parts is an answer."""
     date_is_fixed: bool = False
     """Whether the request itself names the date. The date of the visited page does not replace it then."""
+    is_unchanged: bool = False
+    """Whether documents come as they were recorded, without scripts of replay, and the nearest in time first."""
+    untold: frozenset[str] = frozenset()
+    """Header fields, in lower case, that the client can't send. They choose no representation."""

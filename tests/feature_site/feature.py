@@ -180,7 +180,7 @@ const proof = (() => {
     return body;
   };
   watch(document);
-  addEventListener("message", event => event.data && event.data.part && done(event.data.part));
+  window.addEventListener("message", event => event.data && event.data.part && done(event.data.part));
   show();
   return {add, done, resource, seen, sized, text, watch, missing: () => [...missing]};
 })();

@@ -147,7 +147,9 @@ class _Visitor:
         with suppress(PlaywrightError):
             await self._document.wait_for_load_state("load", timeout=4000)
         if self._document is not self._page.main_frame:
-            box = await (await self._document.frame_element()).bounding_box()
+            element = await self._document.frame_element()
+            await element.focus()  # a person's keys go to the archived page
+            box = await element.bounding_box()
             self._corner = (box["x"], box["y"]) if box else self._corner
         await self._look()
         for act in self._feature.acts:

@@ -111,6 +111,62 @@ def test_a_method_answers_with_its_own_captures(client: httpx.Client) -> None:
     assert client.post(f"{AT}/http://example.org/form", content=bytes(17_000_000)).status_code == 413
 
 
+def player(page: str = "") -> dict[str, str]:
+    """The headers with which the player's worker asks for a document, or for what a page asks for."""
+    document = {"Accept": "text/html,*/*;q=0.8", "Upgrade-Insecure-Requests": "1"}
+    return {"Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors", **({"X-Proxy-Referer": page} if page else document)}
+
+
+def test_a_page_in_the_player_gets_the_answers_of_one_url_in_their_order(
+    client: httpx.Client, settings: Settings
+) -> None:
+    shelf = CollectionShelf(settings, "orders")
+    shelf.put("/page", b"<p>page")
+    for at, state in enumerate((b"wait", b"wait more", b"ready")):
+        shelf.put("/state", state, date=DATE + at * 1_000_000)
+    shelf.put("/state", b"next year", date=DATE + 365 * DAY)
+    shelf.close()
+    at, page = "/w/orders/20261121081500id_", "http://example.org/page"
+
+    def state(**headers: str) -> bytes:
+        return client.get(f"{at}/http://example.org/state", headers=headers).content
+
+    for _ in range(2):  # each load of the page begins again
+        client.get(f"{at}/{page}", headers=player())
+        assert [state(**player(page)) for _ in range(4)] == [b"wait", b"wait more", b"ready", b"ready"]
+    assert state() == b"wait", "another program gets the nearest one"
+    assert state(**player("http://example.org/other")) == b"wait", "a page that was not loaded has no order"
+
+
+def test_a_redirect_that_keeps_the_method_is_followed_for_the_player(client: httpx.Client, settings: Settings) -> None:
+    shelf = CollectionShelf(settings, "moves")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    shelf.put("/from", b"", "Location: /to", status="307 Moved", method="POST", sent=b"a=1")
+    shelf.put("/to", b"kept", method="POST", sent=b"a=1")
+    shelf.put("/from", b"", "Location: /round", status="308 Moved", method="POST", sent=b"a=2")
+    shelf.put("/round", b"", "Location: /round", status="308 Moved", method="POST", sent=b"a=2")
+    shelf.put("/other", b"", "Location: /to", status="303 See", method="POST", sent=b"a=1")
+    shelf.close()
+    at = "/w/moves/20261121081500id_/http://example.org"
+
+    assert client.post(f"{at}/from", content=b"a=1", headers=form).content == b"kept"
+    assert client.post(f"{at}/from", content=b"a=2", headers=form).status_code == 308
+    assert client.post(f"{at}/other", content=b"a=1", headers=form).status_code == 303
+    assert client.put(f"{at}/from", content=b"a=1", headers=form).status_code == 404
+
+
+def test_a_long_body_chooses_its_answer_by_all_of_its_bytes(client: httpx.Client, settings: Settings) -> None:
+    shelf = CollectionShelf(settings, "bodies")
+    long, form = b"q=" + b"x" * 6_000, {"Content-Type": "application/x-www-form-urlencoded"}
+    for name in (b"moss", b"fern"):
+        shelf.put("/api", name, method="POST", sent=long + b"&name=" + name)
+    shelf.close()
+
+    found = client.post("/w/bodies/2026id_/http://example.org/api", content=long + b"&name=fern", headers=form)
+
+    assert found.content == b"fern"
+
+
 def test_what_is_not_there_is_404_in_the_form_that_the_client_reads(client: httpx.Client) -> None:
     found = client.get(f"{AT}/http://example.org/none?<script>")
     assert found.status_code == 404
