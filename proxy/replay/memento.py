@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final, Protocol
 
@@ -22,6 +23,7 @@ from proxy.replay.answers import Memento, edited_memento, head_without_response,
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, repeating_edit
 from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
+from proxy.replay.pieces import MOST_READ, continues, joined, rest_of
 from proxy.replay.playlists import is_playlist, playlist_edit
 from proxy.replay.recorded_exchanges import RecordedExchanges
 from proxy.replay.similar import Similar
@@ -95,7 +97,9 @@ class Archive:
         memento = self._first(captures, wanted, trouble) or self._written(wanted)
         if memento is None and wanted.takes_similar and not captures:
             moments = (date,) if date is not None else ()
-            similar = self._similar.find(wanted.collection, wanted.url, wanted.method, wanted.body, moments)
+            similar = self._similar.find(
+                wanted.collection, wanted.url, wanted.method, wanted.body, moments, is_page=wanted.page is not None
+            )
             similar.sort(key=lambda capture: -capture.date if date is None else abs(capture.date - date))
             memento = self._first(similar, wanted, trouble, note="similar")
         if memento is None and trouble:
@@ -165,8 +169,29 @@ class Archive:
             if memento is not None:
                 if wanted.page is not None:
                     wanted.page.begin(capture, captures)
-                return memento
+                return self._continued(memento, captures, wanted, note) if wanted.ranges else memento
         return None
+
+    def _continued(self, memento: Memento, captures: Sequence[Capture], wanted: WantedCapture, note: str) -> Memento:
+        """Return an answer with the captured ranges behind it, when it is shorter than what was asked for."""
+        read = 0
+        parts = [each for each in captures if each.status == 206 and not self._readable.is_blocked(each)]
+        while (rest := rest_of(memento, wanted.ranges)) is not None:
+            further = replace(wanted, ranges=(rest,))
+            for capture in parts[: MOST_READ - read]:
+                read += 1
+                try:
+                    piece = self._open(capture, further, note)
+                except (PayloadElsewhere, OSError, WarcError, BadMessage):
+                    continue
+                if piece is not None and continues(memento, piece):
+                    memento = joined(memento, piece)
+                    break
+                if piece is not None:
+                    piece.close()
+            else:
+                return memento
+        return memento
 
     def _arranged(
         self, captures: Sequence[Capture], wanted: WantedCapture, *, are_similar: bool

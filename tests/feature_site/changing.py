@@ -62,11 +62,9 @@ def _envelope(question: Question) -> Reply:
 
 
 def _link(question: Question) -> Reply:
-    """Sign an address that is good for a minute from the time of the client."""
+    """Sign an address that is good for some seconds from the time of the client."""
     now = int(dict(parse_qsl(question.query))["now"])
-    return data(
-        json.dumps({"url": f"file/330x20-linked.png?exp={now + 60}&sig=7c1e5a", "expires": now + 60}), _NO_STORE
-    )
+    return data(json.dumps({"url": f"file/330x20-linked.png?exp={now + 5}&sig=7c1e5a", "expires": now + 5}), _NO_STORE)
 
 
 def _linked(question: Question) -> Reply:
@@ -142,7 +140,7 @@ proof.add(`cb-${letters(8)}/300x20-folder.png`); proof.add(`_${Date.now()}_/300x
 const now = Date.now();
 proof.text(`score/${Math.floor(now / 30000)}.json`, 'slot', 'slot'); proof.text(`score?slot=${Math.floor(now / 60000)}`, 'score', 'minute');
 proof.text(`feed?at=${now.toString(36)}`, 'feed', 'base36'); proof.text(`feed/${now.toString(16)}/latest`, 'feed', 'hex'); proof.text(`day?when=${encodeURIComponent(new Date(now).toISOString())}`, 'day', 'iso');
-proof.text(`perf?start=${performance.now()}&origin=${performance.timeOrigin}`, 'perf', 'float');</script>""",
+proof.text(`perf?start=${performance.now().toFixed(3)}&origin=${performance.timeOrigin}`, 'perf', 'float');</script>""",
         parts=("slot", "minute", "base36", "hex", "iso", "float"),
         proofs=(r"score/\d+\.json", r"score\?slot.*", r"feed\?at=.*", r"feed/.*/latest", r"day\?when=.*", r"perf\?.*"),
         files={

@@ -487,8 +487,18 @@ class TestRanges:
         shelf.keep(part(0, 299, 1000), part(300, 599, 1000), part(600, 999, 1000))
 
         assert shelf.body(ranges=(ByteRange(350, 400),)) == film(350, 401)
-        assert shelf.body(ranges=(ByteRange(250, 400),)) == film(250, 300), "the beginning of what was asked for"
+        assert shelf.body(ranges=(ByteRange(250, 400),)) == film(250, 401)
         assert shelf.body(ranges=(ByteRange(None, 100),)) == film(900, 1000)
+
+    def test_are_put_together_of_several_parts(self, shelf: Shelf) -> None:
+        shelf.keep(part(0, 299, 1000), part(300, 599, 1000), part(600, 899, 1000), part(500, 620, 2000))
+
+        found = shelf.find(ranges=(ByteRange(100, 699),))
+        assert found is not None
+        assert b"Content-Range: bytes 100-699/1000\r\n" in found[0]
+        assert b"Content-Length: 600\r\n" in found[0]
+        assert found[1] == film(100, 700)
+        assert shelf.body(ranges=(ByteRange(650, None),)) == film(650, 900), "what is there of what was asked for"
 
     def test_are_needed_for_a_part(self, shelf: Shelf) -> None:
         shelf.keep(part(0, 299, 1000))

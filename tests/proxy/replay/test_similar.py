@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import time
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +15,7 @@ from captured import capture
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.warc.request_query import asked_key
+from archive.warc.request_query import asked_key, asked_query
 from dedupdb.captures.capture_index import Captures
 from proxy.replay.echoes import Echo
 from proxy.replay.similar import Callback, Rules, Similar
@@ -61,6 +64,12 @@ def found(index: Captures, asked: str, *kept: str) -> list[str]:
         ("/a?draw=5&start=10", "/a?draw=2&start=10"),
         ("/a?EIO=4&transport=polling&t=OyR3mVq", "/a?EIO=4&transport=polling&t=PqX0bZa.1"),
         ("/a?jsonrpc=2.0&id=474423946&method=leaf", "/a?jsonrpc=2.0&id=7&method=leaf"),
+        ("/a?q=x&sig=j7puq6ujtwc", "/a?q=x&sig=8us"),
+        ("/cb-k3j9x2ab/a.png", "/cb-0zq81mmx/a.png"),
+        ("/echo/123/abcdefgh/websocket", "/echo/042/x0_yz123/websocket"),
+        ("/a?bucket=37&q=x", "/a?q=x&bucket=82"),
+        ("/a?attempt=2&delay=143&rid=k2j3h4g5f6", "/a?attempt=2&delay=391&rid=0a9b8c7d6e5"),
+        ("/a?start=82.125&q=x", "/a?start=1034.5&q=x"),
     ],
 )
 def test_volatile_parts_make_no_difference(index: Captures, kept: str, asked: str) -> None:
@@ -93,6 +102,90 @@ def test_a_date_stands_for_the_same_day_seen_from_the_visit(index: Captures, pat
     assert [each.url for each in similar] == [f"{BASE}{kept}"], "the page's clock was set"
 
 
+RECORDED = 1_767_323_045_000
+"""Milliseconds of 2026-01-02T03:04:05Z, the date of `capture`."""
+
+
+def in_base(number: int, base: int) -> str:
+    digits = ""
+    while number:
+        number, digit = divmod(number, base)
+        digits = "0123456789abcdefghijklmnopqrstuvwxyz"[digit] + digits
+    return digits
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda ms: f"/a?at={in_base(ms, 36)}",
+        lambda ms: f"/feed/{in_base(ms, 16)}/latest",
+        lambda ms: f"/~{in_base(ms, 36)}~/a",
+        lambda ms: f"/a?id={in_base(ms // 1000, 16)}f3a21",
+        lambda ms: f"/score/{ms // 30_000}.json",
+        lambda ms: f"/a?slot={ms // 60_000}",
+        lambda ms: f"/v{ms // 1000}/a.json",
+        lambda ms: "/a?cursor=" + b64encode(f"{ms}:0".encode()).decode().rstrip("="),
+    ],
+    ids=range(8),
+)
+def test_the_time_of_the_visit_is_known_in_other_forms(index: Captures, form: Callable[[int], str]) -> None:
+    now = time.time_ns() // 1_000_000
+    assert found(index, form(now), form(RECORDED)) == [form(RECORDED)]
+    assert found(index, form(now - 40 * 86_400_000)) == [], "another time is another page"
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked"),
+    [
+        ("/width=640,quality=75/a.png", "/width=1200,quality=90/a.png"),
+        ("/up/w_640,c_fill,dpr_1.0/v1/a.png", "/up/w_828,c_fill,dpr_2.0/v1/a.png"),
+        ("/media/640x320/smart/a.png", "/media/828x414/smart/a.png"),
+        ("/up/a-300x200.jpg", "/up/a-1024x683.jpg"),
+        ("/up/a-300x200.jpg", "/up/a.jpg"),
+        ("/img/logo@2x.png", "/img/logo.png"),
+        ("/img/logo.png", "/img/logo@3x.png"),
+        ("/7/66/43/tile.png", "/7/66/43@2x/tile.png"),
+        ("/thumb/330px-A.jpg", "/thumb/500px-A.jpg"),
+        ("/photo=w640-h480-no", "/photo=s1024"),
+    ],
+)
+def test_a_picture_is_found_when_its_path_tells_another_size(index: Captures, kept: str, asked: str) -> None:
+    index.add([capture(f"{BASE}{kept}", mime="image/png")])
+    similar = Similar(index)
+
+    assert [each.url for each in similar.find("news", f"{BASE}{asked}", "GET", None)] == [f"{BASE}{kept}"]
+    other = asked.translate(str.maketrans("aAlo", "bBku"))
+    assert similar.find("news", f"{BASE}{other}", "GET", None) == [], "it is another picture"
+
+
+def test_the_nearest_size_of_a_picture_is_taken(index: Captures) -> None:
+    for offset, size in enumerate((150, 300, 768)):
+        index.add([capture(f"{BASE}/a-{size}x{size}.jpg", mime="image/jpeg", offset=offset)])
+    index.add([capture(f"{BASE}/b-1024x1024.jpg", mime="text/html", offset=9)])
+
+    assert [each.offset for each in Similar(index).find("news", f"{BASE}/a-1024x1024.jpg", "GET", None)] == [2]
+    assert Similar(index).find("news", f"{BASE}/b-300x300.jpg", "GET", None) == [], "it is no picture"
+    assert Similar(index).find("news", f"{BASE}/1024x1024.jpg", "GET", None) == []
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "is_found"),
+    [
+        ("http://img1.example.org/a.json", "http://img4.example.org/a.json", True),
+        ("http://cdn-2.example.org/a.json?_=1", "http://cdn-3.example.org/a.json?_=2", True),
+        ("http://a.tile.example.org/7/66/43", "http://c.tile.example.org/7/66/43", True),
+        ("http://blog1.example.org/a.json", "http://blog4.example.org/a.json", False),
+        ("http://img1.example.org/a.json", "http://img4.example.com/a.json", False),
+        ("http://img1.example.org/a.json?id=1", "http://img4.example.org/a.json?id=2", False),
+        ("http://a.example.org/7/66/43", "http://c.example.org/7/66/43", False),
+    ],
+)
+def test_another_host_of_a_network_has_the_same_files(index: Captures, kept: str, asked: str, is_found: bool) -> None:
+    index.add([capture(kept)])
+    assert len(Similar(index).find("news", asked, "GET", None)) == is_found
+    assert Similar(index).find("news", asked, "GET", None, is_page=True) == [], "a page has one address"
+
+
 @pytest.mark.parametrize(
     ("kept", "asked"),
     [
@@ -115,6 +208,11 @@ def test_a_date_stands_for_the_same_day_seen_from_the_visit(index: Captures, pat
         ('/a?variables={"id":7,"n":0.12345678901}', '/a?variables={"id":8,"n":0.987654321012}'),
         ("/a?q=k3j2h1g0f9", "/a?q=z9y8x7w6v5u"),
         ("/day/09-10-11/list", "/day/12-13-14/list"),
+        ("/a?start=82", "/a?start=1034"),
+        ("/a?attempt=1&delay=143", "/a?attempt=2&delay=143"),
+        ("/k3j9x2ab/a.html", "/0zq81mmx/a.html"),
+        ("/echo/123/abcdefgh/list", "/echo/042/x0_yz123/list"),
+        ("/a?v=dQw4w9WgXcQ", "/a?v=kJQP7kiw5Fk"),
     ],
 )
 def test_other_parts_make_a_difference(index: Captures, kept: str, asked: str) -> None:
@@ -197,6 +295,46 @@ def test_the_number_of_a_call_is_no_part_of_its_question(index: Captures) -> Non
     assert similar.echoes((url, "jsonrpc=2.0&id=12&method=bark"), (url, bodies[1])) == [Echo("67", "12", "id")]
 
 
+def kept_bodies(
+    index: Captures, *bodies: bytes, kind: str = "application/octet-stream"
+) -> Callable[[bytes], list[int]]:
+    """Keep bodies, and return what tells which of them answer another one."""
+    url = f"{BASE}/api"
+    for offset, body in enumerate(bodies):
+        query = asked_query("POST", kind, (body,))
+        index.add([capture(url, method="POST", request_body=query, key=asked_key(url, "POST", query), offset=offset)])
+
+    def answers(body: bytes) -> list[int]:
+        found = Similar(index).find("news", url, "POST", asked_query("POST", kind, (body,)))
+        return [each.offset for each in found]
+
+    return answers
+
+
+def test_a_binary_body_is_found_by_its_beginning_and_its_end(index: Captures) -> None:
+    answers = kept_bodies(index, b"\x08qqqqqqqq\x12\x05maple", b"\x09AAAAbcde\x12\x05birch")
+
+    assert answers(b"\x09AAAAwxyz\x12\x05birch") == [1]
+    assert answers(b"\x09AAAAbcde\x12\x05bircX") == [], "a small difference may be the number of a page"
+    assert answers(b"another one of bytes") == []
+
+
+def test_compressed_bodies_and_lines_of_json_are_compared_by_their_values(index: Captures) -> None:
+    def packed(at: int, kind: str) -> bytes:
+        return gzip.compress(json.dumps({"at": at, "kind": kind, "n": 1}).encode(), mtime=at // 1000)
+
+    answers = kept_bodies(index, packed(RECORDED, "first"), packed(RECORDED, "second"))
+    assert answers(packed(time.time_ns() // 1_000_000, "second")) == [1]
+    assert answers(gzip.compress(b"no JSON at all, only a text")) == []
+
+
+def test_lines_of_json_tell_what_an_answer_repeats(index: Captures) -> None:
+    url = f"{BASE}/envelope"
+    bodies = [f'{{"event_id":"{digits * 16}"}}\n{{"type":"x"}}\nno JSON'.encode() for digits in ("0a", "7f")]
+    recorded, asked = (asked_query("POST", "text/plain", (body,)) for body in bodies)
+    assert Similar(index).echoes((url, asked), (url, recorded)) == [Echo("0a" * 16, "7f" * 16)]
+
+
 def test_a_body_is_found_when_its_url_defeats_caches(index: Captures) -> None:
     url = f"{BASE}/api?x=1&_=1700000000000"
     index.add([capture(url, method="POST", request_body="q=moss", key=asked_key(url, "POST", "q=moss"))])
@@ -248,8 +386,11 @@ def test_forms_are_stable(query: str) -> None:
         "/a?q=" + "0." + "9" * 60_000,
         "/" + "a-" * 30_000,
         "/a?d=2026-11-23" + "T:" * 30_000,
+        "/" + "w_1," * 20_000 + "/a.png",
+        "/" + "100x" * 20_000 + ".png",
+        "/a?c=" + "QUFB" * 20_000,
     ],
-    ids=range(6),
+    ids=range(9),
 )
 def test_the_worst_urls_are_looked_up_within_bounds(index: Captures, asked: str) -> None:
     """The test would take minutes if a rule tried every way through such a text."""
