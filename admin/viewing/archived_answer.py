@@ -30,7 +30,7 @@ _RENAMED: Final = frozenset(
 )
 _PLAYER_COMMANDS: Final = (b"x-orig-", b"x-redirect-", b"x-wabac-", b"x-proxy-", b"x-archive-")
 """Headers that the player's worker obeys begin so; an archived response must not have them."""
-_NEVER: Final = frozenset((b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade", b"location"))
+_NEVER: Final = frozenset((b"connection", b"keep-alive", b"transfer-encoding", b"trailer", b"upgrade"))
 _NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONTROLS: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _REDIRECTS: Final = frozenset((301, 302, 303, 307, 308))
@@ -65,6 +65,10 @@ def _headers(head: ResponseHead) -> Iterator[tuple[bytes, bytes]]:
     cookies: list[bytes] = []
     for name, value, _ in head.fields:
         if name in _NEVER or not _NAME.fullmatch(name) or name.startswith(_PLAYER_COMMANDS):
+            continue
+        if (
+            name == b"location" and head.status in _REDIRECTS
+        ):  # the viewer has one of its own; elsewhere it is read only
             continue
         clean = _CONTROLS.sub(b" ", value).strip()
         if name == b"set-cookie":
