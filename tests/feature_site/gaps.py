@@ -7,6 +7,7 @@ from typing import Final
 _REASONS: Final = {
     "A person types another word than the ghost did.": ("search-form", "search-typed"),
     "A key of letters and digits in a path can't be told from the name of another picture.": ("keyed-path",),
+    "The index has the beginning of a body alone, and the field that chooses stands behind a file.": ("named-upload",),
     "An encrypted text can't be told from the name of another thing.": ("sealed-query",),
     "A deadline has passed; with `proxy.replay_clock` the page has the clock of its capture.": ("expiring-link",),
 }

@@ -13,7 +13,7 @@ from feature_site.gaps import GAPS
 from feature_site.person import live
 from feature_site.site import FeatureSite
 from feature_table import Row, table
-from needs import redis_server
+from needs import program, redis_server
 
 pytestmark = pytest.mark.browser
 
@@ -31,6 +31,8 @@ FEW = (
     "video-webm",
 )
 """One page or two of each group, for the tests that run each time."""
+IN_ORDER = ("growing", "polling", "changed-resource", "events-again", "export-job")
+"""Pages whose answers depend on the order of their requests."""
 
 
 def named(names: Sequence[str]) -> list[Feature]:
@@ -62,6 +64,18 @@ def test_a_few_features_are_captured_and_replayed(tmp_path: Path) -> None:
     assert [row.name for row in rows if not row.is_live] == []
     assert not_green(rows) == {}, said[-2000:]
     assert len(rows) == len(FEW)
+    assert escaped == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_features_play_in_the_viewer_and_nothing_reaches_the_site(tmp_path: Path) -> None:
+    program("npm", "the player comes from npm")
+    features = named((*(name for name in FEW if name != "service-cache"), *IN_ORDER))
+
+    rows, escaped, _ = table(features, tmp_path / "home", by="person", is_live=False, is_viewed=True)
+
+    assert {row.name: row.not_replayed for row in rows if not row.is_replayed} == {}
     assert escaped == 0
 
 
