@@ -1,4 +1,4 @@
-"""Hosts that differ in a number alone give out the same files: `img1.example.org` and `img4.example.org`.
+"""Hosts whose names differ in a number alone give the same files: `img1.example.org` and `img4.example.org`.
 
 A page may draw one of them at each visit. Names of other kinds, such as `blog12`, are different sites. Pure.
 """

@@ -72,7 +72,8 @@ _DAY: Final = 86_400_000_000
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{12,1024}(?:=|%3[dD]){0,2}")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _DEFEATS_CACHES: Final = re.compile(
-    r"(?:cb|cache-?bust(?:er)?|bust(?:er)?|no-?cache|rnd|rand(?:om)?|nonce)[-_=.:][0-9a-z]{4,40}", re.IGNORECASE
+    r"(?:cb|cache-?bust(?:er)?|bust(?:er)?|no-?cache|rnd|rand(?:om)?|nonce)[-_=.:](?=[^0-9]{0,40}[0-9])[0-9a-z]{6,40}",
+    re.IGNORECASE,
 )
 """A part of a path that says that it only keeps caches from answering."""
 _RANDOM: Final = re.compile(r"(?=(?:[^0-9]{0,12}[0-9]){2})(?=(?:[^a-z]{0,12}[a-z]){2})[0-9a-z]{9,13}")

@@ -129,7 +129,7 @@ CHANGING: Final = (
         "A random folder of a path keeps caches from answering, in several forms.",
         """<script>
 const letters = n => Array.from({length: n}, () => 'abcdefghijklmnopqrstuvwxyz0123456789'[Math.random() * 36 | 0]).join('');
-proof.add(`cb-${letters(8)}/300x20-folder.png`); proof.add(`_${Date.now()}_/300x21-time.png`); proof.add(`assets/v${Math.floor(Date.now() / 1000)}/300x22-version.png`); proof.add(`~${Date.now().toString(36)}~/300x23-base36.png`);</script>""",
+proof.add(`cb-${letters(7)}${Math.random() * 10 | 0}/300x20-folder.png`); proof.add(`_${Date.now()}_/300x21-time.png`); proof.add(`assets/v${Math.floor(Date.now() / 1000)}/300x22-version.png`); proof.add(`~${Date.now().toString(36)}~/300x23-base36.png`);</script>""",
         parts=("folder", "time", "version", "base36"),
         proofs=("cb-.*folder.png", "_.*time.png", "assets/.*version.png", "~.*base36.png"),
     ),

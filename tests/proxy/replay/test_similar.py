@@ -210,6 +210,7 @@ def test_another_host_of_a_network_has_the_same_files(index: Captures, kept: str
         ("/day/09-10-11/list", "/day/12-13-14/list"),
         ("/a?start=82", "/a?start=1034"),
         ("/a?attempt=1&delay=143", "/a?attempt=2&delay=143"),
+        ("/random-forms/a.html", "/random-house/a.html"),
         ("/k3j9x2ab/a.html", "/0zq81mmx/a.html"),
         ("/echo/123/abcdefgh/list", "/echo/042/x0_yz123/list"),
         ("/a?v=dQw4w9WgXcQ", "/a?v=kJQP7kiw5Fk"),
