@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from feature_site.changing import CHANGING
+from feature_site.applications import APPLICATIONS
 from feature_site.components import COMPONENTS
 from feature_site.documents import DOCUMENTS
 from feature_site.everyday import EVERYDAY
@@ -18,7 +19,9 @@ from feature_site.modern_requests import MODERN_REQUESTS
 from feature_site.network import NETWORK
 from feature_site.pictures import PICTURES
 from feature_site.platform_features import PLATFORM_FEATURES
+from feature_site.players import PLAYERS
 from feature_site.scripts import SCRIPTS
+from feature_site.whole_pages import WHOLE_PAGES
 from feature_site.widgets import WIDGETS
 
 GROUPS: Final = {
@@ -37,6 +40,9 @@ GROUPS: Final = {
     "Everyday sites": EVERYDAY,
     "Platform of today": PLATFORM_FEATURES,
     "Requests that change": CHANGING,
+    "Whole pages": WHOLE_PAGES,
+    "Readers and players": PLAYERS,
+    "Applications": APPLICATIONS,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)
