@@ -21,6 +21,7 @@ from feature_site.pictures import PICTURES
 from feature_site.platform_features import PLATFORM_FEATURES
 from feature_site.players import PLAYERS
 from feature_site.scripts import SCRIPTS
+from feature_site.unseen import UNSEEN
 from feature_site.whole_pages import WHOLE_PAGES
 from feature_site.widgets import WIDGETS
 
@@ -43,6 +44,7 @@ GROUPS: Final = {
     "Whole pages": WHOLE_PAGES,
     "Readers and players": PLAYERS,
     "Applications": APPLICATIONS,
+    "Second look": UNSEEN,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)
