@@ -15,6 +15,9 @@ _MOST_HOVERS: Final = 60
 _MISSES: Final = 3
 _MOST_REPEATS: Final = 30
 """A key is pressed again, and a box is dragged again, so often while this brings URLs."""
+_TRACK: Final = (0.05, 0.95, 0.25, 0.75, 0.4, 0.6, 0.15, 0.85, 0.33, 0.67)
+"""Places along an element that listens to moves of the mouse, such as the bar of a film."""
+_TRACK_MISSES: Final = 2
 _MOST_DRAGGED: Final = 10
 _MOST_KEYED: Final = 10
 _KEYS_OF_A_LIST: Final = ("ArrowDown", "ArrowRight")
@@ -99,7 +102,27 @@ class Hover:
                 self.steps += 1
                 hits += effect.is_any
                 self._misses[family] = 0 if effect.is_any else self._misses.get(family, 0) + 1
+                if value["isTrack"] and effect.is_any:
+                    await self._follow(frame, int(value["number"]))
         return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+
+    async def _follow(self, frame: Frame, number: int) -> None:
+        """Move the mouse along an element, until this brings no more URLs."""
+        misses = 0
+        for share in _TRACK:
+            if self.page.clock.is_up or misses >= _TRACK_MISSES:
+                return
+            try:
+                place: dict[str, Any] | None = await call(frame, "aimAside", number, share)
+                if place is None:
+                    return
+                point = await self.page.point(frame, place)
+                effect = await self.page.step(frame, partial(self.page.window.move_mouse, point))
+            except ToolFailed:
+                return  # the frame went away
+            self.steps += 1
+            misses = 0 if effect.urls else misses + 1
 
 
 @dataclass(slots=True)

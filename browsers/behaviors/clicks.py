@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from browsers.behaviors.outcomes import BehaviorEnd
@@ -32,6 +33,12 @@ _MOST_OF_KIND: Final = {"window": 3, "download": 5}
 """Largest number of links that are opened in windows of their own, and of files that are downloaded."""
 _BLIND_REPEATS: Final = 3
 """A control with a label such as "next" is touched so often in a row without new URLs."""
+_SIDES: Final = (0.85, 0.15)
+"""Parts of the width at which a large box is touched, after its middle."""
+_MOST_OPENERS: Final = 3
+"""Controls that are touched before one that they show, such as a menu in a menu."""
+_MOST_FAILURES: Final = 2
+"""A control that did not show again what it had shown is left so many times later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +49,12 @@ class _Candidate:
     family: str
     kind: str
     is_more: bool
+    is_area: bool
+    """Whether this is a large box, which may act by the place of a click."""
     url: str
     """Address of the main document when the control was found."""
+    opener: _Candidate | None = None
+    """The control after whose click this one appeared."""
 
 
 @dataclass(slots=True)
@@ -76,6 +87,10 @@ class Clicks:
     _of_kind: Counter[str] = field(default_factory=Counter)
     _seen: set[str] = field(default_factory=set)
     _families: dict[str, _Family] = field(default_factory=dict)
+    _spent: set[str] = field(default_factory=set)
+    """Controls that brought URLs until they could not be used any more, such as "next" before an answer is chosen."""
+    _used: Counter[str] = field(default_factory=Counter)
+    _failures: Counter[str] = field(default_factory=Counter)
 
     async def run(self) -> BehaviorEnd:
         """Touch the controls of all frames, and then those that appeared meanwhile. Raises PageLeft."""
@@ -89,8 +104,9 @@ class Clicks:
             if family.is_given_up or self._of_kind[candidate.kind] >= most:
                 continue
             self._of_kind[candidate.kind] += 1
+            fresh: list[_Candidate] = []
             try:
-                effect = await self._touch(candidate)
+                effect = await self._touch(candidate, fresh)
             except ToolFailed:
                 continue  # the control's frame went away
             if effect is None:
@@ -100,7 +116,8 @@ class Clicks:
                 await self._scroll_new_boxes(candidate.frame)
             if effect.is_any:
                 self._hits += 1
-                queue = _ordered(await self._fresh(), queue)
+                queue = [candidate, *queue] if fresh else queue
+                queue = _ordered(fresh or await self._fresh(candidate), queue)
             if not queue:
                 queue = await self._fresh()
         return BehaviorEnd.DONE if self._hits or not self.steps else BehaviorEnd.NO_EFFECT
@@ -112,32 +129,41 @@ class Clicks:
         except ToolFailed:
             return  # the frame went away
 
-    async def _fresh(self) -> list[_Candidate]:
-        """Return the controls that were not seen before."""
+    async def _fresh(self, opener: _Candidate | None = None) -> list[_Candidate]:
+        """Return the controls that were not seen before, and those that can be used again."""
         url = (await self.page.counts(self.page.window.main_frame)).url
         found = []
         for index, (frame, values) in enumerate(await self.page.in_frames("clickable")):
             for value in values if isinstance(values, list) else ():
-                candidate = _candidate(frame, index, value, url)
-                if candidate.key not in self._seen:
+                candidate = _candidate(frame, index, value, url, opener)
+                if candidate.key not in self._seen or candidate.key in self._spent:
                     self._seen.add(candidate.key)
+                    self._spent.discard(candidate.key)
                     found.append(candidate)
         return _ordered(found, ())
 
-    async def _touch(self, candidate: _Candidate) -> Effect | None:
-        """Click a control, and again while this brings something new. None when it can't be reached."""
+    async def _touch(self, candidate: _Candidate, fresh: list[_Candidate]) -> Effect | None:
+        """Click a control, and again while this brings something new. None when it can't be reached.
+
+        A control that has turned waits when it has shown others, which are put into `fresh`: a branch of a tree closes
+        at the second click.
+        """
         page = self.page
         main = page.window.main_frame
         if (await page.counts(main)).url != candidate.url and not await ask(main, "goTo", candidate.url):
             return None
         total, blind = Effect(), 0
         for turn in range(MOST_REPEATS):
-            if page.clock.is_up or self.steps >= MOST_STEPS:
+            if page.clock.is_up or self.steps >= MOST_STEPS or self._used[candidate.key] >= MOST_REPEATS:
                 break
-            effect = await self._click(candidate)
-            if effect is None:
+            found = await self._reach(candidate)
+            effect = await self._click_at(candidate.frame, *found) if found is not None else None
+            if effect is None or found is None:
+                if total.urls and self._used[candidate.key] < MOST_REPEATS:
+                    self._spent.add(candidate.key)
                 return total if turn else None
             self.steps += 1
+            self._used[candidate.key] += 1
             total = _sum(total, effect)
             if effect.moved:
                 await self._look_at_route()
@@ -145,21 +171,64 @@ class Clicks:
             blind = 0 if effect.urls else blind + 1
             if not effect.urls and not (candidate.is_more and effect.is_any and blind < _BLIND_REPEATS):
                 break
+            if not candidate.is_more and await call(candidate.frame, "hasTurned", found[0], found[1]["state"]):
+                fresh += await self._fresh(candidate)
+                if fresh:
+                    return total
+        return await self._touch_sides(candidate, total) if candidate.is_area and not total.moved else total
+
+    async def _touch_sides(self, candidate: _Candidate, total: Effect) -> Effect:
+        """Click the right and the left side of a large box, and each again while this brings something new."""
+        page, frame = self.page, candidate.frame
+        for share in _SIDES:
+            for _ in range(MOST_REPEATS):
+                if page.clock.is_up or self.steps >= MOST_STEPS or total.moved:
+                    return total
+                place: dict[str, Any] | None = await call(frame, "aimAside", candidate.number, share)
+                if place is None:
+                    return total
+                effect = await page.step(frame, partial(page.click, frame, place))
+                self.steps += 1
+                total = _sum(total, effect)
+                if not effect.urls:
+                    break
         return total
 
-    async def _click(self, candidate: _Candidate) -> Effect | None:
-        frame = candidate.frame
-        number = candidate.number
-        place: dict[str, Any] | None = await call(frame, "aim", number)
-        if place is None:
-            again = await self._again(candidate)
-            place = await call(frame, "aim", again) if again is not None else None
-            if place is None or again is None:
-                return None
-            number = again
+    async def _click_at(self, frame: Frame, number: int, place: dict[str, Any]) -> Effect:
         if place["isOnTop"]:
             return await self.page.step(frame, lambda: self.page.click(frame, place))
         return await self.page.step(frame, lambda: call(frame, "push", number))
+
+    async def _reach(self, candidate: _Candidate, depth: int = 0) -> tuple[int, dict[str, Any]] | None:
+        """Return the number and the place of a control. When it is hidden, touch what had shown it.
+
+        Menus close after each choice.
+        """
+        found = await self._find(candidate)
+        opener = candidate.opener
+        if found is not None or opener is None or opener.kind in _ROUTE_KINDS:
+            return found
+        if depth >= _MOST_OPENERS or self.steps >= MOST_STEPS or self.page.clock.is_up:
+            return None
+        if self._used[opener.key] >= MOST_REPEATS or self._failures[opener.key] >= _MOST_FAILURES:
+            return None
+        at = await self._reach(opener, depth + 1)
+        if at is not None:
+            self.steps += 1
+            self._used[opener.key] += 1
+            await self._click_at(opener.frame, *at)
+            found = await self._find(candidate)
+        if found is None:
+            self._failures[opener.key] += 1
+        return found
+
+    async def _find(self, candidate: _Candidate) -> tuple[int, dict[str, Any]] | None:
+        place: dict[str, Any] | None = await call(candidate.frame, "aim", candidate.number)
+        if place is not None:
+            return candidate.number, place
+        again = await self._again(candidate)
+        place = await call(candidate.frame, "aim", again) if again is not None else None
+        return None if place is None or again is None else (again, place)
 
     async def _again(self, candidate: _Candidate) -> int | None:
         """Return the number of the same control when the page has drawn it again."""
@@ -177,10 +246,20 @@ class Clicks:
         await page.step(frame, lambda: call(frame, "makeEager"))
 
 
-def _candidate(frame: Frame, index: int, value: dict[str, Any], url: str) -> _Candidate:
-    family = f"{index}|{value['family']}"
-    key = f"{index}|{value['key']}"
-    return _Candidate(frame, int(value["number"]), key, family, str(value["kind"]), bool(value["isMore"]), url)
+def _candidate(
+    frame: Frame, index: int, value: dict[str, Any], url: str, opener: _Candidate | None = None
+) -> _Candidate:
+    return _Candidate(
+        frame,
+        int(value["number"]),
+        key=f"{index}|{value['key']}",
+        family=f"{index}|{value['family']}",
+        kind=str(value["kind"]),
+        is_more=bool(value["isMore"]),
+        is_area=bool(value["isArea"]),
+        url=url,
+        opener=opener,
+    )
 
 
 def _ordered(fresh: Iterable[_Candidate], old: Iterable[_Candidate]) -> list[_Candidate]:

@@ -136,11 +136,14 @@ class Scrolling:
     async def _scroll_frame(self, frame: Frame) -> None:
         boxes = int(await call(frame, "boxes"))
         asked, step = len(self.page.window.traffic.asked), self.steps
+        has_begun_within = frame.is_main and (await call(frame, "position"))["top"] > 0
         end = await self._down(frame, 0, MAX_STEPS)
         if frame.is_main:
             self.scroll = end
             is_rich = 2 * (len(self.page.window.traffic.asked) - asked) >= self.steps - step
             await self._up_again(frame, _FINE_MISSES if is_rich else 1)
+            if has_begun_within:
+                await self._to_top(frame)
             if end.steps == 1 or await call(frame, "hidesScrollBar"):
                 await self._wheel(frame)
             if await call(frame, "listens", ["wheel"]):
@@ -183,6 +186,19 @@ class Scrolling:
             if misses >= most_misses or position.top <= 0 or self.page.clock.is_up:
                 return
 
+    async def _to_top(self, frame: Frame) -> None:
+        """Scroll to the beginning of a page that was opened within, and again while the page grows there."""
+        height = -1.0
+        for _ in range(_MOST_BACK_STEPS):
+            await ask(frame, "begin")
+            self.page.window.traffic.renew()
+            position = await call(frame, "toTop")
+            self.steps += 1
+            if position["height"] <= height or self.page.clock.is_up:
+                return
+            height = float(position["height"])
+            await self._settle(frame, _QUIET_AT_BOTTOM_SECONDS, _QUIET_AT_BOTTOM_SECONDS)
+
     async def _up(self, frame: Frame, number: int) -> None:
         """Scroll a box up that begins at its end, such as the messages of a chat."""
         for _ in range(_MOST_BACK_STEPS):
@@ -198,11 +214,15 @@ class Scrolling:
         position = ScrollPosition(**await call(frame, "scroll", number, is_across, is_back, is_fine))
         self.steps += 1
         quiet = _QUIET_AT_BOTTOM_SECONDS if position.is_bottom and not is_back else _QUIET_SECONDS
-        most = min(_STEP_SECONDS, self.page.clock.left)
-        await self.page.window.traffic.settled(quiet if number == 0 else _QUIET_SECONDS, most, from_now=True)
-        frames = None if frame.is_main else [self.page.window.main_frame, frame]
-        await self.page.patience.settle(quiet, min(_STEP_SECONDS, self.page.clock.left), _STEP_SECONDS, frames)
+        await self._settle(frame, quiet, quiet if number == 0 else _QUIET_SECONDS)
         return position
+
+    async def _settle(self, frame: Frame, quiet_seconds: float, first_seconds: float) -> None:
+        """Wait for the requests and the timers of a step."""
+        page = self.page
+        await page.window.traffic.settled(first_seconds, min(_STEP_SECONDS, page.clock.left), from_now=True)
+        frames = None if frame.is_main else [page.window.main_frame, frame]
+        await page.patience.settle(quiet_seconds, min(_STEP_SECONDS, page.clock.left), _STEP_SECONDS, frames)
 
     async def _wheel(self, frame: Frame, number: int = 0) -> None:
         """Turn the wheel on a page that fits its window, or has no scroll bar, and moves its parts by itself.

@@ -2,9 +2,9 @@
 
 At first the client gets all that the origin said before the recorded client said anything. Each message of the client
 then stands for the recorded one with the same payload that comes next, else for the next one that differs in made-up
-values alone, or else for the recorded one whose turn it is; and the client gets what the origin said behind that one.
-What the client has made up now, such as the identifier of a subscription, stands in the answers in the place of what it
-made up then. A client that says more than was recorded gets no answer.
+values or in its running number alone, or else for the recorded one whose turn it is; and the client gets what the
+origin said behind that one. What the client has made up now, such as the identifier of a subscription, stands in the
+answers in the place of what it made up then. A client that says more than was recorded gets no answer.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import asyncio
 import logging
 from base64 import b64encode
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from hashlib import sha1
-from typing import Final
+from typing import Any, Final
 
 from archive.storage.storage import StorageError
 from archive.warc.member_reader import WarcError
@@ -24,6 +24,7 @@ from proxy.delivery.delivery import Client
 from proxy.fetch.incoming_request import IncomingRequest
 from proxy.log_lines import about
 from proxy.protocol import heads
+from proxy.replay import call_numbers
 from proxy.replay.conversation import Said, SocketScript
 from proxy.replay.echoes import MOST, Echo, echoes_between, repeated, template
 from proxy.replay.wanted import WantedCapture
@@ -134,11 +135,12 @@ class SocketReplay:
         messages = found.messages
         asked = [at for at, said in enumerate(messages) if said.by_client and said.opcode != CLOSE]
         echoes: list[Echo] = []
+        numbers: dict[tuple[call_numbers.Place, Any], Any] = {}
         at = 0
         while self._client is not None:
             while at < len(messages) and not messages[at].by_client and self._client is not None:
                 await self._room()
-                self._say(messages[at].opcode, _answer(messages[at], echoes))
+                self._say(messages[at].opcode, _answer(messages[at], echoes, numbers))
                 if messages[at].opcode == CLOSE:
                     self._finish()
                     return
@@ -152,8 +154,12 @@ class SocketReplay:
             else:
                 asked.remove(place)
                 at = place + 1
-                if heard.opcode == _TEXT == messages[place].opcode and len(echoes) < MOST:
-                    echoes += echoes_between(_text(messages[place].payload), _text(heard.payload))
+                if heard.opcode == _TEXT == messages[place].opcode:
+                    said, asks = _text(messages[place].payload), _text(heard.payload)
+                    if len(echoes) < MOST:
+                        echoes += echoes_between(said, asks)
+                    if len(numbers) < MOST:
+                        numbers |= call_numbers.changes(said, asks)
 
     async def _next(self) -> SocketMessage | None:
         """Return the client's next message; None when it has left."""
@@ -209,11 +215,21 @@ def _place(messages: Sequence[Said], asked: Sequence[int], heard: SocketMessage)
             said = messages[place]
             if said.opcode == _TEXT and len(said.payload) <= _LONGEST_ALIKE and template(_text(said.payload)) == form:
                 return place
+        for place in asked[:_MOST_ALIKE]:
+            said = messages[place]
+            if said.opcode == _TEXT and call_numbers.changes(_text(said.payload), _text(heard.payload)):
+                return place
     return asked[0] if asked else None
 
 
-def _answer(said: Said, echoes: Sequence[Echo]) -> bytes:
-    return (repeated(said.payload, echoes) if said.opcode == _TEXT and echoes else None) or said.payload
+def _answer(
+    said: Said, echoes: Sequence[Echo], numbers: Mapping[tuple[call_numbers.Place, Any], Any]
+) -> bytes:
+    if said.opcode != _TEXT:
+        return said.payload
+    payload = (repeated(said.payload, echoes) if echoes else None) or said.payload
+    changed = call_numbers.renumbered(_text(payload), numbers)
+    return payload if changed is None else changed.encode("utf-8")
 
 
 def _text(payload: bytes) -> str:

@@ -109,7 +109,11 @@ call('leaf.get', Math.floor(Math.random() * 1e9)).then(r => proof.add(r.picture)
         parts=("mounted", "tab-crown", "tab-roots"),
         proofs=("live/websocket.*", "373x21-tab-crown.png", "373x21-tab-roots.png", "373x21-tab-stem.png"),
         files={"live/websocket": Raw(_live_view)},
-        acts=(click("[phx-value-tab=crown]"), click("[phx-value-tab=roots]")),
+        acts=(
+            Act("evaluate", "new Promise(done => setTimeout(done, 600))"),
+            click("[phx-value-tab=crown]"),
+            click("[phx-value-tab=roots]"),
+        ),
     ),
     Feature(
         "rsc-navigation",

@@ -11,12 +11,12 @@ tools => {
 
   // No control with one of these words is touched: it buys, sends, deletes, or ends a session.
   const FORBIDDEN = new RegExp([
-    'log ?-?out', 'sign ?-?out', 'sign ?-?off', 'log ?-?in\\b', 'sign ?-?in\\b', 'sign ?-?up', 'register\\b', 'delete',
+    'log ?-?out', 'sign ?-?out', 'sign ?-?off', 'log ?-?in\\b', 'sign ?-?in\\b', 'sign ?-?up', '^register\\b(?! of)', 'delete',
     'remove', 'erase', 'buy', 'purchase', 'checkout', 'check out', 'order now', 'place order', 'add to (cart|basket|bag)',
-    'pay\\b', 'pay now', 'donate', 'subscribe', 'unfollow', 'report\\b', 'send\\b', 'submit', 'post comment', 'publish',
-    'upload', 'print\\b', 'share\\b', 'cancel account', 'close account', 'deactivate', 'confirm order', 'reject all',
+    'pay\\b', 'pay now', 'donate', 'subscribe', 'unfollow', '^report$', '^report (this|as|an?|abuse|comment|post|user|content|problem|error|bug|issue|spam)\\b', 'send\\b', 'submit', 'post comment', 'publish',
+    'upload', '^print\\b', '^share\\b', 'share (this|on|via|with)\\b', 'cancel account', 'close account', 'deactivate', 'confirm order', 'reject all',
     'abmelden', 'ausloggen', 'anmelden', 'einloggen', 'registrieren', 'löschen', 'entfernen', 'kaufen', 'bestellen',
-    'in den warenkorb', 'bezahlen', 'spenden', 'abonnieren', 'absenden', 'drucken', 'teilen\\b',
+    'in den warenkorb', 'bezahlen', 'spenden', 'abonnieren', 'absenden', 'drucken', '(?<!\\p{L})teilen\\b',
     'log ud', 'log ind', 'slet\\b', 'fjern', 'køb', 'bestil', 'læg i kurv', 'betal\\b', 'tilmeld', 'udskriv',
     'logga ut', 'logga in', 'radera', 'ta bort', 'köp\\b', 'beställ', 'logg ut', 'logg inn', 'slett', 'kjøp',
     'déconnexion', 'se déconnecter', 'connexion', 'supprimer', 'effacer', 'acheter', 'commander', 'payer',
@@ -25,11 +25,11 @@ tools => {
     'enviar', 'imprimir', 'compartir', 'esci\\b', 'accedi', 'elimina', 'cancella', 'acquista', 'paga\\b',
     'aggiungi al carrello', 'invia', 'stampa', 'condividi', 'sair\\b', 'excluir', 'apagar', 'adicionar ao carrinho',
     'uitloggen', 'inloggen', 'verwijder', 'kopen', 'bestellen', 'betalen', 'verzenden', 'wyloguj', 'zaloguj', 'usuń',
-    'kup\\b', 'kup teraz', 'zapłać', 'wyślij', 'odhlásit', 'přihlásit', 'smazat', 'koupit', 'kirjaudu', 'poista', 'osta\\b',
+    '(?<!\\p{L})kup\\b', 'kup teraz', 'zapłać', 'wyślij', 'odhlásit', 'přihlásit', 'smazat', 'koupit', 'kirjaudu', 'poista', '(?<!\\p{L})osta\\b',
     'выйти', 'войти', 'удалить', 'купить', 'оплатить', 'отправить', '退出', '登出', '登录', '登入', '删除', '刪除', '购买',
     '購買', '付款', '提交', 'ログアウト', 'ログイン', '削除', '購入', '送信', '로그아웃', '로그인', '삭제', '구매', '결제',
-    'çıkış', 'giriş yap', 'sil\\b', 'satın al', 'تسجيل الخروج', 'حذف', 'شراء',
-  ].join('|'), 'i');
+    'çıkış', 'giriş yap', '(?<!\\p{L})sil\\b', 'satın al', 'تسجيل الخروج', 'حذف', 'شراء',
+  ].join('|'), 'iu');
   const FORBIDDEN_NAME = /log-?_?out|sign-?_?out|delete|remove|check-?out|purchase|buy|unsubscribe|add-?to-?(cart|basket)/i;
   const MORE = new RegExp([
     'more', 'next', 'older', 'load', 'continue', '›', '»', '→', '>$', 'mehr', 'weiter', 'nächste', 'ältere', 'laden',
@@ -106,7 +106,12 @@ tools => {
     if (isSubmit(element)) return null;
     if (role === 'tab' || element.matches(TOGGLES)) return 'toggle';
     if (name === 'button' || (name === 'input' && element.type === 'button')) return 'button';
-    if (name === 'input') return /^(checkbox|radio)$/.test(element.type) ? 'choice' : null;
+    if (name === 'input') {
+      if (/^(checkbox|radio)$/.test(element.type)) return 'choice';
+      // A field that can't be typed in opens something, such as a calendar.
+      const opens = element.readOnly && /^(text|search)$/.test(element.type);
+      return opens && (hears(element, [...CLICKS, 'focus']) || ancestorHears(element)) ? 'toggle' : null;
+    }
     if (name === 'label') {
       const isBox = element.control && /^(checkbox|radio)$/.test(element.control.type);
       return isBox && !tools.isVisible(element.control) ? 'choice' : null;
@@ -146,8 +151,13 @@ tools => {
     return [element.localName, element.getAttribute('role') || '', element.type || '', classOf(element),
       parent ? parent.localName + '.' + classOf(parent) : ''].join('|').slice(0, 300);
   };
-  const keyOf = (element, label) => [element.localName, element.id, element.getAttribute('role') || '', label,
-    (element.getAttribute('href') || '').slice(0, 200)].join('|').slice(0, 400);
+  // A control without a text has a drawing or a picture as its label.
+  const drawingOf = element => {
+    const part = element.querySelector('path[d], use, img');
+    return (part?.getAttribute('d') || part?.getAttribute('href') || part?.getAttribute('src') || '').slice(0, 100);
+  };
+  const keyOf = (element, label) => [element.localName, element.id, element.getAttribute('role') || '',
+    label || drawingOf(element), (element.getAttribute('href') || '').slice(0, 200)].join('|').slice(0, 400);
 
   const numberOf = element => {
     let number = numbers.get(element);
@@ -162,13 +172,24 @@ tools => {
     const element = known.get(number)?.deref();
     return element && element.isConnected ? element : null;
   };
-  const ordinals = () => {
-    const seen = new Map();
-    return key => {
-      const ordinal = seen.get(key) || 0;
-      seen.set(key, ordinal + 1);
-      return `${key}|${ordinal}`;
+  // Controls that look the same are numbered. An element keeps its number, also when others come before it. A new
+  // element takes the number of one that has gone, since it may be the same control, drawn again.
+  const holders = new Map();  // key -> the elements with this key
+  const named = new WeakMap();  // element -> its key when it was numbered, and its number
+  const numbered = (element, key) => {
+    const before = named.get(element);
+    if (before?.key === key) return `${key}|${before.at}`;
+    if (!holders.has(key)) holders.set(key, []);
+    const all = holders.get(key);
+    const isFree = reference => {
+      const holder = reference.deref();
+      return !holder?.isConnected || named.get(holder).key !== key;
     };
+    const free = all.findIndex(isFree);
+    const at = free < 0 ? all.length : free;
+    all[at] = new WeakRef(element);
+    named.set(element, {key, at});
+    return `${key}|${at}`;
   };
 
   // Some servers put the whole page into a form, so that links to the next pages of a table lie in it.
@@ -178,7 +199,6 @@ tools => {
   /* Return what can be clicked. A key names the same control after the page has drawn it again. */
   tools.clickable = () => {
     const found = [];
-    const numbered = ordinals();
     const delegates = page.global.has('click') || page.global.has('mousedown') || page.global.has('pointerdown')
       || page.listening().length > 0;
     let pointers = 0;
@@ -201,18 +221,61 @@ tools => {
       if (inPostForm(element) && kind !== 'toggle' && !isPageLink(element, label)) continue;
       if (isForbidden(element, label, kind)) continue;
       found.push({
-        number: numberOf(element), key: numbered(keyOf(element, label)), family: familyOf(element), kind,
+        number: numberOf(element), key: numbered(element, keyOf(element, label)), family: familyOf(element), kind,
+        isArea: isArea(element, kind),
         isMore: MORE.test(label) || /more|next/i.test(names(element)) && kind !== 'link',
       });
     }
     return found;
   };
 
+  // A large box that hears clicks itself may act by their place, such as the leaves of a book.
+  const isArea = (element, kind) => {
+    if (kind !== 'button' || element.matches('a, button, input, label, summary') || !hears(element, CLICKS)) return false;
+    const box = element.getBoundingClientRect();
+    return box.width >= 200 && box.height >= 100;
+  };
+
+  const CONTROLS = 'a, button, input, select, textarea, label, summary, video, audio, iframe, [role=button], [role=link],'
+    + ' [role=tab], [onclick]';
+  /* Return the control within an element that a click on `hit` would touch, or null. */
+  const innerControl = (element, hit) => {
+    for (let node = hit; node && node !== element; node = tools.parent(node)) if (node.matches(CONTROLS)) return node;
+    return null;
+  };
+
   /* Return the point to click on, or null when the control is gone. */
   tools.aim = number => {
     const element = elementOf(number);
     if (!element || !tools.isVisible(element) || !tools.isUsable(element)) return null;
-    return tools.place(element);
+    const place = tools.place(element);
+    const inner = place.isOnTop ? innerControl(element, tools.at(place.x, place.y)) : null;
+    const isHarmful = inner && (isSubmit(inner) || inPostForm(inner) || isForbidden(inner, tools.label(inner)));
+    return {...place, isOnTop: place.isOnTop && !isHarmful, state: stateOf(element)};
+  };
+  // The state of a control that opens and closes something is in its attributes, or in those of the elements around it.
+  const stateOf = element => {
+    const parts = [];
+    for (let node = element, i = 0; node && i < 3; i++, node = tools.parent(node)) {
+      parts.push(...['class', 'aria-expanded', 'aria-selected', 'aria-pressed', 'open'].map(name => node.getAttribute(name)));
+    }
+    return parts.join('|').slice(0, 2000);
+  };
+  /* Return whether a control is there, and has another state than before it was touched. */
+  tools.hasTurned = (number, state) => {
+    const element = elementOf(number);
+    return element !== null && stateOf(element) !== state;
+  };
+
+  /* Return a point at the side of a large box; null when the box is gone, or another control lies there. */
+  tools.aimAside = (number, share) => {
+    const element = elementOf(number);
+    if (!element || !tools.isVisible(element) || !tools.isUsable(element)) return null;
+    const {y} = tools.place(element);
+    const box = element.getBoundingClientRect();
+    const x = Math.min(Math.max(box.left + box.width * share, 0), innerWidth - 1);
+    const hit = tools.at(x, y);
+    return hit && tools.contains(element, hit) && !innerControl(element, hit) ? {x, y, isOnTop: true} : null;
   };
 
   /* Click without the mouse, since something lies over the control. */
@@ -232,7 +295,8 @@ tools => {
     const found = new Map();
     const add = element => {
       if (found.size < MOST_HOVERS && !found.has(element) && element instanceof Element && tools.isVisible(element)) {
-        found.set(element, {number: numberOf(element), family: familyOf(element)});
+        const isTrack = hears(element, ['mousemove', 'pointermove']) && element.getBoundingClientRect().width >= 100;
+        found.set(element, {number: numberOf(element), family: familyOf(element), isTrack});
       }
     };
     // One listener of an outer element may serve parts of it, which have no listeners of their own.

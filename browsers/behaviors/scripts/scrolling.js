@@ -75,6 +75,14 @@ tools => {
   /* Return the position of the document without scrolling. */
   tools.position = () => ({top: main().scrollTop, view: main().clientHeight, height: main().scrollHeight});
 
+  /* Scroll the document to its beginning in one go, and return the position. */
+  tools.toTop = () => {
+    const box = main();
+    if (box.scrollTop === 0) box.scrollTo({top: 1, behavior: 'instant'});
+    box.scrollTo({top: 0, behavior: 'instant'});
+    return tools.position();
+  };
+
   /* Return whether the document has no scroll bar, so that only scripts scroll it. */
   tools.hidesScrollBar = () => [document.documentElement, document.body].some(
     element => element && /hidden|clip/.test(getComputedStyle(element).overflowY));
