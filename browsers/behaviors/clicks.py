@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -37,6 +37,9 @@ _SIDES: Final = (0.85, 0.15)
 """Parts of the width at which a large box is touched, after its middle."""
 _MOST_OPENERS: Final = 3
 """Controls that are touched before one that they show, such as a menu in a menu."""
+_MOST_LOST: Final = 50
+_MOST_RETURNS: Final = 6
+"""Controls that are touched at the end to bring lost ones back."""
 _MOST_FAILURES: Final = 2
 """A control that did not show again what it had shown is left so many times later."""
 
@@ -55,6 +58,11 @@ class _Candidate:
     """Address of the main document when the control was found."""
     opener: _Candidate | None = None
     """The control after whose click this one appeared."""
+
+    @property
+    def name(self) -> str:
+        """Return the key within the frame."""
+        return self.key.partition("|")[2]
 
 
 @dataclass(slots=True)
@@ -91,11 +99,18 @@ class Clicks:
     """Controls that brought URLs until they could not be used any more, such as "next" before an answer is chosen."""
     _used: Counter[str] = field(default_factory=Counter)
     _failures: Counter[str] = field(default_factory=Counter)
+    _lost: list[_Candidate] = field(default_factory=list)
+    """Controls that went away before their turn, such as those of the first tab."""
+    _touched: list[_Candidate] = field(default_factory=list)
+    """Controls that may bring lost ones back."""
+    _returns: int = 0
+    _turned: set[str] = field(default_factory=set)
+    """Families of controls that changed the page."""
 
     async def run(self) -> BehaviorEnd:
         """Touch the controls of all frames, and then those that appeared meanwhile. Raises PageLeft."""
         queue = await self._fresh()
-        while queue:
+        while queue := queue or await self._fresh() or await self._found_again():
             if self.page.clock.is_up or self.steps >= MOST_STEPS:
                 return BehaviorEnd.TIMEOUT
             candidate = queue.pop(0)
@@ -110,17 +125,57 @@ class Clicks:
             except ToolFailed:
                 continue  # the control's frame went away
             if effect is None:
-                continue
-            family.note(effect, candidate.kind)
-            if effect.changes and not effect.moved:
-                await self._scroll_new_boxes(candidate.frame)
-            if effect.is_any:
-                self._hits += 1
-                queue = [candidate, *queue] if fresh else queue
-                queue = _ordered(fresh or await self._fresh(candidate), queue)
-            if not queue:
-                queue = await self._fresh()
+                self._lose(candidate)
+            else:
+                family.note(effect, candidate.kind)
+                queue = await self._after(candidate, effect, fresh, queue)
         return BehaviorEnd.DONE if self._hits or not self.steps else BehaviorEnd.NO_EFFECT
+
+    async def _after(
+        self, candidate: _Candidate, effect: Effect, fresh: list[_Candidate], queue: list[_Candidate]
+    ) -> list[_Candidate]:
+        """Return what is to be touched after a control had this effect."""
+        if candidate.kind not in _ROUTE_KINDS and len(self._touched) < MOST_STEPS:
+            self._touched.append(candidate)
+        if effect.changes and not effect.moved:
+            self._turned.add(candidate.family)
+            await self._scroll_new_boxes(candidate.frame)
+        if not effect.is_any:
+            return queue
+        self._hits += 1
+        queue = [candidate, *queue] if fresh else queue
+        return _ordered(fresh or await self._fresh(candidate), queue)
+
+    def _lose(self, candidate: _Candidate) -> None:
+        """Note a control that can't be reached, when nothing had shown it."""
+        if candidate.opener is None and candidate.kind not in _ROUTE_KINDS and len(self._lost) < _MOST_LOST:
+            self._lost.append(candidate)
+
+    async def _found_again(self) -> list[_Candidate]:
+        """Touch controls like those that changed the page, until lost ones are there again. Return these.
+
+        The tab that was open at first had no effect when it was touched, so such controls come first.
+        """
+        while self._lost and self._returns < _MOST_RETURNS and not self.page.clock.is_up and self.steps < MOST_STEPS:
+            likely = [each for each in self._touched if each.family in self._turned]
+            if not likely:
+                return []
+            self._touched.remove(likely[0])
+            self._returns += 1
+            try:
+                at = await self._reach(likely[0])
+                if at is None:
+                    continue
+                self.steps += 1
+                await self._click_at(likely[0].frame, *at)
+                there = {str(value["key"]) for value in await call(likely[0].frame, "clickable")}
+            except ToolFailed:
+                continue  # the frame went away
+            back = [each for each in self._lost if each.frame is likely[0].frame and each.name in there]
+            if back:
+                self._lost = [each for each in self._lost if each not in back]
+                return [replace(each, opener=likely[0]) for each in back]
+        return []
 
     async def _scroll_new_boxes(self, frame: Frame) -> None:
         """Scroll the boxes that a click has shown, such as the list in a panel or in a dialog."""
@@ -169,7 +224,13 @@ class Clicks:
                 await self._look_at_route()
                 break
             blind = 0 if effect.urls else blind + 1
-            if not effect.urls and not (candidate.is_more and effect.is_any and blind < _BLIND_REPEATS):
+            is_choice = candidate.kind == "choice"
+            if is_choice and effect.requests and turn == 0:
+                fresh += await self._fresh(candidate)
+                if fresh:
+                    return total
+                continue  # a box that was checked is cleared again, so that the others are tried without it
+            if is_choice or not effect.urls and not (candidate.is_more and effect.is_any and blind < _BLIND_REPEATS):
                 break
             if not candidate.is_more and await call(candidate.frame, "hasTurned", found[0], found[1]["state"]):
                 fresh += await self._fresh(candidate)
@@ -233,7 +294,7 @@ class Clicks:
     async def _again(self, candidate: _Candidate) -> int | None:
         """Return the number of the same control when the page has drawn it again."""
         for value in await call(candidate.frame, "clickable"):
-            if candidate.key.endswith(f"|{value['key']}"):
+            if value["key"] == candidate.name:
                 return int(value["number"])
         return None
 

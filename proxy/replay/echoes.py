@@ -23,10 +23,11 @@ _MADE_UP: Final = re.compile(
     r"|(?<![0-9a-z])[0-9a-f]{16,128}(?![0-9a-z])"
     r"|(?<![0-9.a-z])[0-9]{10,24}(?![0-9a-z])"
     r"|(?<![0-9])0\.[0-9]{6,20}(?![0-9])"
-    r'|(?<=")(?=[^"0-9]{0,63}[0-9])[0-9a-z_-]{8,64}(?=")',
+    r'|(?<=")(?=[^"0-9]{0,63}[0-9])[0-9a-z_-]{8,64}(?=\\{0,3}")',
     re.IGNORECASE,
 )
-"""A UUID, a long number in base 16 or 10, a number of `Math.random`, and a name with a digit in quotation marks."""
+"""A UUID, a long number in base 16 or 10, a number of `Math.random`, and a name with a digit in quotation marks, also
+in a JSON text within another."""
 
 
 @dataclass(frozen=True, slots=True)

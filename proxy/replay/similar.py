@@ -4,7 +4,7 @@ The rules stand in `similar.toml`. Each step has a form of a URL's key. An answe
 
 1. without parameters that defeat caches or tell the reader's window, and with any name of a callback function;
 2. with `*` for each value of a parameter that is a random number or an identifier, and `@` for each date;
-3. with the same for the parts of the path;
+3. with the same for the parts of the path, and for those that a protocol makes up;
 4. without the parameters and parts of the path that tell the size and the quality, for pictures;
 5. at another host of the same network, for everything but pages (`shards.py`);
 6. without the query, for files such as images.
@@ -79,10 +79,6 @@ _DEFEATS_CACHES: Final = re.compile(
 _RANDOM: Final = re.compile(r"(?=(?:[^0-9]{0,12}[0-9]){2})(?=(?:[^a-z]{0,12}[a-z]){2})[0-9a-z]{9,13}")
 """What `Math.random` gives in base 36."""
 _FRACTION: Final = re.compile(r"[0-9]{1,8}\.[0-9]{1,20}")
-_SOCKET_SESSION: Final = re.compile(
-    r"/[0-9]{3}/[0-9a-z_]{8}(?=/(?:websocket|xhr|xhr_streaming|xhr_send|eventsource|htmlfile|jsonp|jsonp_send)$)"
-)
-"""SockJS has a random number of a server and the name of a session in its paths."""
 _WITHIN: Final = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])"
     r"|(?<![0-9.a-z])(?P<seconds>1[0-9]{9})[0-9]{3}(?![0-9.a-z])|(?<![0-9.])0\.[0-9]{10,20}(?![0-9])",
@@ -151,6 +147,7 @@ class Rules:
         self._echoed = frozenset(given["echoed"])
         self._echoed_beside = {name: frozenset(names) for name, names in given["echoed_beside"].items()}
         self._value = re.compile("|".join(f"(?:{value})" for value in given["values"]))
+        self._path = re.compile("|".join(f"(?:{path})" for path in given["paths"]), re.IGNORECASE)
         self._token = re.compile("|".join(f"(?:{value})" for value in given["tokens"]))
 
     def is_volatile(self, value: str) -> bool:
@@ -232,14 +229,13 @@ class Rules:
     def starred_path(self, path: str, moment: Micros) -> StarredText:
         """Return the path of step 3, as it is seen at a moment."""
         days: list[int] = []
-        dated = marked(_SOCKET_SESSION.sub(f"/{MARK}/{MARK}", path), moment, days)
+        dated = marked(self._path.sub(MARK, path), moment, days)
         return StarredText("/".join(self._starred_part(part, moment, days) for part in dated.split("/")), tuple(days))
 
     def stable_beginning(self, path: str, moments: Sequence[Micros]) -> str:
         """Return the beginning of a path in which nothing is volatile, up to a slash."""
-        beginning, stable = path[: first_date(path)], ""
-        if (session := _SOCKET_SESSION.search(beginning)) is not None:
-            beginning = beginning[: session.start() + 1]
+        made_up = self._path.search(path)
+        beginning, stable = path[: min(first_date(path), made_up.start() if made_up else len(path))], ""
         for part in beginning.split("/")[:-1]:
             if any(self._starred_part(part, moment, []) != part for moment in moments):
                 break

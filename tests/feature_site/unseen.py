@@ -205,7 +205,7 @@ if (ok) { const p = new Image(); p.onload = async () => { s.innerHTML = (await (
     Feature(
         "sniffed-types",
         "A picture, a frame and a script come without a type, so that the browser looks at their first bytes.",
-        """<img src="pictures/one"><iframe src="frame"></iframe><script src="script"></script><script>document.querySelector('img').onload = e => e.target.naturalWidth === 392 && proof.done('picture');</script>""",
+        """<img src="pictures/one" onload="this.naturalWidth === 392 && proof.done('picture')"><iframe src="frame"></iframe><script src="script"></script>""",
         parts=("picture", "frame", "script"),
         proofs=("pictures/one", "frame", "script"),
         files={
@@ -318,7 +318,7 @@ document.querySelector('.card-title').addEventListener('click', async () => { co
         "ddp-socket",
         "A framework's socket has a random path, and its subscriptions and calls have random identifiers.",
         """<script>
-(() => { const random = n => Array.from(crypto.getRandomValues(new Uint8Array(n)), b => 'abcdefghijklmnopqrstuvwxyz012345'[b & 31]).join(''); const socket = new WebSocket(`wss://${location.host}/ddp-socket/sockjs/${String(Math.floor(Math.random() * 1000)).padStart(3, '0')}/${random(8)}/websocket`); const send = m => socket.send(JSON.stringify([JSON.stringify(m)])); const sub = random(17), call = random(17);
+(() => { const random = n => Array.from(crypto.getRandomValues(new Uint8Array(n)), b => 'abcdefghijklmnopqrstuvwxyz012345'[b & 31]).join(''); const socket = new WebSocket(`wss://${location.host}/ddp-socket/sockjs/${String(Math.floor(Math.random() * 1000)).padStart(3, '0')}/${random(8)}/websocket`); const send = m => socket.send(JSON.stringify([JSON.stringify(m)])); const sub = '7' + random(16), call = '4' + random(16);
   socket.onmessage = ({data}) => { if (data === 'o') { send({msg: 'connect', version: '1', support: ['1']}); return; } if (data[0] !== 'a') return; for (const text of JSON.parse(data.slice(1))) { const m = JSON.parse(text); if (m.msg === 'connected') { send({msg: 'sub', id: sub, name: 'leaves', params: []}); send({msg: 'method', id: call, method: 'cover', params: []}); } if (m.msg === 'added') proof.add('/ddp-socket/' + m.fields.src); if (m.msg === 'ready' && m.subs[0] === sub) proof.done('ready'); if (m.msg === 'result' && m.id === call) proof.add('/ddp-socket/' + m.result); } }; })();</script>""",
         parts=("added", "ready", "called"),
         proofs=("sockjs/.*", "384x20-added.png", "384x21-called.png"),

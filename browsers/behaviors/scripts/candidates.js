@@ -199,7 +199,7 @@ tools => {
   /* Return what can be clicked. A key names the same control after the page has drawn it again. */
   tools.clickable = () => {
     const found = [];
-    const delegates = page.global.has('click') || page.global.has('mousedown') || page.global.has('pointerdown')
+    let delegates = page.global.has('click') || page.global.has('mousedown') || page.global.has('pointerdown')
       || page.listening().length > 0;
     let pointers = 0;
     // Animations of drawings begin by events of other elements, which need no listener.
@@ -208,6 +208,7 @@ tools => {
     for (const element of tools.elements()) {
       if (found.length >= MOST_CANDIDATES) break;
       let isPointer = begins.has(element.id);
+      delegates ||= typeof element.onclick === 'function';  // an outer element comes before its parts
       if (delegates && pointers < MOST_POINTERS && !(element instanceof SVGElement && element.localName !== 'svg')) {
         pointers += 1;
         if (getComputedStyle(element).cursor === 'pointer') {
