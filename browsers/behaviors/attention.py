@@ -106,7 +106,6 @@ class Hover:
                     await self._follow(frame, int(value["number"]))
         return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
 
-
     async def _follow(self, frame: Frame, number: int) -> None:
         """Move the mouse along an element, until this brings no more URLs."""
         misses = 0

@@ -15,8 +15,10 @@ from typing import Any, Final
 from archive.json_text import compact_json
 
 _NAMES: Final = frozenset(
-    ("id", "ref", "seq", "n", "mid", "msgid", "messageid", "message_id", "rid", "requestid", "request_id", "reqid")
-    + ("callid", "call_id", "txid", "invocationid", "correlationid", "correlation_id", "echo")
+    {
+        *("id", "ref", "seq", "n", "mid", "msgid", "messageid", "message_id", "rid", "requestid", "request_id"),
+        *("reqid", "callid", "call_id", "txid", "invocationid", "correlationid", "correlation_id", "echo"),
+    }
 )
 _LONGEST: Final = 65_536
 """Characters of a message that is read as JSON."""
@@ -42,7 +44,7 @@ def numbered(text: str) -> tuple[str, Numbers] | None:
 
 
 def changes(recorded: str, asked: str) -> dict[tuple[Place, Any], Any]:
-    """Return the numbers by which two messages differ, by place and recorded number; none when they differ otherwise."""
+    """Return the numbers by which two messages differ, by place and recorded number; none when more differs."""
     theirs, ours = numbered(recorded), numbered(asked)
     if theirs is None or ours is None or theirs[0] != ours[0] or theirs[1].keys() != ours[1].keys():
         return {}

@@ -222,9 +222,7 @@ def _place(messages: Sequence[Said], asked: Sequence[int], heard: SocketMessage)
     return asked[0] if asked else None
 
 
-def _answer(
-    said: Said, echoes: Sequence[Echo], numbers: Mapping[tuple[call_numbers.Place, Any], Any]
-) -> bytes:
+def _answer(said: Said, echoes: Sequence[Echo], numbers: Mapping[tuple[call_numbers.Place, Any], Any]) -> bytes:
     if said.opcode != _TEXT:
         return said.payload
     payload = (repeated(said.payload, echoes) if echoes else None) or said.payload

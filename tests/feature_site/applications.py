@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 from typing import Final
-from urllib.parse import parse_qs
 
 from feature_site.feature import Act, Feature, Proof, Question, Raw, Reply, click, css, data, js, page
 from feature_site.sockets import Read, Write, heard, upgrade
@@ -65,7 +64,12 @@ def _bids(question: Question) -> Reply:
     """Answer each place for an advertisement under the identifier that the page made up."""
     asked = json.loads(question.body)
     bids = [
-        {"impid": place["id"], "price": 1.2, "adm": f"<img src='376x2{n}-creative{n}.png'>", "nurl": f"win?slot={n}&id={asked['id']}"}
+        {
+            "impid": place["id"],
+            "price": 1.2,
+            "adm": f"<img src='376x2{n}-creative{n}.png'>",
+            "nurl": f"win?slot={n}&id={asked['id']}",
+        }
         for n, place in enumerate(asked["imp"])
     ]
     return data(json.dumps({"id": asked["id"], "seatbid": [{"bid": bids}]}))
@@ -130,7 +134,7 @@ document.querySelector('nav').addEventListener('click', e => { const a = e.targe
             "374x25-about.png",
             "374x27-contact.png",
         ),
-        files={name: _route for name in ("about", "team", "contact")},
+        files=dict.fromkeys(("about", "team", "contact"), _route),
         acts=(click("a[href$=contact]"), click("a[href$=about]")),
     ),
     Feature(
@@ -193,7 +197,13 @@ fetch('https://elsewhere.test/vary-origin/api/session', {credentials: 'include'}
   const rewrite = async (text, from) => { const names = [...text.matchAll(/from '([^']+)'/g)].map(m => m[1]); for (const name of names) text = text.replace(`from '${name}'`, `from '${await load(resolve(name, from))}'`); return URL.createObjectURL(new Blob([text + `\\n//# sourceURL=${from}`], {type: 'text/javascript'})); };
   import(await rewrite(document.querySelector('[type=module-shim]').textContent, base)); })();</script>""",
         parts=("shimmed", "stored"),
-        proofs=(r"lit@3\.2\.1/index\.js", r"lit@3\.2\.1/dom\.js", "store.js", "381x20-shimmed.png", "381x21-stored.png"),
+        proofs=(
+            r"lit@3\.2\.1/index\.js",
+            r"lit@3\.2\.1/dom\.js",
+            "store.js",
+            "381x20-shimmed.png",
+            "381x21-stored.png",
+        ),
         files={
             "lit@3.2.1/index.js": js("import {put} from './dom.js'; export const show = name => put(name);"),
             "lit@3.2.1/dom.js": js("export const put = name => self.proofOf.add(name);"),

@@ -65,7 +65,11 @@ document.addEventListener('keydown', e => { if (e.key === 'Escape') box?.remove(
         head="<style>.box {position: fixed; right: 0; bottom: 0} .g:focus {outline: 2px solid}</style>",
         parts=("small1", "full1", "full2"),
         proofs=("full/360x301-full1.png", "full/360x302-full2.png"),
-        acts=(Act("press", ".g >> nth=0", "Enter"), Act("press", "body", "Escape"), Act("press", ".g >> nth=1", "Enter")),
+        acts=(
+            Act("press", ".g >> nth=0", "Enter"),
+            Act("press", "body", "Escape"),
+            Act("press", ".g >> nth=1", "Enter"),
+        ),
     ),
     Feature(
         "comparison-slider",
@@ -270,7 +274,11 @@ q('.marker-cluster').addEventListener('click', async () => { zoom = 6; redraw();
                 f'<img src="367x2{question.path[-1]}-card{question.path[-1]}.png">', "text/html"
             ),
         },
-        acts=(click(".marker-cluster"), click("img.leaflet-marker-icon >> nth=0"), click("img.leaflet-marker-icon >> nth=1")),
+        acts=(
+            click(".marker-cluster"),
+            click("img.leaflet-marker-icon >> nth=0"),
+            click("img.leaflet-marker-icon >> nth=1"),
+        ),
     ),
     Feature(
         "iiif-canvas",

@@ -42,7 +42,9 @@ def _plain(kind: bytes, body: bytes) -> Raw:
     async def write(
         question: Question, send: Callable[[bytes], Awaitable[None]], read: Callable[[int], Awaitable[bytes]]
     ) -> None:
-        await send(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Kind: %s\r\nConnection: close\r\n\r\n" % (len(body), kind))
+        await send(
+            b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Kind: %s\r\nConnection: close\r\n\r\n" % (len(body), kind)
+        )
         await send(body)
 
     return Raw(write)

@@ -186,7 +186,9 @@ customElements.define('product-recommendations', class extends HTMLElement { con
         ),
         files={
             "products/pot": _variant,
-            "recommendations": html('<a href="/products/dish"><img src="/shop-product/cdn/shop/332x20-related.png"></a>'),
+            "recommendations": html(
+                '<a href="/products/dish"><img src="/shop-product/cdn/shop/332x20-related.png"></a>'
+            ),
         },
         acts=(
             click(".thumbnail >> nth=0"),
@@ -300,7 +302,11 @@ document.querySelector('.meter button').addEventListener('click', async () => { 
         head="<style>.clipped {max-height: 600px; overflow: hidden} .meter {position: fixed; left: 0; right: 0; bottom: 0; padding: 30px; background: #ffd} .is-hidden {transform: translateY(110%)}</style>",
         parts=("second-half",),
         proofs=("api/body.*", "338x20-second-half.png"),
-        files={"api/body": data('{"html": "<p style=\\"height:1500px\\">More</p><img loading=lazy src=338x20-second-half.png>"}')},
+        files={
+            "api/body": data(
+                '{"html": "<p style=\\"height:1500px\\">More</p><img loading=lazy src=338x20-second-half.png>"}'
+            )
+        },
         acts=(click(".meter button"),),
     ),
     Feature(
@@ -462,7 +468,9 @@ root.addEventListener('click', async e => { const b = e.target.closest('[data-a]
                     ]
                 )
             ),
-            "api/rows/*": lambda question: data(f'{{"detail": "345x2{question.path[-1]}-detail{question.path[-1]}.png"}}'),
+            "api/rows/*": lambda question: data(
+                f'{{"detail": "345x2{question.path[-1]}-detail{question.path[-1]}.png"}}'
+            ),
         },
         acts=(
             click("[data-a='open:1']"),
@@ -576,7 +584,9 @@ const more = async () => { if (asked > 2) return; const found = await (await fet
                     {
                         "items": [
                             f"347x2{at}-clip{at}.png"
-                            for at in range(json.loads(question.body)["cursor"], json.loads(question.body)["cursor"] + 3)
+                            for at in range(
+                                json.loads(question.body)["cursor"], json.loads(question.body)["cursor"] + 3
+                            )
                         ]
                     }
                 )

@@ -29,6 +29,10 @@ FEW = (
     "codings",
     "redirects",
     "video-webm",
+    "wp-lightbox",
+    "captions-menu",
+    "live-view",
+    "nested-lazy-frames",
 )
 """One page or two of each group, for the tests that run each time."""
 IN_ORDER = ("growing", "polling", "changed-resource", "events-again", "export-job")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from proxy.replay.echoes import Echo, echo, echoes_between, repeated, template
@@ -15,6 +17,13 @@ def test_a_message_that_differs_in_its_identifier_alone_gives_an_echo() -> None:
 
     assert template(recorded) == template(asked)
     assert echoes_between(recorded, asked) == [Echo(UUID, OTHER_UUID)]
+
+
+def test_a_name_within_a_json_text_within_another_gives_an_echo() -> None:
+    names = ("7kQx2mNpR4tUvWxYz", "4pLm8nBvC3xZaSdFg")
+    recorded, asked = (json.dumps([json.dumps({"msg": "sub", "id": name})]) for name in names)
+
+    assert echoes_between(recorded, asked) == [Echo(*names)]
 
 
 def test_a_message_with_another_question_gives_no_echo() -> None:

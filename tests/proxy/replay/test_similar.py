@@ -57,6 +57,8 @@ def found(index: Captures, asked: str, *kept: str) -> list[str]:
         ("/a?id=7&screen=1280x1024&tz=-60", "/a?id=7&screen=390x844&tz=540"),
         (f'/a?variables={{"id":7,"visit":"{UUID}"}}', f'/a?variables={{"id":7,"visit":"{OTHER_UUID}"}}'),
         ('/a?q={"n":0.12345678901,"id":7}', '/a?q={"n":0.987654321012,"id":7}'),
+        ("/sock/017/abcdefgh/websocket", "/sock/901/hgfe5cba/websocket"),
+        ("/about?_rsc=1ab2c", "/about?_rsc=zz9y8"),
         ("/a?ts=1700000000123.4", "/a?ts=1795000000567.89999"),
         ("/a?q=x&nonce=k3j2h1g0f9", "/a?nonce=z9y8x7w6v5u&q=x"),
         ("/a?q=x&X-Amz-Signature=0ab1f3" + 58 * "d" + "&X-Amz-Date=20260102T030405Z", "/a?q=x"),
