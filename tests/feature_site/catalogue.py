@@ -17,6 +17,7 @@ from feature_site.media import MEDIA
 from feature_site.modern_pages import MODERN_PAGES
 from feature_site.modern_requests import MODERN_REQUESTS
 from feature_site.network import NETWORK
+from feature_site.ordinary import ORDINARY
 from feature_site.pictures import PICTURES
 from feature_site.platform_features import PLATFORM_FEATURES
 from feature_site.players import PLAYERS
@@ -45,6 +46,7 @@ GROUPS: Final = {
     "Readers and players": PLAYERS,
     "Applications": APPLICATIONS,
     "Second look": UNSEEN,
+    "Ordinary pages": ORDINARY,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)
