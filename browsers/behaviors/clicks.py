@@ -38,6 +38,8 @@ _SIDES: Final = (0.85, 0.15)
 _MOST_OPENERS: Final = 3
 """Controls that are touched before one that they show, such as a menu in a menu."""
 _MOST_LOST: Final = 50
+_MOST_WALKS: Final = 5
+"""Windows over the page in which an arrow key is pressed."""
 _MOST_RETURNS: Final = 6
 """Controls that are touched at the end to bring lost ones back."""
 _MOST_FAILURES: Final = 2
@@ -99,10 +101,14 @@ class Clicks:
     """Controls that brought URLs until they could not be used any more, such as "next" before an answer is chosen."""
     _used: Counter[str] = field(default_factory=Counter)
     _failures: Counter[str] = field(default_factory=Counter)
-    _lost: list[_Candidate] = field(default_factory=list)
+    _lost: set[str] = field(default_factory=set)
     """Controls that went away before their turn, such as those of the first tab."""
     _touched: list[_Candidate] = field(default_factory=list)
     """Controls that may bring lost ones back."""
+    _idle: dict[str, _Candidate] = field(default_factory=dict)
+    """The first control of each family that had no effect."""
+    _woken: set[str] = field(default_factory=set)
+    _walks: int = 0
     _returns: int = 0
     _turned: set[str] = field(default_factory=set)
     """Families of controls that changed the page."""
@@ -137,44 +143,62 @@ class Clicks:
         """Return what is to be touched after a control had this effect."""
         if candidate.kind not in _ROUTE_KINDS and len(self._touched) < MOST_STEPS:
             self._touched.append(candidate)
+        if not effect.is_any:
+            if candidate.kind not in _ROUTE_KINDS:
+                self._idle.setdefault(candidate.family, candidate)
+            return queue
+        self._hits += 1
         if effect.changes and not effect.moved:
             self._turned.add(candidate.family)
             await self._scroll_new_boxes(candidate.frame)
-        if not effect.is_any:
-            return queue
-        self._hits += 1
+            await self._walk_overlay(candidate.frame)
         queue = [candidate, *queue] if fresh else queue
-        return _ordered(fresh or await self._fresh(candidate), queue)
+        queue = _ordered(fresh or await self._fresh(candidate), queue)
+        idle = self._idle.pop(candidate.family, None)
+        if idle is not None and candidate.family not in self._woken:
+            self._woken.add(candidate.family)
+            queue.append(idle)  # the tab that was open at first, and is not any more
+        return queue
 
     def _lose(self, candidate: _Candidate) -> None:
-        """Note a control that can't be reached, when nothing had shown it."""
+        """Note a control that can't be reached, when nothing had shown it. It counts as new when it comes back."""
         if candidate.opener is None and candidate.kind not in _ROUTE_KINDS and len(self._lost) < _MOST_LOST:
-            self._lost.append(candidate)
+            self._lost.add(candidate.key)
+            self._spent.add(candidate.key)
+
+    async def _walk_overlay(self, frame: Frame) -> None:
+        """Press an arrow key while it brings URLs, when something came over the page and the page listens to keys."""
+        if not frame.is_main or self._walks >= _MOST_WALKS or not await call(frame, "hasNewOverlay"):
+            return
+        if not await call(frame, "listens", ["keydown", "keyup"]):
+            return
+        self._walks += 1
+        for _ in range(MOST_REPEATS):
+            if self.page.clock.is_up or self.steps >= MOST_STEPS:
+                return
+            effect = await self.page.step(frame, partial(self.page.window.press, "ArrowRight"))
+            self.steps += 1
+            if not effect.urls:
+                return
 
     async def _found_again(self) -> list[_Candidate]:
-        """Touch controls like those that changed the page, until lost ones are there again. Return these.
-
-        The tab that was open at first had no effect when it was touched, so such controls come first.
-        """
+        """Touch controls like those that changed the page, until lost ones are there again. Return these."""
         while self._lost and self._returns < _MOST_RETURNS and not self.page.clock.is_up and self.steps < MOST_STEPS:
-            likely = [each for each in self._touched if each.family in self._turned]
-            if not likely:
+            likely = next((each for each in self._touched if each.family in self._turned), None)
+            if likely is None:
                 return []
-            self._touched.remove(likely[0])
+            self._touched.remove(likely)
             self._returns += 1
             try:
-                at = await self._reach(likely[0])
+                at = await self._reach(likely)
                 if at is None:
                     continue
                 self.steps += 1
-                await self._click_at(likely[0].frame, *at)
-                there = {str(value["key"]) for value in await call(likely[0].frame, "clickable")}
+                await self._click_at(likely.frame, *at)
             except ToolFailed:
                 continue  # the frame went away
-            back = [each for each in self._lost if each.frame is likely[0].frame and each.name in there]
-            if back:
-                self._lost = [each for each in self._lost if each not in back]
-                return [replace(each, opener=likely[0]) for each in back]
+            if back := await self._fresh(likely):
+                return back
         return []
 
     async def _scroll_new_boxes(self, frame: Frame) -> None:
@@ -194,6 +218,7 @@ class Clicks:
                 if candidate.key not in self._seen or candidate.key in self._spent:
                     self._seen.add(candidate.key)
                     self._spent.discard(candidate.key)
+                    self._lost.discard(candidate.key)
                     found.append(candidate)
         return _ordered(found, ())
 
@@ -257,8 +282,8 @@ class Clicks:
 
     async def _click_at(self, frame: Frame, number: int, place: dict[str, Any]) -> Effect:
         if place["isOnTop"]:
-            return await self.page.step(frame, lambda: self.page.click(frame, place))
-        return await self.page.step(frame, lambda: call(frame, "push", number))
+            return await self.page.step(frame, lambda: self.page.click(frame, place), may_tick=True)
+        return await self.page.step(frame, lambda: call(frame, "push", number), may_tick=True)
 
     async def _reach(self, candidate: _Candidate, depth: int = 0) -> tuple[int, dict[str, Any]] | None:
         """Return the number and the place of a control. When it is hidden, touch what had shown it.

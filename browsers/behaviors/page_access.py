@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -20,6 +20,8 @@ _PAUSE_MS: Final = 50
 """A page gets this time to react to a step before its effect is measured."""
 _QUIET_SECONDS: Final = 0.1
 _BACK_SECONDS: Final = 10.0
+_TICK_SECONDS: Final = 8.0
+"""Time that a visit waits for intervals which its clicks begin."""
 
 
 class PageLeft(Exception):
@@ -56,6 +58,8 @@ class DocumentCounts:
     url: str
     born: float
     pending: float
+    ticking: bool
+    """Whether the present step has begun an interval."""
 
 
 class Clock:
@@ -86,6 +90,7 @@ class PageAccess:
         self.links: dict[str, str] = {}
         """URLs with the place where they were found, such as `form/@action`."""
         self._step_seconds = step_seconds
+        self._tick_seconds = _TICK_SECONDS
         self._born = 0.0
         self._url = ""
 
@@ -114,10 +119,18 @@ class PageAccess:
         """Return what has happened in a frame. Raises ToolFailed."""
         return DocumentCounts(**await ask(frame, "counts"))
 
-    async def step(self, frame: Frame, action: Callable[[], Awaitable[object]], most_seconds: float = 0) -> Effect:
+    async def step(
+        self,
+        frame: Frame,
+        action: Callable[[], Awaitable[object]],
+        most_seconds: float = 0,
+        *,
+        may_tick: bool = False,
+    ) -> Effect:
         """Do something in a frame, wait for what it set off, and return its effect.
 
-        A page that does nothing is left after a moment. Raises ToolFailed and PageLeft.
+        A page that does nothing is left after a moment. With `may_tick`, an interval that the step begins is waited
+        for, within the time that all these of a page have. Raises ToolFailed and PageLeft.
         """
         traffic = self.window.traffic
         before = DocumentCounts(**await ask(frame, "begin"))
@@ -129,9 +142,13 @@ class PageAccess:
         try:
             after = DocumentCounts(**await ask(frame, "pause", _PAUSE_MS))
             has_popup = len(self.window.popups) != popups
-            if has_popup or traffic.requests != requests or after.pending > before.pending or after != before:
+            ticks = may_tick and after.ticking and self._tick_seconds > 0
+            has_stirred = replace(after, ticking=before.ticking) != before
+            if has_popup or traffic.requests != requests or has_stirred or ticks:
                 most = min(most_seconds or self._step_seconds, self.clock.left)
+                began = time.monotonic()
                 await self.patience.settle(_QUIET_SECONDS, most, most)
+                self._tick_seconds -= time.monotonic() - began if ticks else 0
                 after = await self.counts(frame)
             if not frame.is_main:
                 await ask(frame, "guard", False)

@@ -9,6 +9,7 @@ message, such as that of a page, are left alone. Pure.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -20,6 +21,9 @@ _NAMES: Final = frozenset(
         *("reqid", "callid", "call_id", "txid", "invocationid", "correlationid", "correlation_id", "echo"),
     }
 )
+_EVENT: Final = re.compile(r"(4[2356](?:[0-9]{1,3}-)?(?:/[^,\[]{0,64},)?)([0-9]{1,9})(?=\[)")
+"""Beginning of an event of Socket.IO, or of its acknowledgement, with a number before its JSON text."""
+_ACK: Final = "ack"
 _LONGEST: Final = 65_536
 """Characters of a message that is read as JSON."""
 _MOST_DIGITS: Final = 9
@@ -32,6 +36,8 @@ type Numbers = dict[Place, Any]
 
 def numbered(text: str) -> tuple[str, Numbers] | None:
     """Return a message without its numbers, and the numbers by their places; None when it has none."""
+    if (event := _EVENT.match(text)) is not None:
+        return f"{event[1]}*{text[event.end() :]}", {_ACK: event[2]}
     message = _parsed(text)
     found: Numbers = {}
     if isinstance(message, list):
@@ -53,6 +59,9 @@ def changes(recorded: str, asked: str) -> dict[tuple[Place, Any], Any]:
 
 def renumbered(text: str, numbers: Mapping[tuple[Place, Any], Any]) -> str | None:
     """Return an answer with the numbers that are asked with; None when it has none of the recorded ones."""
+    if (event := _EVENT.match(text)) is not None:
+        number = numbers.get((_ACK, event[2]))
+        return None if number is None else f"{event[1]}{number}{text[event.end() :]}"
     message = _parsed(text) if numbers else None
     places: list[tuple[Place, Any]] = []
     if isinstance(message, list):

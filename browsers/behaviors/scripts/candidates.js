@@ -60,8 +60,10 @@ tools => {
   };
   const inPostForm = element => {
     const form = element.form || element.closest('form');
-    return Boolean(form) && (form.getAttribute('method') || '').toLowerCase() === 'post';
+    return Boolean(form) && (form.getAttribute('method') || '').toLowerCase() === 'post' && !isWholePage(form);
   };
+  // Some frameworks of servers put the whole page into a form. Its submit buttons are left alone like others.
+  const isWholePage = form => form.querySelector('nav, main, [name="__VIEWSTATE"]') !== null;
   const isSubmit = element => (element.localName === 'button' && element.type !== 'button' && Boolean(element.form))
     || (element.localName === 'input' && (element.type === 'submit' || element.type === 'image' || element.type === 'reset'));
   const names = element => `${element.id} ${element.getAttribute('class') || ''} ${element.getAttribute('name') || ''} `
@@ -144,16 +146,19 @@ tools => {
     try { return decodeURIComponent(text); } catch { return text; }
   };
 
+  // The state of a control is no part of its family.
+  const STATE = new RegExp('(^|[-_])(active|current|selected|checked|open|opened|show|shown|visible|hidden|expanded|'
+    + 'collapsed|closed|disabled|enabled|focus|hover|on|off)$', 'i');
   const classOf = element => (element.getAttribute('class') || '').split(/\s+/)
-    .map(word => word.replace(/\d+/g, '')).filter(Boolean).sort().slice(0, 6).join('.');
+    .map(word => word.replace(/\d+/g, '')).filter(word => word && !STATE.test(word)).sort().slice(0, 6).join('.');
   const familyOf = element => {
     const parent = tools.parent(element);
     return [element.localName, element.getAttribute('role') || '', element.type || '', classOf(element),
       parent ? parent.localName + '.' + classOf(parent) : ''].join('|').slice(0, 300);
   };
-  // A control without a text has a drawing or a picture as its label.
+  // A control without a text has a drawing or a picture as its label, or that on which it lies.
   const drawingOf = element => {
-    const part = element.querySelector('path[d], use, img');
+    const part = element.querySelector('path[d], use, img') || tools.parent(element)?.querySelector(':scope > img');
     return (part?.getAttribute('d') || part?.getAttribute('href') || part?.getAttribute('src') || '').slice(0, 100);
   };
   const keyOf = (element, label) => [element.localName, element.id, element.getAttribute('role') || '',
@@ -277,6 +282,17 @@ tools => {
     const x = Math.min(Math.max(box.left + box.width * share, 0), innerWidth - 1);
     const hit = tools.at(x, y);
     return hit && tools.contains(element, hit) && !innerControl(element, hit) ? {x, y, isOnTop: true} : null;
+  };
+
+  /* Return whether something has come over the window since this was asked for the last time. */
+  let over = null;
+  tools.hasNewOverlay = () => {
+    let node = tools.at(innerWidth / 2, innerHeight / 2);
+    while (node && node !== document.body && getComputedStyle(node).position !== 'fixed') node = tools.parent(node);
+    const isLarge = node && node !== document.body && node.getBoundingClientRect().width >= innerWidth * 0.6;
+    const before = over?.deref();
+    over = isLarge ? new WeakRef(node) : null;
+    return Boolean(isLarge) && node !== before;
   };
 
   /* Click without the mouse, since something lies over the control. */

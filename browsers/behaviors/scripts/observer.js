@@ -45,6 +45,7 @@
   const sources = new Map();  // source -> {runs, spent}
   const background = new Set();
   let tasks = 0;
+  let begun = 0;  // number of steps so far
 
   const sourceOf = (callback, wait) => {
     try {
@@ -79,11 +80,11 @@
     const wrapped = function (...given) {
       const isEnough = ran(source, wait);
       if (!isRepeated || isEnough) timers.delete(kind + id);
-      else if (timers.has(kind + id)) timers.set(kind + id, {due: native.now() + wait, source, isRepeated});
+      else if (timers.has(kind + id)) timers.get(kind + id).due = native.now() + wait;
       return apply(callback, this, given);
     };
     id = apply(target, self, [wrapped, ...args.slice(1)]);
-    timers.set(kind + id, {due: native.now() + wait, source, isRepeated});
+    timers.set(kind + id, {due: native.now() + wait, source, isRepeated, begun});
     return id;
   };
   const cancel = kind => (target, self, args) => {
@@ -267,9 +268,14 @@
     }
     return wantsRepeated ? last : Math.max(last, animations(), workers());
   };
+  // An interval that a step has begun, such as that of a button "play".
+  const isTicking = () => [...timers.values()].some(timer => timer.isRepeated && timer.begun === begun);
   const counts = () => {
     count(observer.takeRecords());
-    return {changes, added, prevented, url: location.href, born: performance.timeOrigin, pending: pending(false)};
+    return {
+      changes, added, prevented, url: location.href, born: performance.timeOrigin, pending: pending(false),
+      ticking: isTicking(),
+    };
   };
   const sleep = ms => new Promise(resolve => native.setTimeout(resolve, ms));
   const observe = root => {
@@ -318,6 +324,7 @@
     /* Begin a step: wait for timers again, and return the counts so far. */
     begin: () => {
       sources.clear();
+      begun += 1;
       observe(document);
       return counts();
     },

@@ -46,6 +46,14 @@ def test_messages_that_differ_in_other_things_give_no_changes(recorded: str, ask
     assert changes(recorded, asked) == {}
 
 
+def test_an_acknowledgement_gets_the_number_that_is_asked_with() -> None:
+    found = changes('422["room",{"id":"yew"}]', '420["room",{"id":"yew"}]')
+
+    assert renumbered('432[{"src":"2"}]', found) == '430[{"src":"2"}]'
+    assert renumbered("43/chat,2[1]", {("ack", "2"): "0"}) == "43/chat,0[1]"
+    assert renumbered("433[1]", found) is None
+
+
 def test_a_message_without_a_running_number_has_none() -> None:
     assert numbered('{"page": 2, "name": "leaf"}') is None
     assert renumbered('{"id": 4}', {("id", 3): 1}) is None
