@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -40,6 +40,7 @@ _MOST_OPENERS: Final = 3
 _MOST_LOST: Final = 50
 _MOST_WALKS: Final = 5
 """Windows over the page in which an arrow key is pressed."""
+_MOST_LIKELY: Final = 20
 _MOST_RETURNS: Final = 6
 """Controls that are touched at the end to bring lost ones back."""
 _MOST_FAILURES: Final = 2
@@ -184,22 +185,32 @@ class Clicks:
     async def _found_again(self) -> list[_Candidate]:
         """Touch controls like those that changed the page, until lost ones are there again. Return these."""
         while self._lost and self._returns < _MOST_RETURNS and not self.page.clock.is_up and self.steps < MOST_STEPS:
-            likely = next((each for each in self._touched if each.family in self._turned), None)
-            if likely is None:
+            found = await self._reachable()
+            if found is None:
                 return []
-            self._touched.remove(likely)
+            likely, at = found
+            self._touched = [each for each in self._touched if each.key != likely.key]
             self._returns += 1
+            self.steps += 1
             try:
-                at = await self._reach(likely)
-                if at is None:
-                    continue
-                self.steps += 1
                 await self._click_at(likely.frame, *at)
             except ToolFailed:
                 continue  # the frame went away
             if back := await self._fresh(likely):
                 return back
         return []
+
+    async def _reachable(self) -> tuple[_Candidate, tuple[int, dict[str, Any]]] | None:
+        """Return the first touched control that is there, of the families that changed the page."""
+        likely = {each.key: each for each in self._touched if each.family in self._turned}
+        for candidate in list(likely.values())[:_MOST_LIKELY]:
+            try:
+                at = await self._find(candidate)
+            except ToolFailed:
+                continue  # the frame went away
+            if at is not None:
+                return candidate, at
+        return None
 
     async def _scroll_new_boxes(self, frame: Frame) -> None:
         """Scroll the boxes that a click has shown, such as the list in a panel or in a dialog."""
