@@ -199,7 +199,7 @@ addEventListener('scroll', () => requestAnimationFrame(draw), {passive: true}); 
         "A story is fetched only after a beacon was accepted and a pixel of another host has arrived.",
         """<div id="s"></div><script>
 const ok = navigator.sendBeacon('https://elsewhere.test/impression-gate/collect?v=2&cid=' + Math.random().toString().slice(2), new Blob([JSON.stringify({t: Date.now()})], {type: 'text/plain'}));
-if (ok) { const p = new Image(); p.onload = async () => { s.innerHTML = (await (await fetch('story.json?e=' + encodeURIComponent(p.src.length))).json()).html; }; p.src = `https://elsewhere.test/impression-gate/px/1x1-pixel.png?tid=UA-1&z=${Math.floor(Math.random() * 2147483647)}`; }</script>""",
+if (ok) { const p = new Image(); p.onload = async () => { s.innerHTML = (await (await fetch('story.json?e=' + encodeURIComponent('pixel:' + p.width))).json()).html; }; p.src = `https://elsewhere.test/impression-gate/px/1x1-pixel.png?tid=UA-1&z=${Math.floor(Math.random() * 2147483647)}`; }</script>""",
         parts=("gated",),
         proofs=(r"px/1x1-pixel\.png.*", r"story\.json.*", "391x20-gated.png"),
         files={"collect": Reply(status=204), "story.json": data('{"html": "<img src=391x20-gated.png>"}')},
