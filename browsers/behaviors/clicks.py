@@ -168,7 +168,7 @@ class Clicks:
             self._spent.add(candidate.key)
 
     async def _walk_overlay(self, frame: Frame) -> None:
-        """Press an arrow key while it brings URLs, when something came over the page and the page listens to keys."""
+        """Walk through what came over the page with an arrow key, while this brings URLs."""
         if not frame.is_main or self._walks >= _MOST_WALKS or not await call(frame, "hasNewOverlay"):
             return
         if not await call(frame, "listens", ["keydown", "keyup"]):
