@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from feature_site.changing import CHANGING
 from feature_site.applications import APPLICATIONS
+from feature_site.changing import CHANGING
 from feature_site.components import COMPONENTS
 from feature_site.documents import DOCUMENTS
 from feature_site.everyday import EVERYDAY
