@@ -20,32 +20,50 @@ class Entry(NamedTuple):
 
 
 COMMANDS: Final = {
-    "up": Entry("admin.commands.up:up", "Run a whole installation: proxies, scheduler, harvesters, admin site."),
-    "crawl": Entry("admin.commands.crawl:crawl", "Crawl web sites into a collection on this machine."),
-    "proxy": Entry("admin.commands.fleet:proxy", "Run the recording proxies without a crawl, for any HTTP client."),
-    "restart": Entry("admin.commands.fleet:restart", "Restart the recording processes without losing a request."),
-    "proxies": Entry("admin.commands.proxies:proxies", "List the running recording processes."),
-    "replay": Entry("admin.commands.replay:replay", "Replay a collection through an HTTP proxy."),
-    "open": Entry("admin.commands.replay:open_collection", "Replay a collection in a browser window."),
-    "view": Entry("admin.commands.view:view", "Show archived pages in any browser, without a proxy setting."),
-    "collection": Entry(
-        "admin.commands.collections:collection", "List, show, delete, rename, import and export collections."
+    "up": Entry(
+        "admin.commands.processes.up:up", "Run a whole installation: proxies, scheduler, harvesters, admin site."
     ),
-    "wacz": Entry("admin.commands.wacz:wacz", "Write a WACZ package with the captures of a collection."),
+    "crawl": Entry("admin.commands.jobs.crawl:crawl", "Crawl web sites into a collection on this machine."),
+    "proxy": Entry(
+        "admin.commands.processes.fleet:proxy", "Run the recording proxies without a crawl, for any HTTP client."
+    ),
+    "restart": Entry(
+        "admin.commands.processes.fleet:restart", "Restart the recording processes without losing a request."
+    ),
+    "proxies": Entry("admin.commands.processes.proxies:proxies", "List the running recording processes."),
+    "replay": Entry("admin.commands.processes.replay:replay", "Replay a collection through an HTTP proxy."),
+    "open": Entry("admin.commands.processes.replay:open_collection", "Replay a collection in a browser window."),
+    "view": Entry("admin.commands.processes.view:view", "Show archived pages in any browser, without a proxy setting."),
+    "collection": Entry(
+        "admin.commands.collections.collection:collection", "List, show, delete, rename, import and export collections."
+    ),
+    "wacz": Entry("admin.commands.collections.wacz:wacz", "Write a WACZ package with the captures of a collection."),
     "job": Entry(
-        "admin.commands.jobs:job",
+        "admin.commands.jobs.job:job",
         "List and show jobs of `crawl`; stop, pause or resume a running one, or add seeds or render workers to it.",
     ),
-    "profile": Entry("admin.commands.profiles:profile", "Check the profile of a crawl."),
-    "check": Entry("admin.commands.checking:check", "Validate WARC files and report problems with file and offset."),
-    "repair": Entry("admin.commands.upkeep:repair", "Repair WARC files that a killed process left open."),
-    "upload": Entry("admin.commands.upkeep:upload", "Upload finished WARC files to the storage now."),
-    "dictionary": Entry("admin.commands.upkeep:dictionary", "Train a zstd dictionary with a collection's records."),
-    "reindex": Entry("admin.commands.upkeep:reindex", "Rebuild a collection's index and dedup store from its files."),
-    "dedup": Entry("admin.commands.dedup:dedup", "Show how many payloads the dedup store has, and their memory."),
-    "deduplicator": Entry("admin.commands.dedup:deduplicator", "Convert Heritrix's DeDuplicator settings to ours."),
-    "config": Entry("admin.commands.upkeep:config", "Print every setting, its value and where the value comes from."),
-    "admin": Entry("admin.commands.site:admin", "Serve the admin site and its REST API."),
+    "profile": Entry("admin.commands.jobs.profiles:profile", "Check the profile of a crawl."),
+    "check": Entry(
+        "admin.commands.collections.checking:check", "Validate WARC files and report problems with file and offset."
+    ),
+    "repair": Entry("admin.commands.collections.upkeep:repair", "Repair WARC files that a killed process left open."),
+    "upload": Entry("admin.commands.collections.upkeep:upload", "Upload finished WARC files to the storage now."),
+    "dictionary": Entry(
+        "admin.commands.collections.upkeep:dictionary", "Train a zstd dictionary with a collection's records."
+    ),
+    "reindex": Entry(
+        "admin.commands.collections.upkeep:reindex", "Rebuild a collection's index and dedup store from its files."
+    ),
+    "dedup": Entry(
+        "admin.commands.collections.dedup:dedup", "Show how many payloads the dedup store has, and their memory."
+    ),
+    "deduplicator": Entry(
+        "admin.commands.collections.dedup:deduplicator", "Convert Heritrix's DeDuplicator settings to ours."
+    ),
+    "config": Entry(
+        "admin.commands.collections.upkeep:config", "Print every setting, its value and where the value comes from."
+    ),
+    "admin": Entry("admin.commands.processes.site:admin", "Serve the admin site and its REST API."),
     "domain": Entry(
         "admin.commands.use_cases.groups:domain", "Add, find and change domains, their seed lists and configurations."
     ),
@@ -77,17 +95,25 @@ COMMANDS: Final = {
     "audit": Entry("admin.commands.use_cases.groups:audit", "Show who changed what, and when."),
     "database": Entry("admin.commands.database:database", "Show or upgrade the version of the admin's database."),
     "scheduler": Entry(
-        "admin.commands.scheduler:scheduler", "Make the jobs of harvests that are ready, and dispatch them."
+        "admin.commands.processes.scheduler:scheduler", "Make the jobs of harvests that are ready, and dispatch them."
     ),
-    "harvester": Entry("admin.commands.harvester:harvester", "Run the jobs of one channel on this machine."),
-    "worker": Entry("admin.commands.roles:worker", "Run one worker of a cluster, which visits URLs of a job."),
-    "indexer": Entry("admin.commands.roles:indexer", "Run the indexer of a cluster, which also serves CDX."),
+    "harvester": Entry("admin.commands.processes.harvester:harvester", "Run the jobs of one channel on this machine."),
+    "worker": Entry(
+        "admin.commands.processes.roles:worker", "Run one worker of a cluster, which visits URLs of a job."
+    ),
+    "indexer": Entry("admin.commands.processes.roles:indexer", "Run the indexer of a cluster, which also serves CDX."),
     "bench": Entry("bench.cli:bench", "Measure this installation and other recording proxies on this machine."),
 }
 HIDDEN: Final = {
-    "_harvest-job": Entry("admin.commands.harvester:harvest_job", "Run the crawl of one job, for its harvester."),
-    "_proxy-process": Entry("admin.commands.roles:proxy_process", "Run one recording process, for its parent process."),
-    "_redis": Entry("admin.commands.roles:private_redis", "Run the home's private Redis, for its parent process."),
+    "_harvest-job": Entry(
+        "admin.commands.processes.harvester:harvest_job", "Run the crawl of one job, for its harvester."
+    ),
+    "_proxy-process": Entry(
+        "admin.commands.processes.roles:proxy_process", "Run one recording process, for its parent process."
+    ),
+    "_redis": Entry(
+        "admin.commands.processes.roles:private_redis", "Run the home's private Redis, for its parent process."
+    ),
 }
 
 

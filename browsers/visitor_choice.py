@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
-from frontier.sheets import PageRules, Sheets, VisitorKind
+from frontier.definition.sheets import PageRules, Sheets, VisitorKind
 
 _ENDINGS: Final = """
     7z aac atom avi avif bin bmp bz2 css csv deb dmg doc docx ear eot epub exe flac flv gif gz ico ics iso jar jpeg jpg

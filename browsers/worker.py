@@ -37,12 +37,12 @@ from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
 from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
-from frontier.job import BEHAVIOR_FOLDER, Profile
+from frontier.definition.job import BEHAVIOR_FOLDER, Profile
+from frontier.definition.scope import is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import is_embedded
 from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)

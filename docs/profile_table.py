@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from frontier.job import DeviceOverrides, Limits, PolitenessOverrides, Profile
+from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile
 
 TARGET: Final = Path(__file__).resolve().parent / "reference" / "profiles.md"
 EXAMPLES: Final = TARGET.with_suffix("")

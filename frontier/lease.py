@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from archive.url import host_of
-from frontier.scope import LINK_HOPS, Candidate, Priority
+from frontier.definition.scope import LINK_HOPS, Candidate, Priority
 
 MAX_LOST: Final = 2
 """A URL that lost so many workers is ended without a further visit."""

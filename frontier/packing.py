@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from archive.json_text import compact_json
+from frontier.definition.scope import Candidate, Priority, is_embedded
 from frontier.lease import Lease
 from frontier.politeness import Step
-from frontier.scope import Candidate, Priority, is_embedded
 
 _SEED: Final = 1
 _EMPTY: Final[tuple[Any, ...]] = ("", int(Priority.STANDARD), 0, "", "", "", 0)

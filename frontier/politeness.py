@@ -13,7 +13,7 @@ from typing import Final, Self
 
 from archive import crawl_log
 from archive.settings import FrontierSettings
-from frontier.job import PolitenessOverrides
+from frontier.definition.job import PolitenessOverrides
 
 _EXCLUDED: Final = frozenset(
     {

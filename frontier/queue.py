@@ -18,7 +18,9 @@ from pydantic import ValidationError
 from archive.settings import FrontierSettings
 from archive.url import host_of
 from frontier.control import Controls
-from frontier.job import Job, JobError, Limits, Seed, first_problem
+from frontier.definition.job import Job, JobError, Limits, Seed, first_problem
+from frontier.definition.resume import resumed
+from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.missing_pages import MissingPageAnswers
@@ -27,10 +29,8 @@ from frontier.politeness import Politeness
 from frontier.rejections import SHOWN_URL, limited, rejected_seeds, rejection_arguments
 from frontier.renders import RenderQueue
 from frontier.reports import Reports
-from frontier.resume import resumed
 from frontier.robots import Robots
 from frontier.robots_store import RobotsStore
-from frontier.scope import Accepted, Candidate, Rejected, Scope, ScopeDecision
 from frontier.seen import fingerprint
 from frontier.store import FrontierLost, FrontierUnavailable, Store
 

@@ -8,8 +8,8 @@ from typing import Any
 import redis
 from redis.exceptions import RedisClusterException
 
-from archive.settings.cluster_url import is_cluster
-from archive.settings.redacted import without_secrets
+from archive.settings.values.cluster_url import is_cluster
+from archive.settings.values.redacted import without_secrets
 from frontier.private_redis.server import RedisProblem
 from frontier.store import connect
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from archive.json_text import compact_json
-from frontier.scope import Accepted, Rejected, ScopeDecision
+from frontier.definition.scope import Accepted, Rejected, ScopeDecision
 
 SLOW_PATTERN: Final = "slow-pattern"
 """Counts beside the reasons how often a pattern was passed over, as its search took too long."""

@@ -32,12 +32,12 @@ from typing import Protocol
 
 from archive.settings import FrontierSettings
 from archive.url import host_of
-from frontier.job import Job
+from frontier.definition.job import Job
+from frontier.definition.scope import Accepted, Candidate, ScopeDecision
 from frontier.lease import Lease
 from frontier.lease_queue import LeaseQueue
 from frontier.packing import pack, queue_score
 from frontier.politeness import Politeness, VisitOutcome
-from frontier.scope import Accepted, Candidate, ScopeDecision
 from frontier.seen import fingerprint
 from frontier.store import Store
 

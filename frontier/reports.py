@@ -9,9 +9,9 @@ from heapq import nlargest
 from itertools import batched, chain, islice
 from typing import Any, Final, Literal, get_args
 
+from frontier.definition.scope import Candidate
 from frontier.lease import JobProgress, RenderProgress, Wait, WaitKind
 from frontier.packing import unpack
-from frontier.scope import Candidate
 from frontier.store import RENDERS, Store
 
 type UrlState = Literal["queued", "leased", "failed", "excluded"]

@@ -56,8 +56,8 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisClusterException
 from redis.retry import Retry
 
-from archive.settings.cluster_url import is_cluster, named_server
-from archive.settings.redacted import without_secrets
+from archive.settings.values.cluster_url import is_cluster, named_server
+from archive.settings.values.redacted import without_secrets
 from frontier.seen import BUCKETS
 
 type ScriptArgument = bytes | str | int | float

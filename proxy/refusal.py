@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from archive.dates import parse_date
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 
 _NAME: Final = re.compile(NAME_PATTERN)
 LONGEST_PATH: Final = 1024

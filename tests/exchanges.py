@@ -7,9 +7,9 @@ import hashlib
 from typing import Any
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Origin, Original
-from archive.chunked import dechunk
 from archive.digest import Algorithm
-from archive.http_message import Fields, parse_head
+from archive.http.chunked import dechunk
+from archive.http.http_message import Fields, parse_head
 from archive.warc.record import Record, exchange_records
 from archive.warc.writer import WarcWriter
 

@@ -8,7 +8,7 @@ import redis
 from waiting import until
 
 from archive.settings import FrontierSettings
-from frontier.job import Job, Profile
+from frontier.definition.job import Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier
 

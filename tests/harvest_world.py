@@ -35,7 +35,7 @@ from admin.models.job_tables import (
 from admin.models.transaction import COMMAND_LINE, Transaction
 from archive.dates import Micros
 from archive.settings.load import Settings
-from frontier.job import Profile
+from frontier.definition.job import Profile
 
 
 def template_text(**changes: Any) -> str:

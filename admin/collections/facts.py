@@ -14,10 +14,10 @@ from admin.fleet.home_folder import collections
 from admin.jobs.runs import RunError, find_runs
 from admin.units import counted
 from archive.dates import Micros, iso_second
+from archive.names.warc_paths import closed, growing, sidecars
 from archive.program_name import command
 from archive.settings.load import Settings
 from archive.storage.storage import Storage, StorageError
-from archive.warc_paths import closed, growing, sidecars
 from dedupdb.captures.inventory import Indexed, Inventory
 
 _NOT_INDEXED: Final = Indexed(0, 0, 0)

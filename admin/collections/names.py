@@ -23,7 +23,7 @@ class CollectionName(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the name. A name that no collection can have is a usage error."""
-        from archive.name_rules import checked_name
+        from archive.names.name_rules import checked_name
 
         try:
             return checked_name("collection", str(value))

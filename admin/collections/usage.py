@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from archive.warc_paths import growing
+from archive.names.warc_paths import growing
 
 _LOCK: Final = re.compile(r"\d+: FLOCK +\S+ +WRITE +(\d+) +([0-9a-f]+):([0-9a-f]+):(\d+) ")
 _JOB_LOCK: Final = ".lock"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from archive.files import write_once
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 from archive.settings.load import Settings
 
 TOKEN_FILE: Final = "control.token"

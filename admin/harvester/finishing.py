@@ -16,12 +16,11 @@ from typing import Any, Final
 
 from admin.harvester.crawl_process import OUTPUT_FILE
 from admin.harvester.dispatch_link import DispatchLink
-from admin.harvester.documentation import data_files, make_documents
-from admin.harvester.domain_tally import DomainTally, domain_results, limits_of
-from admin.harvester.harvest_info import crawl_settings
+from admin.harvester.documents.documentation import data_files, make_documents
+from admin.harvester.documents.harvest_info import crawl_settings
+from admin.harvester.documents.metadata_file import MetadataOwner, free_name, publish_metadata, write_metadata
 from admin.harvester.incident_reports import IncidentReports
 from admin.harvester.job_folder import JobFolder, JobStep
-from admin.harvester.metadata_file import MetadataOwner, free_name, publish_metadata, write_metadata
 from admin.harvester.outcome import (
     default_stop_reason,
     ended_in_order,
@@ -30,6 +29,7 @@ from admin.harvester.outcome import (
     upload_error,
     with_errors,
 )
+from admin.harvester.running.domain_tally import DomainTally, domain_results, limits_of
 from admin.harvester.upload import UploadStopped, hand_over
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
@@ -42,9 +42,9 @@ from admin.jobs.tally import JobTally, LogFollower
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound, UseCaseError
 from archive import crawl_log
 from archive.dates import iso_date, now_micros, timestamp14
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.warc.repair import being_written, repair
-from archive.warc_paths import WarcPaths
 from frontier.private_redis.server import RedisProblem, start_redis
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable

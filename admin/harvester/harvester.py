@@ -18,15 +18,15 @@ from typing import Final
 
 from admin.fleet import home_folder
 from admin.fleet.process import StartError
-from admin.harvester.control_loop import ControlLoop
 from admin.harvester.crawl_process import CrawlProcess
 from admin.harvester.dispatch_link import DispatchLink
-from admin.harvester.documentation import log_sizes
+from admin.harvester.documents.documentation import log_sizes
+from admin.harvester.documents.harvest_info import crawl_settings, harvest_info
 from admin.harvester.finishing import Finishing, NotFinished, report_end
-from admin.harvester.harvest_info import crawl_settings, harvest_info
 from admin.harvester.job_folder import INFO_FILE, FolderError, JobFolder, JobStep, StopCause, is_here, leftovers
 from admin.harvester.kept_folders import name_of_home, prune_old_jobs
 from admin.harvester.notices import notify_users
+from admin.harvester.running.control_loop import ControlLoop
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
 from admin.jobs.crawl import single_machine_settings
@@ -38,7 +38,7 @@ from admin.notifications.events import Event
 from archive.dates import now_micros
 from archive.files import free_bytes
 from archive.settings.load import Settings
-from frontier.job import JobError, Seed
+from frontier.definition.job import JobError, Seed
 
 log = logging.getLogger(__name__)
 

@@ -21,9 +21,9 @@ from admin.jobs.interrupts import Interrupts
 from admin.jobs.progress import PlainDisplay
 from admin.jobs.runs import Run, RunError
 from archive.settings.load import Settings
-from archive.settings.redacted import HIDDEN, shown
-from frontier.job import JobError, Seed
-from frontier.profile import make_profile
+from archive.settings.values.redacted import HIDDEN, shown
+from frontier.definition.job import JobError, Seed
+from frontier.definition.profile import make_profile
 from frontier.store import FrontierUnavailable
 
 INTERRUPTED: Final = 130

@@ -33,7 +33,7 @@ from archive.dates import iso_date, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
 from browsers.visitor_choice import needs_renders
-from frontier.job import Job, Seed
+from frontier.definition.job import Job, Seed
 from frontier.lease import JobProgress
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable

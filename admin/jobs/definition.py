@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from admin.units import counted
 from archive.json_text import compact_json
-from archive.name_rules import checked_name
-from frontier.job import JobError, Profile, Seed, read_seeds
-from frontier.profile import load_profile, make_profile
+from archive.names.name_rules import checked_name
+from frontier.definition.job import JobError, Profile, Seed, read_seeds
+from frontier.definition.profile import load_profile, make_profile
 
 _TIMESTAMP_LENGTH: Final = len("-20261121081500")
 MAX_JOB_LENGTH: Final = 64 - _TIMESTAMP_LENGTH

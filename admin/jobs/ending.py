@@ -17,7 +17,7 @@ from admin.jobs.tally import JobTally
 from admin.units import counted
 from archive import crawl_log
 from archive.url import host_of
-from frontier.job import Limits
+from frontier.definition.job import Limits
 from frontier.lease import JobProgress, RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedReport
 

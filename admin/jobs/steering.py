@@ -20,11 +20,11 @@ from admin.fleet.home_folder import collections
 from admin.jobs.runs import STATE_FILE, Run, find_runs, is_locked
 from archive.program_name import command
 from archive.settings.load import Settings
-from frontier.job import Seed
+from frontier.definition.job import Seed
+from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
-from frontier.scope import Accepted, Rejected
 from frontier.store import FrontierLost, FrontierUnavailable, job_names
 
 _PAUSE: Final = 0.2

@@ -26,7 +26,7 @@ from admin.models.transaction import Actor, Transaction
 from archive.dates import Micros, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
-from archive.settings.redacted import without_secrets
+from archive.settings.values.redacted import without_secrets
 
 VERSION_TABLE: Final = "admin_version"
 FILE_NAME: Final = "admin.db"

@@ -15,7 +15,7 @@ from admin.notifications.message import OutgoingMessage, mail_of
 from admin.notifications.webhook import DONE, DeliveryAttempt
 from archive.dates import Micros
 from archive.settings.notifications import NotificationSettings
-from archive.settings.secret_file import SecretUnreadable, secret
+from archive.settings.values.secret_file import SecretUnreadable, secret
 
 _LONGEST_ERROR: Final = 300
 

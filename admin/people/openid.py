@@ -24,7 +24,7 @@ from admin.models.people_tables import Role
 from archive.dates import Micros
 from archive.program_name import command
 from archive.settings.people import PeopleSettings
-from archive.settings.secret_file import SecretUnreadable, secret
+from archive.settings.values.secret_file import SecretUnreadable, secret
 
 ALGORITHMS: Final = (
     "RS256",

@@ -14,7 +14,7 @@ from admin.collections.browsing.index import index_if_any
 from admin.models.database import Database
 from admin.viewing.page_catalogue import PageCatalogue
 from admin.viewing.readable import ReaderAccess
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 from archive.settings.load import Settings
 
 EXTENSION: Final = "ghostfleet-view"

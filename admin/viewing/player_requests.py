@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from proxy.protocol.http1 import FieldLines, RequestHead
-from proxy.replay.visits import PageLoad, PageLoads, is_document
+from proxy.replay.matching.visits import PageLoad, PageLoads, is_document
 
 UNTOLD: Final = frozenset(("cookie", "origin"))
 """Header fields of the page's request that the player can't send."""

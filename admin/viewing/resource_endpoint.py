@@ -26,7 +26,7 @@ from typing import Any, Final, Protocol
 from admin.viewing.archived_answer import ArchivedAnswer, archived_answer, plain_answer, redirect_target
 from admin.viewing.player_requests import UNTOLD, PlayerVisits, archived_fields
 from archive.dates import Micros, parse_date
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 from archive.storage.storage import StorageError
 from archive.warc.member_reader import WarcError
 from archive.warc.request_query import MAX_BODY, MAX_QUERY, asked_query
@@ -34,9 +34,9 @@ from dedupdb.captures.schema import CapturesError
 from proxy.protocol.byte_range import parse_ranges
 from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
 from proxy.replay.answers import Memento
+from proxy.replay.matching.visits import PageLoad
+from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.memento import PayloadElsewhere, RecordDamaged
-from proxy.replay.visits import PageLoad
-from proxy.replay.wanted import WantedCapture
 
 log = logging.getLogger(__name__)
 

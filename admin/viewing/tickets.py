@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from archive.files import write_once
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 
 KEY_FILE: Final = "tickets.key"
 PATH: Final = re.compile(r"(/s/([0-9]{1,12}\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9._~-]{1,64}))(/.*)?", re.ASCII)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from admin.harvests.templates.form_fields import known_fields
-from frontier.job import Profile
+from frontier.definition.job import Profile
 
 
 @dataclass(frozen=True, slots=True)

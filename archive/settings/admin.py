@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from archive.settings.base import Section, checked_networks, listed
+from archive.settings.values.base import Section, checked_networks, listed
 
 _PORTS: Final = {"http": 80, "https": 443}
 _AUTHORITY: Final = re.compile(

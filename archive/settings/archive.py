@@ -8,8 +8,8 @@ from typing import Final, Literal
 from pydantic import Field, field_validator
 
 from archive.digest import Algorithm
-from archive.file_name import DEFAULT_TEMPLATE, checked_folder, checked_template
-from archive.settings.base import Section
+from archive.names.file_name import DEFAULT_TEMPLATE, checked_folder, checked_template
+from archive.settings.values.base import Section
 
 _FIELD_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 type Compression = Literal["gzip", "zstd"]

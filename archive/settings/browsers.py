@@ -6,7 +6,7 @@ from typing import Final, Literal, get_args
 
 from pydantic import Field, field_validator
 
-from archive.settings.base import Section, listed
+from archive.settings.values.base import Section, listed
 
 type RetryReason = Literal[
     "hang",

@@ -7,9 +7,9 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
-from archive.name_rules import NAME_PATTERN
-from archive.settings import cdx_address
-from archive.settings.base import Section
+from archive.names.name_rules import NAME_PATTERN
+from archive.settings.values import cdx_address
+from archive.settings.values.base import Section
 
 type DedupMatch = Literal["digest", "url", "equivalent"]
 type FilterMode = Literal["blacklist", "whitelist"]

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from archive.name_rules import NAME_PATTERN
-from archive.settings.base import Section
+from archive.names.name_rules import NAME_PATTERN
+from archive.settings.values.base import Section
 
 
 class FrontierSettings(Section):

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from archive.settings.base import Section
+from archive.settings.values.base import Section
 
 type Reading = Literal["seed", "netarchivesuite"]
 """NetarchiveSuite's design document and its program of today differ; one of both readings is followed."""

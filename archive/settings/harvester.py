@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from archive.settings.base import Section
+from archive.settings.values.base import Section
 
 
 class HarvesterSettings(Section):

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
-from archive.settings.base import Section, listed
+from archive.settings.values.base import Section, listed
 
 type DefaultSeeds = Literal["one", "four"]
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")

@@ -19,10 +19,9 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
 from archive.digest import DEFAULT_ALGORITHM
-from archive.name_rules import LONGEST, NAME_PATTERN, NAME_RULE
+from archive.names.name_rules import LONGEST, NAME_PATTERN, NAME_RULE
 from archive.settings.admin import AdminSettings
 from archive.settings.archive import ArchiveSettings
-from archive.settings.base import Section
 from archive.settings.browsers import BrowserSettings
 from archive.settings.database import DatabaseSettings
 from archive.settings.dedup import DedupSettings
@@ -34,9 +33,10 @@ from archive.settings.logs import LogSettings
 from archive.settings.notifications import NotificationSettings
 from archive.settings.people import PeopleSettings
 from archive.settings.proxy import ProxySettings
-from archive.settings.redacted import shown
 from archive.settings.redis import RedisSettings
 from archive.settings.storage import StorageSettings
+from archive.settings.values.base import Section
+from archive.settings.values.redacted import shown
 from archive.settings.view import ViewSettings
 
 ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"

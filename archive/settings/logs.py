@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from archive.settings.base import Section
+from archive.settings.values.base import Section
 
 type LogFormat = Literal["text", "json"]
 

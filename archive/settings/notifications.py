@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from archive.settings.base import Section
+from archive.settings.values.base import Section
 
 type SmtpSecurity = Literal["starttls", "tls", "none"]
 

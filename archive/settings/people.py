@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, field_validator
 
 from archive.local_endpoints import plain_ip
-from archive.settings.base import Section
+from archive.settings.values.base import Section
 
 ROLES: Final = ("administrator", "curator", "operator", "reader")
 

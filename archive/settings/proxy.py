@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Final, Literal, get_args
 
 from pydantic import Field, field_validator
 
-from archive.name_rules import NAME_PATTERN
-from archive.settings.base import Section, checked_networks, listed
+from archive.names.name_rules import NAME_PATTERN
+from archive.settings.values.base import Section, checked_networks, listed
 
 type Deliver = Literal["durable", "written", "at_once"]
 type Mode = Literal["record", "replay", "patch", "live"]

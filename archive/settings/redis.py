@@ -6,7 +6,7 @@ from typing import Final
 
 from pydantic import Field, field_validator
 
-from archive.settings.base import Section
+from archive.settings.values.base import Section
 
 SCHEMES: Final = ("redis://", "rediss://", "unix://", "cluster://", "clusters://")
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from archive.settings.base import Section, checked_networks, listed
+from archive.settings.values.base import Section, checked_networks, listed
 
 
 class ViewSettings(Section):

@@ -15,9 +15,9 @@ from enum import Enum
 from typing import Final
 
 from archive.files import write_once
+from archive.names.warc_paths import OPEN_SUFFIX
 from archive.settings.load import Settings
 from archive.storage.storage import Storage, StorageError
-from archive.warc_paths import OPEN_SUFFIX
 
 log = logging.getLogger(__name__)
 

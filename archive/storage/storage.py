@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from archive.files import replace_durably
 from archive.settings import StorageSettings
-from archive.settings.redacted import without_secrets
+from archive.settings.values.redacted import without_secrets
 from archive.storage.range_file import RangeFile
 
 PART_SUFFIX: Final = ".part"

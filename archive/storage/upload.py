@@ -21,10 +21,10 @@ from typing import Final
 
 from archive.dates import iso_date, now_micros
 from archive.files import replacement
+from archive.names.warc_paths import SIDECAR_SUFFIX, WarcPaths, closed
 from archive.program_name import command
 from archive.settings.load import Settings
 from archive.storage.storage import CopyStopped, Storage, StorageConflict, StorageError
-from archive.warc_paths import SIDECAR_SUFFIX, WarcPaths, closed
 
 log = logging.getLogger(__name__)
 

@@ -18,9 +18,9 @@ from typing import IO, Any, BinaryIO, Final, Self, cast
 
 from archive.dates import parse_date
 from archive.json_text import parsed_object
+from archive.names.warc_paths import ENDINGS
 from archive.wacz.package import DESCRIPTION
 from archive.wacz.pages import EXTRA_PAGES, PAGES, ArchivedPage
-from archive.warc_paths import ENDINGS
 
 MOST_DIRECTORY: Final = 8 << 20
 """Bytes of the list of files at the end of a package, which is about 80,000 files."""

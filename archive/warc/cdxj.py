@@ -32,14 +32,14 @@ from archive.dates import iso_date, parse_date, timestamp14
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, as_indexed, hasher, index_text
 from archive.digest import parse as parse_digest
 from archive.files import replacement
-from archive.http_message import media_type, parse_fields
+from archive.http.http_message import media_type, parse_fields
 from archive.json_text import ascii_json
 from archive.line_sort import sorted_lines
+from archive.names.warc_paths import OPEN_SUFFIX
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord, bare_id, records
 from archive.warc.record import UNKNOWN_MIME, parse_buckets
 from archive.warc.request_query import asked_key, asked_query
-from archive.warc_paths import OPEN_SUFFIX
 
 KINDS: Final[Mapping[str, RecordKind]] = {
     "response": "response",

@@ -18,11 +18,11 @@ from typing import Final
 
 from archive import digest as digests
 from archive.dates import Micros, parse_date
+from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX, files_below
 from archive.warc.findings import Measured, block_findings, field_findings, head_notes, length_findings
 from archive.warc.member_reader import MemberReader, WarcError, open_either
 from archive.warc.reader import StoredRecord, bare_id, next_record
 from archive.warc.repair import has_writer, whole_part
-from archive.warc_paths import ENDINGS, OPEN_SUFFIX, files_below
 
 SHARED_MEMBER: Final = "the record shares its member with the one before"
 _ANSWERS: Final = ("response", "revisit")

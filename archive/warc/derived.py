@@ -9,8 +9,8 @@ from archive import url as urls
 from archive.capture import Body, Capture, Context, Message, Origin, Truncation
 from archive.dates import Micros
 from archive.digest import DEFAULT_ALGORITHM, NEW_HASHER, Algorithm, labelled
-from archive.http_message import media_type
-from archive.ids import new_id
+from archive.http.http_message import media_type
+from archive.names.ids import new_id
 from archive.warc.header import (
     check_values,
     extra_fields,

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from archive.capture import IDENTICAL_PAYLOAD, SERVER_NOT_MODIFIED
-from archive.chunked import PayloadReader
 from archive.dates import parse_date
 from archive.digest import Hasher, hasher, labelled, parse
+from archive.http.chunked import PayloadReader
 from archive.warc.reader import StoredRecord
 
 VERSIONS: Final = frozenset({"WARC/1.0", "WARC/1.1"})

@@ -9,7 +9,8 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
-from archive.http_message import end_of_head
+from archive.http.http_message import end_of_head
+from archive.names.warc_paths import OPEN_SUFFIX
 from archive.warc.zstd_frame import (
     DICTIONARY_MAGIC,
     FRAME_MAGIC,
@@ -19,7 +20,6 @@ from archive.warc.zstd_frame import (
     frame_findings,
     read_dictionary,
 )
-from archive.warc_paths import OPEN_SUFFIX
 
 READ_SIZE: Final = 1 << 16
 _GZIP_MAGIC: Final = b"\x1f\x8b"

@@ -15,8 +15,8 @@ from typing import Final
 
 from archive.capture import Capture
 from archive.files import make_folder, rename_new, sync_folder, write_all
+from archive.names.warc_paths import WarcPaths
 from archive.warc import cdxj
-from archive.warc_paths import WarcPaths
 
 _WRITE_SIZE: Final = 1 << 20
 _SIDECAR_TRIES: Final = 3

@@ -10,9 +10,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Self
 
-from archive.chunked import dechunk
 from archive.dates import Micros, parse_date
-from archive.http_message import Fields, Head, end_of_head, end_of_http_head, parse_head
+from archive.http.chunked import dechunk
+from archive.http.http_message import Fields, Head, end_of_head, end_of_http_head, parse_head
 from archive.warc.member_reader import READ_SIZE, MemberReader, WarcError, open_either
 from archive.warc.record import RECORD_END
 

@@ -41,12 +41,12 @@ from archive.capture import (
     Original,
     Unchanged,
 )
-from archive.chunked import dechunk
 from archive.dates import iso_date, iso_second
 from archive.digest import NEW_HASHER, Algorithm, labelled
 from archive.fast_frozen import fast_frozen
-from archive.http_message import parse_head
-from archive.ids import new_id
+from archive.http.chunked import dechunk
+from archive.http.http_message import parse_head
+from archive.names.ids import new_id
 from archive.warc.header import (
     check_values,
     extra_fields,

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from archive.files import make_folder, rename_new, replacement, sync_folder
+from archive.names.warc_paths import WarcPaths, closed, growing
 from archive.settings.load import Settings
 from archive.warc import cdxj
 from archive.warc.member_reader import MemberReader, WarcError
 from archive.warc.reader import next_record
-from archive.warc_paths import WarcPaths, closed, growing
 
 log = logging.getLogger(__name__)
 

@@ -17,8 +17,8 @@ from urllib.parse import quote_plus, unquote_plus, urlencode
 
 from archive import url as urls
 from archive.capture import Message
-from archive.chunked import dechunk
-from archive.http_message import parse_head
+from archive.http.chunked import dechunk
+from archive.http.http_message import parse_head
 
 MAX_QUERY: Final = 4096
 """Most characters of a body in the index (pywb's limit)."""

@@ -26,10 +26,11 @@ from typing import Final
 
 from archive.capture import Capture
 from archive.dates import now_micros
-from archive.file_name import warc_name
 from archive.files import make_folder
-from archive.ids import new_id
-from archive.name_rules import NAME_PATTERN, NAME_RULE
+from archive.names.file_name import warc_name
+from archive.names.ids import new_id
+from archive.names.name_rules import NAME_PATTERN, NAME_RULE
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.version import SOFTWARE
 from archive.warc.dictionary import frame_writer
@@ -37,7 +38,6 @@ from archive.warc.members import gzip_member, zstd_frame
 from archive.warc.open_file import OpenFile
 from archive.warc.record import Record
 from archive.warc.warcinfo import warcinfo_record
-from archive.warc_paths import WarcPaths
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from archive.warc_paths import closed, growing
+from archive.names.warc_paths import closed, growing
 from bench.faults.checks.check_input import Expectations, digest
 from bench.faults.checks.home_check import Violation, check_home
 from bench.faults.disks import DISKS, Folder

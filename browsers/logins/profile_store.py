@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from archive.files import make_folder, replacement, write_once
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 from browsers.logins.browser_profile import BrowserProfile
 
 FOLDER: Final = "browser-profiles"

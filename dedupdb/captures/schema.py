@@ -41,7 +41,7 @@ from sqlalchemy.types import TypeEngine
 
 from archive.capture import OWN_BUCKET, Capture, Original
 from archive.json_text import compact_json
-from archive.settings.redacted import without_secrets
+from archive.settings.values.redacted import without_secrets
 from archive.warc.request_query import asked_key
 
 METADATA: Final = MetaData()

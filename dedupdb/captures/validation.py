@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from archive.capture import Capture
-from archive.name_rules import NAME_PATTERN, NAME_RULE
+from archive.names.name_rules import NAME_PATTERN, NAME_RULE
 
 SAFE_NAME: Final = re.compile(r"(?!\.)[^/\\\0:]+(/(?!\.)[^/\\\0:]+){0,8}")
 """The names of files that lie in a collection: no part of the path begins with a dot."""

@@ -25,13 +25,13 @@ from archive import url as urls
 from archive.capture import Capture
 from archive.dates import timestamp14
 from archive.files import make_folder, replace_durably
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
 from archive.warc import cdxj
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord
-from archive.warc_paths import WarcPaths
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.validation import acceptable
 from dedupdb.cdx.posted_lines import MAX_LINE, LineReader, LineRefused, NamedRecord

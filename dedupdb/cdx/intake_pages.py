@@ -18,9 +18,9 @@ from typing import Final, cast
 
 from flask import Blueprint, Response, request
 
-from archive.name_rules import NAME_PATTERN, NAME_RULE
+from archive.names.name_rules import NAME_PATTERN, NAME_RULE
 from archive.settings.load import Settings
-from archive.settings.secret_file import SecretUnreadable, secret
+from archive.settings.values.secret_file import SecretUnreadable, secret
 from dedupdb.captures.capture_index import Captures
 from dedupdb.cdx.intake import Intake
 

@@ -36,7 +36,7 @@ from werkzeug.datastructures import MultiDict
 
 from archive.access_rules import AccessControl, AccessRuleError
 from archive.listener_access import HostNames
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures, SearchTimeout
 from dedupdb.captures.filters import Filter

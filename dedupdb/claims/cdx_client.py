@@ -18,7 +18,7 @@ from typing import Final
 
 from archive.capture import Original
 from archive.dates import now_micros
-from archive.settings.cdx_address import CdxAddress
+from archive.settings.values.cdx_address import CdxAddress
 from dedupdb.claims import cdx_lines
 from dedupdb.claims.claims import PayloadKey
 

@@ -17,7 +17,7 @@ from archive import url as urls
 from archive.capture import Original
 from archive.dates import Micros, parse_date, timestamp14
 from archive.digest import parse as parse_digest
-from archive.settings.cdx_address import CdxAddress
+from archive.settings.values.cdx_address import CdxAddress
 from dedupdb.claims.claims import PayloadKey
 
 _LIMIT: Final = 20

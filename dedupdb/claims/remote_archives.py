@@ -19,7 +19,8 @@ from typing import Final
 
 from archive.capture import Capture, Original
 from archive.digest import DEFAULT_ALGORITHM
-from archive.settings import DedupSettings, cdx_address
+from archive.settings import DedupSettings
+from archive.settings.values import cdx_address
 from dedupdb.claims.cdx_client import CdxClient, CdxRefused, CdxUnavailable
 from dedupdb.claims.claims import ClaimVerdict, DedupStore, PayloadKey
 from dedupdb.claims.pending_counters import Increments

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from archive.capture import Capture
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
+from archive.names.warc_paths import SIDECAR_SUFFIX, WarcPaths, sidecars
 from archive.storage.presence import Presence, WarcFiles
 from archive.warc import cdxj
-from archive.warc_paths import SIDECAR_SUFFIX, WarcPaths, sidecars
 from dedupdb.captures.capture_index import Captures, SourcePosition
 from dedupdb.captures.validation import acceptable
 from dedupdb.index.sidecar_repair import RepairedSidecar, repair_sidecars

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import redis
 from redis.exceptions import AskError, MovedError
 
-from archive.settings.cluster_url import named_server
+from archive.settings.values.cluster_url import named_server
 from dedupdb.redis_io.command import Command, RedisScript
 from dedupdb.redis_io.server_wire import ServerWire
 
@@ -43,7 +43,7 @@ class ClusterWire:
     """The wire has connections to every known server. It is safe to share between threads."""
 
     def __init__(self, url: str, *, timeout_seconds: float) -> None:
-        """`url` has the form of `archive.settings.cluster_url`. The wire connects at the first call."""
+        """`url` has the form of `archive.settings.values.cluster_url`. The wire connects at the first call."""
         self._url = urlsplit(named_server(url))
         self._timeout = timeout_seconds
         self._seed: ServerAddress = (self._url.hostname or "localhost", self._url.port or _PORT)

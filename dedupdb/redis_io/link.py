@@ -15,8 +15,8 @@ from typing import Any, Final
 
 import redis
 
-from archive.settings.cluster_url import is_cluster
-from archive.settings.redacted import without_secrets
+from archive.settings.values.cluster_url import is_cluster
+from archive.settings.values.redacted import without_secrets
 from dedupdb.redis_io.cluster_wire import ClusterWire
 from dedupdb.redis_io.command import Command
 from dedupdb.redis_io.server_wire import RedisWire, ServerWire

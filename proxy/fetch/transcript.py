@@ -11,7 +11,7 @@ from typing import Final
 from archive.capture import Exchange, Origin, ResponseForm, Trailers, Truncation
 from archive.dates import now_micros
 from archive.digest import Algorithm
-from archive.ids import new_name
+from archive.names.ids import new_name
 from archive.settings import ProxySettings
 from archive.warc.incompressible import is_incompressible
 from proxy.delivery.not_modified import unchanged

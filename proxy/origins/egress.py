@@ -25,7 +25,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from archive.settings.load import SettingsError
-from archive.settings.redacted import shown_url
+from archive.settings.values.redacted import shown_url
 from proxy.host_table import HostTable
 
 DIRECT: Final = "direct"

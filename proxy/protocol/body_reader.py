@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from archive.capture import Trailers
-from archive.chunked import ChunkDecoder
+from archive.http.chunked import ChunkDecoder
 from proxy.protocol.http1 import Framing
 
 _FREE_FRAMING: Final = 4_194_304

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 from archive.fast_frozen import fast_frozen
-from archive.http_message import media_type
+from archive.http.http_message import media_type
 
 type Field = tuple[bytes, bytes, bytes]
 """A header line: name in lower case, value without outer space, the line as it came with its line end."""

@@ -11,7 +11,7 @@ from archive import crawl_log
 from archive.capture import Body, Capture, Context, Exchange, Origin, Original, Truncation
 from archive.dates import Micros
 from archive.digest import Algorithm
-from archive.http_message import media_type
+from archive.http.http_message import media_type
 from archive.warc import record
 from archive.warc.derived import ResourceKind, resource_record
 from dedupdb.claims.claims import PayloadKey

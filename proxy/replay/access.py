@@ -10,7 +10,7 @@ from archive.access_rules import Access, AccessControl, AccessRuleError
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros
 from dedupdb.captures.schema import CapturesError
-from proxy.replay.similar import PrefixIndex
+from proxy.replay.matching.similar import PrefixIndex
 
 _CANDIDATES: Final = 1_000
 """Captures of one URL among which a readable one is looked for, when the collection has rules."""

@@ -16,7 +16,7 @@ from proxy.protocol.byte_range import parse_content_range
 from proxy.protocol.http1 import ResponseHead, parse_response
 from proxy.replay.content_coding import TooLong, Undecodable, decoded
 from proxy.replay.edits import MAX_EDITED, Edit
-from proxy.replay.wanted import WantedCapture
+from proxy.replay.matching.wanted import WantedCapture
 
 _DROPPED: Final = frozenset(
     (

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from proxy.replay.echoes import Echo, repeated
-from proxy.replay.similar import Callback
+from proxy.replay.matching.echoes import Echo, repeated
+from proxy.replay.matching.similar import Callback
 
 type Edit = Callable[[bytes], bytes | None]
 """An edit takes the content without its coding, and gives the changed content; None when it changes nothing."""

@@ -22,13 +22,13 @@ from proxy.replay.access import NearestIndex, ReadableCaptures
 from proxy.replay.answers import Memento, edited_memento, head_without_response, memento_of, own_memento
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, repeating_edit
+from proxy.replay.matching.recorded_exchanges import RecordedExchanges
+from proxy.replay.matching.similar import Similar
+from proxy.replay.matching.variants import Variants
+from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
 from proxy.replay.pieces import MOST_READ, continues, joined, rest_of
 from proxy.replay.playlists import is_playlist, playlist_edit
-from proxy.replay.recorded_exchanges import RecordedExchanges
-from proxy.replay.similar import Similar
-from proxy.replay.variants import Variants
-from proxy.replay.wanted import WantedCapture
 
 log = logging.getLogger(__name__)
 

@@ -28,10 +28,10 @@ from proxy.protocol.byte_range import parse_ranges
 from proxy.protocol.http1 import BadMessage, RequestHead
 from proxy.replay.answers import Memento
 from proxy.replay.conversation import SocketScript
+from proxy.replay.matching.visits import PageLoads
+from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.memento import Archive, PayloadElsewhere, RecordDamaged
 from proxy.replay.sockets import SocketReplay
-from proxy.replay.visits import PageLoads
-from proxy.replay.wanted import WantedCapture
 from proxy.sessions.gate import Gate
 from proxy.sessions.session import Session
 

@@ -26,8 +26,8 @@ from proxy.log_lines import about
 from proxy.protocol import heads
 from proxy.replay import call_numbers
 from proxy.replay.conversation import Said, SocketScript
-from proxy.replay.echoes import MOST, Echo, echoes_between, repeated, template
-from proxy.replay.wanted import WantedCapture
+from proxy.replay.matching.echoes import MOST, Echo, echoes_between, repeated, template
+from proxy.replay.matching.wanted import WantedCapture
 from proxy.websocket.frames import CLOSE, SocketFrameReader, SocketMessage
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ import re
 import time
 from typing import Final
 
-from archive.http_message import media_type
+from archive.http.http_message import media_type
 from proxy.delivery.delivery import Client
 from proxy.fetch.contracts import ClientExchange
 from proxy.fetch.target import Target

@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from archive.capture import Body, Message
-from archive.chunked import dechunk
+from archive.http.chunked import dechunk
 from proxy.sessions import form_parts
 from proxy.sessions.secret_names import SecretNames
 

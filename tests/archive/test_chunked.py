@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.chunked import PayloadReader, dechunk
+from archive.http.chunked import PayloadReader, dechunk
 
 CHUNKED = [
     (b"5\r\nhello\r\n0\r\n\r\n", b"hello", None),

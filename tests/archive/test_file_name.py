@@ -1,4 +1,4 @@
-"""archive/file_name.py: names by template, unique in the fleet, or a setting that is refused in one line."""
+"""archive/names/file_name.py: names by template, unique in the fleet, or a setting that is refused in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from exchanges import exchange, keep
 
-from archive.file_name import DEFAULT_TEMPLATE, FIELDS, FOLDER_FIELDS, checked_folder, checked_template, warc_name
+from archive.names.file_name import DEFAULT_TEMPLATE, FIELDS, FOLDER_FIELDS, checked_folder, checked_template, warc_name
 from archive.settings.load import SettingsError, load
 from archive.warc.reader import read_record
 from archive.warc.writer import WarcWriter

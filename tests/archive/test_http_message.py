@@ -1,10 +1,10 @@
-"""archive/http_message.py: heads read as browsers read them, chunks taken off however they come."""
+"""archive/http/http_message.py: heads read as browsers read them, chunks taken off however they come."""
 
 from __future__ import annotations
 
 import pytest
 
-from archive.http_message import (
+from archive.http.http_message import (
     Fields,
     end_of_head,
     is_chunked,

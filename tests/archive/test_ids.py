@@ -1,4 +1,4 @@
-"""archive/ids.py: no name is given twice, by whichever thread or process."""
+"""archive/names/ids.py: no name is given twice, by whichever thread or process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from archive.ids import new_id, new_name
+from archive.names.ids import new_id, new_name
 
 
 def test_ids_are_random_uuids_of_version_four() -> None:

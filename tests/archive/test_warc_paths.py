@@ -1,4 +1,4 @@
-"""archive/warc_paths.py, and everything of the archive with files in subfolders."""
+"""archive/names/warc_paths.py, and everything of the archive with files in subfolders."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from exchanges import exchange, keep
 
-from archive import warc_paths
+from archive.names import warc_paths
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings, load
 from archive.warc import cdxj
 from archive.warc.check import check
 from archive.warc.reader import read_record
 from archive.warc.repair import RepairOutcome, repair
 from archive.warc.writer import WarcWriter
-from archive.warc_paths import WarcPaths
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from waiting import until
 
 from archive.settings import FrontierSettings
 from browsers.heartbeat import LeaseHeartbeat
-from frontier.job import Job
+from frontier.definition.job import Job
 from frontier.lease import Lease, Pause
 from frontier.queue import Frontier
 from frontier.store import FrontierUnavailable

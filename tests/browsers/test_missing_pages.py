@@ -17,7 +17,7 @@ from admin.jobs.tally import JobTally
 from archive.crawl_log import LogLine, parse
 from archive.settings.load import load
 from browsers.worker import run_worker
-from frontier.job import Job, Profile
+from frontier.definition.job import Job, Profile
 from frontier.queue import Frontier
 
 QUICK = {"frontier.min_delay_seconds": 0, "frontier.delay_factor": 0, "browsers.sandbox": False}

@@ -24,7 +24,7 @@ from browsers.engine import BrowserCookie
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.profile_store import ProfileStore
 from browsers.worker import WorkerTally, run_worker
-from frontier.job import Job, Profile
+from frontier.definition.job import Job, Profile
 from frontier.queue import Frontier
 
 QUICK = {

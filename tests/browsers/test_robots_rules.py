@@ -13,10 +13,10 @@ from archive.settings import FrontierSettings
 from browsers.plain import PlainVisitor
 from browsers.robots_rules import RobotsDecision, RobotsRules
 from browsers.visit import VisitOrder
-from frontier.job import Job
+from frontier.definition.job import Job
+from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import Lease
 from frontier.queue import Frontier
-from frontier.scope import Accepted, Rejected
 
 AGENT = "Mozilla/5.0 (compatible; ghostfleet/0.1)"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from browsers.visitor_choice import VisitKind, is_page, needs_ghost, needs_renders, visit_kind, wants_ghost
-from frontier.job import Profile
+from frontier.definition.job import Profile
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from browsers.robots_rules import RobotsRules
 from browsers.visit import FleetUnavailable, FoundLink, GhostTrouble, Visit, VisitOrder
 from browsers.visitor_choice import wants_ghost
 from browsers.worker import Visitors, Worker, WorkerTally, run_worker
-from frontier.job import BEHAVIOR_FOLDER, Job, Profile
+from frontier.definition.job import BEHAVIOR_FOLDER, Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier
 from frontier.store import FrontierLost

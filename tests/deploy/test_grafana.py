@@ -14,7 +14,7 @@ from commanding import Command
 from proxy_process import ProxyProcess
 
 from archive.settings import FrontierSettings
-from frontier.job import Job, Profile
+from frontier.definition.job import Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier
 

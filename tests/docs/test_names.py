@@ -10,7 +10,7 @@ import pytest
 from doc_pages import TOP, code_spans, without_blocks, written_pages
 
 from archive.settings.load import names
-from frontier.job import Limits, PolitenessOverrides
+from frontier.definition.job import Limits, PolitenessOverrides
 
 PAGES = written_pages()
 SETTINGS = {name for name, _, _ in names()}

@@ -10,8 +10,8 @@ from origin import RawOrigin, Send, response
 from proxying import RunningProxy, credentials
 from waiting import until
 
+from archive.names.warc_paths import growing
 from archive.warc.check import check
-from archive.warc_paths import growing
 
 ADDRESS = "127.0.1.78"
 

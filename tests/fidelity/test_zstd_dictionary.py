@@ -9,9 +9,9 @@ from origin import RawOrigin, Send, response
 from proxying import RunningProxy, credentials
 from waiting import until
 
+from archive.names.warc_paths import warc_files
 from archive.warc.check import check
 from archive.warc.zstd_frame import DICTIONARY_MAGIC
-from archive.warc_paths import warc_files
 
 ADDRESS = "127.0.1.80"
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 from frontier_bench import Bench
 
+from frontier.definition.scope import Candidate
 from frontier.lease import Lease
 from frontier.queue import Frontier
-from frontier.scope import Candidate
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from frontier_bench import PATIENT, Bench
 
 from archive.settings import FrontierSettings
+from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, Lease, Pause
 from frontier.politeness import LeaseEnding, VisitOutcome
-from frontier.scope import Candidate
 
 type Claim = Callable[..., Lease]
 type Links = Callable[..., list[Candidate]]

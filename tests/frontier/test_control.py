@@ -7,10 +7,10 @@ from collections.abc import Callable
 from frontier_bench import Bench
 
 from archive.settings import FrontierSettings
+from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import Candidate
 
 type Claim = Callable[..., Lease]
 type Links = Callable[..., list[Candidate]]

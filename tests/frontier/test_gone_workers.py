@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 from frontier_bench import PATIENT, Bench
 
-from frontier.job import PolitenessOverrides, Profile
+from frontier.definition.job import PolitenessOverrides, Profile
+from frontier.definition.scope import Candidate
 from frontier.lease import Lease, Pause, Wait, WaitKind
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import Candidate
 
 type Claim = Callable[..., Lease]
 type Links = Callable[..., list[Candidate]]

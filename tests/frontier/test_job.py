@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from frontier.job import Job, JobError, Profile, Seed, first_problem, read_seeds
+from frontier.definition.job import Job, JobError, Profile, Seed, first_problem, read_seeds
 
 
 def test_a_seed_is_kept_in_canonical_form() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from frontier.definition.scope import Candidate, Priority
 from frontier.lease import Lease, extend
-from frontier.scope import Candidate, Priority
 
 
 def lease(**facts: object) -> Lease:

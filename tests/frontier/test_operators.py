@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from frontier_bench import Bench
 
-from frontier.job import JobError, Profile, Seed
+from frontier.definition.job import JobError, Profile, Seed
+from frontier.definition.scope import Candidate, Rejected
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import Candidate, Rejected
 from frontier.store import FrontierLost
 
 

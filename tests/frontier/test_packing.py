@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from frontier.definition.scope import Candidate, Priority
 from frontier.packing import pack, queue_score, unpack
-from frontier.scope import Candidate, Priority
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from frontier_bench import Bench
 
-from frontier.job import Limits, Profile
+from frontier.definition.job import Limits, Profile
+from frontier.definition.scope import Candidate, is_embedded
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import Candidate, is_embedded
 
 type Claim = Callable[..., Lease]
 

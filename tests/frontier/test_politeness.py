@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from archive.settings import FrontierSettings
-from frontier.job import PolitenessOverrides
+from frontier.definition.job import PolitenessOverrides
 from frontier.politeness import (
     LeaseEnding,
     Politeness,

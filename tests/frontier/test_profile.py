@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from frontier.job import JobError, Profile
-from frontier.profile import load_profile, make_profile, profile_problems
+from frontier.definition.job import JobError, Profile
+from frontier.definition.profile import load_profile, make_profile, profile_problems
 
 
 def test_a_profile_is_read_from_a_toml_file(tmp_path: Path) -> None:

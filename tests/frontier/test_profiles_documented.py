@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from docs.profile_table import EXAMPLES, ORDER, TARGET, document
-from frontier.job import DeviceOverrides, Job, Limits, PolitenessOverrides, Profile
+from frontier.definition.job import DeviceOverrides, Job, Limits, PolitenessOverrides, Profile
+from frontier.definition.profile import load_profile
+from frontier.definition.scope import Accepted, Candidate, Scope
 from frontier.politeness import Politeness
-from frontier.profile import load_profile
-from frontier.scope import Accepted, Candidate, Scope
 
 TOP = Path(__file__).resolve().parents[2]
 NAMES = [

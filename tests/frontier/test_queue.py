@@ -11,11 +11,11 @@ import pytest
 from frontier_bench import Bench
 
 from archive.settings import FrontierSettings
-from frontier.job import Job, JobError, Limits, PolitenessOverrides, Profile
+from frontier.definition.job import Job, JobError, Limits, PolitenessOverrides, Profile
+from frontier.definition.scope import Accepted, Candidate, Priority, Rejected
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import Accepted, Candidate, Priority, Rejected
 from frontier.store import FrontierLost
 
 type Claim = Callable[..., Lease]

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from archive.settings import FrontierSettings
-from frontier.job import Profile
+from frontier.definition.job import Profile
+from frontier.definition.scope import Accepted, Candidate
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.politeness import LeaseEnding, Step, VisitOutcome, next_step
-from frontier.scope import Accepted, Candidate
 
 RULES = FrontierSettings(
     min_delay_seconds=0, delay_factor=0, retry_seconds=1000, max_retry_seconds=5000, max_retries=1, host_failures=3

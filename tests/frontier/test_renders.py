@@ -7,13 +7,13 @@ from frontier_bench import PATIENT, Bench
 from waiting import until
 
 from archive.settings import FrontierSettings
-from frontier.job import Limits, PolitenessOverrides, Profile, Seed
+from frontier.definition.job import Limits, PolitenessOverrides, Profile, Seed
+from frontier.definition.scope import Candidate
 from frontier.lease import JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
 from frontier.reports import lag_quantile
-from frontier.scope import Candidate
 
 SEED = "http://example.org/"
 STYLE, PRINT = "http://example.org/a.css", "http://example.org/print.css"

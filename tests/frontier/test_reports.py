@@ -8,11 +8,11 @@ import pytest
 from frontier_bench import Bench
 
 from archive.settings import FrontierSettings
-from frontier.job import Profile
+from frontier.definition.job import Profile
+from frontier.definition.scope import Candidate
 from frontier.lease import Lease
 from frontier.politeness import VisitOutcome
 from frontier.reports import HostReport, RejectedSeed, SeedReport
-from frontier.scope import Candidate
 
 type Claim = Callable[..., Lease]
 type Links = Callable[..., list[Candidate]]

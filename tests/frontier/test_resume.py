@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from frontier.job import Job, JobError, Limits, PolitenessOverrides, Profile
-from frontier.resume import resumed
+from frontier.definition.job import Job, JobError, Limits, PolitenessOverrides, Profile
+from frontier.definition.resume import resumed
 
 STORED = Job.of("j", "c", ["http://example.org/"], Profile(limits=Limits(pages=10, bytes=100)))
 

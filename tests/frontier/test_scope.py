@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from frontier.job import Job, Profile, ScopeKind
-from frontier.scope import Accepted, Candidate, Rejected, Scope, path_segments, repeats, surt_prefix
+from frontier.definition.job import Job, Profile, ScopeKind
+from frontier.definition.scope import Accepted, Candidate, Rejected, Scope, path_segments, repeats, surt_prefix
 
 SEED = "http://www.example.org/a/b.html?x=1"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from frontier.job import Profile
-from frontier.sheets import PageRules, Sheets, parse_sheet
+from frontier.definition.job import Profile
+from frontier.definition.sheets import PageRules, Sheets, parse_sheet
 
 PLAIN = PageRules("plain", 0.1, "synchronous")
 CHROMIUM = PageRules("chromium", 0.1, "synchronous")

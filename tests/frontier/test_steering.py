@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from frontier_bench import Bench
 
-from frontier.job import Profile, Seed
+from frontier.definition.job import Profile, Seed
+from frontier.definition.scope import Accepted, Candidate, Rejected
 from frontier.lease import JobFinished, Lease, Pause
 from frontier.politeness import VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import Accepted, Candidate, Rejected
 from frontier.store import FrontierLost, job_names
 
 ELSEWHERE = Seed.parse("http://elsewhere.example/a/")

@@ -15,11 +15,11 @@ from redis_server import RedisServer
 from waiting import until
 
 from archive.settings import FrontierSettings
-from frontier.job import Job, Profile
+from frontier.definition.job import Job, Profile
+from frontier.definition.scope import Accepted, Candidate
 from frontier.lease import JobFinished, Lease
 from frontier.politeness import LeaseEnding, VisitOutcome
 from frontier.queue import Frontier
-from frontier.scope import Accepted, Candidate
 from frontier.store import FrontierUnavailable
 
 type Claim = Callable[..., Lease]

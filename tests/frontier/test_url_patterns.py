@@ -1,4 +1,4 @@
-"""frontier/url_patterns.py: patterns find what `re` finds, and one that blows up is passed over, counted and told."""
+"""Patterns find what `re` finds, and one that blows up is passed over, counted and told."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import re
 import pytest
 from frontier_bench import Bench
 
-from frontier.job import Job, Profile
+from frontier.definition.job import Job, Profile
+from frontier.definition.scope import Accepted, Candidate, Rejected, Scope
+from frontier.definition.url_patterns import MOST_TIMEOUTS, UrlPattern, UrlPatterns, is_simple, without_edges
 from frontier.rejections import SHOWN_URL, SLOW_PATTERN
-from frontier.scope import Accepted, Candidate, Rejected, Scope
-from frontier.url_patterns import MOST_TIMEOUTS, UrlPattern, UrlPatterns, is_simple, without_edges
 
 URLS = (
     "http://www.example.org/",

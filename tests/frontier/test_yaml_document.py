@@ -1,4 +1,4 @@
-"""frontier/yaml_document.py: what is read, what is refused and in which line, and how long the worst inputs take."""
+"""YAML documents: what is read, what is refused and in which line, and how long the worst inputs take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from frontier.yaml_document import MAX_BYTES, MAX_KEYS, MAX_LINES, MAX_VALUES, YamlRefused, read_document
+from frontier.definition.yaml_document import MAX_BYTES, MAX_KEYS, MAX_LINES, MAX_VALUES, YamlRefused, read_document
 
 
 def refused(text: str) -> list[tuple[int | None, str]]:

@@ -13,8 +13,8 @@ from admin.collections.browsing.index import check_collection, index_if_any
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import OutputModel, Page
 from admin.models.transaction import Right, Transaction
+from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX
 from archive.settings.load import Settings
-from archive.warc_paths import ENDINGS, OPEN_SUFFIX
 from dedupdb.captures.finder import MOST_COUNTED
 from dedupdb.captures.validation import SAFE_NAME
 

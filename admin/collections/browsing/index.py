@@ -16,10 +16,10 @@ from sqlalchemy import Engine
 
 from admin.collections.marks import unfinished_deletions
 from admin.models.errors import DatabaseRefused, IllegalState, NotFound
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
+from archive.names.warc_paths import SIDECAR_SUFFIX, sidecars
 from archive.program_name import command
 from archive.settings.load import Settings
-from archive.warc_paths import SIDECAR_SUFFIX, sidecars
 from dedupdb.captures.finder import Finder
 from dedupdb.captures.read_only import IndexMissing, open_read_only
 from dedupdb.captures.schema import CapturesError

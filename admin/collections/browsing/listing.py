@@ -27,7 +27,7 @@ from admin.models.operation import OutputModel, Page
 from admin.models.transaction import Transaction
 from admin.units import counted
 from archive.dates import Micros
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 from dedupdb.captures.census import CaptureCount, CaptureTally, Counts, census_of
 from dedupdb.captures.schema import CapturesError
 

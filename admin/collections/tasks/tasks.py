@@ -32,8 +32,8 @@ from admin.collections.transfer.selection import ExportProblem, selection
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
+from archive.names.warc_paths import ENDINGS
 from archive.url import UrlError, canonical
-from archive.warc_paths import ENDINGS
 
 MOST: Final = 200
 MOST_WAITING: Final = 50

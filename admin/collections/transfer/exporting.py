@@ -20,9 +20,9 @@ from admin.collections.transfer.selection import ExportProblem, Selection, choos
 from admin.units import counted
 from archive.dates import iso_date, now_micros
 from archive.files import sync_folder
+from archive.names.warc_paths import ENDINGS, SIDECAR_SUFFIX, WarcPaths
 from archive.warc import cdxj
 from archive.warc.member_reader import WarcError
-from archive.warc_paths import ENDINGS, SIDECAR_SUFFIX, WarcPaths
 
 MANIFEST: Final = "export.json"
 INCOMPLETE: Final = ".incomplete"

@@ -29,6 +29,7 @@ from admin.collections.usage import DRAFT_SUFFIX, IMPORT_DRAFT
 from admin.units import counted, human_bytes
 from archive.capture import Capture
 from archive.files import free_bytes, make_folder, rename_new, replace_durably, replacement, sync_folder
+from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths, closed
 from archive.program_name import command
 from archive.settings.load import Settings
 from archive.wacz.reader import ForeignPackage, PackageError, packages_of
@@ -37,7 +38,6 @@ from archive.warc.check import SHARED_MEMBER, check
 from archive.warc.member_reader import WarcError
 from archive.warc.open_file import create_locked
 from archive.warc.rewrap import rewrap
-from archive.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths, closed
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.validation import acceptable
 

@@ -33,6 +33,7 @@ from admin.units import counted
 from archive.dates import iso_second
 from archive.files import locked_draft, make_folder
 from archive.line_sort import sorted_lines
+from archive.names.warc_paths import WarcPaths, growing
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import Storage, StorageError
@@ -45,7 +46,6 @@ from archive.warc.gzip_member import packed_stream
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import records
 from archive.warc.record import RECORD_END
-from archive.warc_paths import WarcPaths, growing
 
 _COPY_SIZE: Final = 1 << 20
 _ZSTD: Final = ".warc.zst"

@@ -15,11 +15,11 @@ from typing import Final
 from admin.units import counted
 from archive.capture import Capture
 from archive.dates import Micros, parse_date
+from archive.names.warc_paths import WarcPaths, closed, growing, sidecars
 from archive.url import UrlError
 from archive.warc import cdxj
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import records
-from archive.warc_paths import WarcPaths, closed, growing, sidecars
 from dedupdb.captures.query import KeyRange, end_of, key_ranges
 
 _OF_A_PAGE: Final = re.compile(r"urn:[A-Za-z]+:(?=https?://)")

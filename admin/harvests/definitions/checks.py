@@ -12,7 +12,7 @@ from admin.harvests.input_checks import name_problem, note_problem
 from admin.models.errors import NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind, Schedule
 from admin.models.transaction import Transaction
-from archive.name_rules import NAME_PATTERN
+from archive.names.name_rules import NAME_PATTERN
 
 LARGEST_NUMBER: Final = 2**62
 LONGEST_AUDIENCE: Final = 2_000

@@ -28,9 +28,9 @@ from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, Templat
 from admin.models.job_tables import HarvestJob, JobConfiguration, JobStatus
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
-from archive.settings.redacted import HIDDEN
-from frontier.job import JobError, Profile
-from frontier.profile import make_profile
+from archive.settings.values.redacted import HIDDEN
+from frontier.definition.job import JobError, Profile
+from frontier.definition.profile import make_profile
 
 MOST_CONFIGURATIONS: Final = 1_000
 LARGEST_NUMBER: Final = 2**62

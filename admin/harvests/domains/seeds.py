@@ -11,7 +11,7 @@ import regex
 
 from admin.harvests.domains.names import shortened
 from admin.models.errors import Problem
-from frontier.job import JobError, Seed, read_seeds
+from frontier.definition.job import JobError, Seed, read_seeds
 
 LONGEST_TEXT: Final = 5_000_000
 """Characters of one seed list."""

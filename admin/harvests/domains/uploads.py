@@ -26,7 +26,7 @@ from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, Configuration, 
 from admin.models.errors import Problem
 from admin.models.transaction import Actor, Right, Transaction
 from archive.url import UrlError, canonical
-from frontier.job import JobError
+from frontier.definition.job import JobError
 
 LINES_OF_ONE_TRANSACTION: Final = 2_000
 MOST_PROBLEMS: Final = 1_000

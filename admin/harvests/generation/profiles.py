@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from admin.harvests.templates.profile_values import JobLimits, profile_of
 from admin.models.errors import UseCaseError
 from admin.models.harvest_tables import Template, TemplateVersion
-from frontier.job import JobError
+from frontier.definition.job import JobError
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from admin.models.operation import OutputModel
-from frontier.yaml_document import YamlRefused, read_document
+from frontier.definition.yaml_document import YamlRefused, read_document
 
 _MOST_STEPS: Final = 4_000_000
 """Lines of one text times lines of the other; beyond, the part that differs is shown as replaced in whole."""

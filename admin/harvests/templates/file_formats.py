@@ -11,7 +11,7 @@ from typing import Any, Final
 from admin.harvests.templates.verification import TEXT, decoded
 from admin.harvests.templates.yaml_edit import EditRefused, changed_text
 from admin.models.errors import InvalidInput, Problem
-from frontier.yaml_document import MAX_BYTES, YamlRefused
+from frontier.definition.yaml_document import MAX_BYTES, YamlRefused
 
 _SUFFIXES: Final = (".yaml", ".yml", ".toml", ".json")
 _TOML_LINE: Final = re.compile(r" ?\(at line (\d{1,9}), column \d+\)")

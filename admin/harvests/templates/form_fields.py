@@ -19,8 +19,8 @@ from admin.harvests.templates.verification import TEXT, read_text
 from admin.harvests.templates.yaml_edit import EditRefused, changed_text
 from admin.models.errors import InvalidInput, Problem
 from admin.models.operation import OutputModel
-from frontier.job import Profile
-from frontier.yaml_document import YamlRefused
+from frontier.definition.job import Profile
+from frontier.definition.yaml_document import YamlRefused
 
 _LONGEST_INPUT: Final = 1_000_000
 _EMPTY_LIST: Final = "[]"

@@ -10,8 +10,8 @@ from typing import Any, Final
 from admin.harvests.templates.verification import checked_profile
 from admin.models.base import NO_LIMIT
 from admin.models.errors import Problem
-from frontier.job import Profile
-from frontier.profile import make_profile, profile_problems
+from frontier.definition.job import Profile
+from frontier.definition.profile import make_profile, profile_problems
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from admin.harvests.input_checks import refuse
 from admin.harvests.templates.expressions import MOST_PATTERNS, slow_patterns
 from admin.harvests.templates.required_keys import REQUIRED_KEYS
 from admin.models.errors import InvalidInput, Problem
-from frontier.job import Profile
-from frontier.profile import profile_problems
-from frontier.yaml_document import MAX_BYTES, YamlDocument, YamlRefused, read_document
+from frontier.definition.job import Profile
+from frontier.definition.profile import profile_problems
+from frontier.definition.yaml_document import MAX_BYTES, YamlDocument, YamlRefused, read_document
 
 TEXT: Final = "text"
 """The field that problems of the text as a whole name."""

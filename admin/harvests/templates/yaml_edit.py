@@ -1,8 +1,8 @@
 """Values of a YAML document are changed in its text, and every character that need not change stays as it was.
 
-The nodes of `frontier.yaml_document` know their places, so a changed value is replaced where it stands. Entries and
-items that come or go are whole lines in block style, and parts between commas in brackets and braces. The result is
-read again at the end: a text that would not have the wanted values is never returned.
+The nodes of `frontier.definition.yaml_document` know their places, so a changed value is replaced where it stands.
+Entries and items that come or go are whole lines in block style, and parts between commas in brackets and braces. The
+result is read again at the end: a text that would not have the wanted values is never returned.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from frontier.yaml_document import (
+from frontier.definition.yaml_document import (
     YamlDocument,
     YamlEntry,
     YamlList,

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from admin.models.transaction import Right
 from admin.web.page import needs, page, site
-from archive.settings.redacted import shown
+from archive.settings.values.redacted import shown
 
 BLUEPRINT: Final = Blueprint("settings", __name__, url_prefix="/settings")
 

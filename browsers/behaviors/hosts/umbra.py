@@ -21,7 +21,7 @@ from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import PageAccess
 from browsers.behaviors.page_tools import call
 from browsers.engine import Binding, InitScript
-from frontier.yaml_document import YamlRefused, read_document
+from frontier.definition.yaml_document import YamlRefused, read_document
 
 _POLL_SECONDS: Final = 0.5
 _FOLDER: Final = "js-templates"

@@ -20,7 +20,7 @@ from archive.settings.load import Settings
 from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from dedupdb.claims.claims import Claims
-from frontier.job import Job, Profile, Seed
+from frontier.definition.job import Job, Profile, Seed
 from frontier.queue import Frontier
 
 JOB = "garden-job-20261122101112"

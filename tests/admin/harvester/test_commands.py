@@ -13,7 +13,7 @@ from frontier_bench import Bench
 from harvesters import Admin, RunningHarvester, Wanted, folders
 from waiting import until
 
-from admin.harvester.operator_commands import BLOCKED, NOT_RUNNING, carry_out
+from admin.harvester.running.operator_commands import BLOCKED, NOT_RUNNING, carry_out
 from admin.harvests.dispatch.reports import PendingCommand
 from admin.harvests.dispatch.steering import Verb
 from admin.models.job_tables import JobStatus, StopReason

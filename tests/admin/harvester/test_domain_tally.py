@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from admin.harvester.domain_tally import (
+from admin.harvester.running.domain_tally import (
     DomainLimits,
     DomainTally,
     ReachedLimit,

@@ -17,8 +17,8 @@ from waiting import until
 
 from admin.harvester import finishing
 from admin.harvester.dispatch_link import DispatchLink
+from admin.harvester.documents.harvest_info import harvest_info
 from admin.harvester.finishing import Finishing
-from admin.harvester.harvest_info import harvest_info
 from admin.harvester.harvester import HarvesterProcess
 from admin.harvester.job_folder import JobFolder, JobStep
 from admin.harvests.dispatch.queue import TOO_LATE

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from admin.harvester.harvest_info import crawl_settings, harvest_info, warcinfo_fields
+from admin.harvester.documents.harvest_info import crawl_settings, harvest_info, warcinfo_fields
 from admin.harvester.job_folder import FolderError, JobFolder, JobStep, StopCause, is_here, leftovers
 from admin.harvester.job_process import environment_lines
 from admin.harvests.dispatch.queue import ClaimedDomain, ClaimedJob

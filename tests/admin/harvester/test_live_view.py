@@ -12,9 +12,9 @@ from harvesters import Admin, RunningHarvester, Wanted
 from sqlalchemy import func, select
 from waiting import until
 
-from admin.harvester.host_notes import HostNotes
-from admin.harvester.job_observer import JobObserver
-from admin.harvester.operator_commands import BLOCKED, QUOTA, carry_out
+from admin.harvester.running.host_notes import HostNotes
+from admin.harvester.running.job_observer import JobObserver
+from admin.harvester.running.operator_commands import BLOCKED, QUOTA, carry_out
 from admin.harvests.dispatch.listing import job_samples
 from admin.harvests.dispatch.observations import (
     MOST_TAIL_BYTES,

@@ -11,7 +11,7 @@ import pytest
 from oracles import fastwarc_check, warcio_kinds
 from warcio.archiveiterator import ArchiveIterator
 
-from admin.harvester.metadata_file import (
+from admin.harvester.documents.metadata_file import (
     JSON,
     TEXT,
     MetadataOwner,
@@ -20,10 +20,10 @@ from admin.harvester.metadata_file import (
     publish_metadata,
     write_metadata,
 )
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.warc import cdxj
 from archive.warc.check import check
-from archive.warc_paths import WarcPaths
 
 OWNER = MetadataOwner("kb.example", "news", 3, 4, "h3-4-20261121081500")
 DATE = 1_800_000_000_000_000

@@ -13,7 +13,7 @@ from admin.harvester.outcome import (
     upload_error,
     with_errors,
 )
-from admin.harvester.stillness import Stillness
+from admin.harvester.running.stillness import Stillness
 from admin.harvests.dispatch.reports import JobResult
 from admin.jobs.runs import RunState
 from admin.jobs.states import JobState

@@ -12,8 +12,8 @@ from harvesters import Admin, RunningHarvester, Wanted, folders
 
 from admin.harvester.upload import UploadStopped, hand_over
 from admin.models.job_tables import JobStatus
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
-from archive.warc_paths import WarcPaths
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from admin.jobs.definition import Definition, define, headers_of
-from frontier.job import JobError
+from frontier.definition.job import JobError
 
 
 def _define(**given: Any) -> Definition:

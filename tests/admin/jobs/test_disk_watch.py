@@ -11,7 +11,7 @@ from admin.jobs import disk_watch
 from admin.jobs.disk_watch import JobDiskWatch
 from archive.files import free_bytes
 from archive.settings import FrontierSettings
-from frontier.job import Job
+from frontier.definition.job import Job
 from frontier.queue import Frontier
 
 

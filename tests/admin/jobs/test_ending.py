@@ -14,7 +14,7 @@ from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
 from admin.jobs.tally import JobTally
 from admin.jobs.watch import NOTHING_YET
 from archive.crawl_log import LogLine
-from frontier.job import Limits
+from frontier.definition.job import Limits
 from frontier.lease import RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedReport
 

@@ -13,7 +13,7 @@ from admin.jobs.reports import JobFacts, conventional_duration, report_json, wri
 from admin.jobs.tally import JobTally, LogFollower
 from admin.jobs.watch import NOTHING_YET
 from archive.crawl_log import ANNOTATES, REVISIT, CrawlLog, LogLine
-from frontier.job import Limits
+from frontier.definition.job import Limits
 from frontier.reports import HostReport
 
 SEEDS = ["http://a.example/", "http://b.example/", "http://c.example/", "http://d.example/"]

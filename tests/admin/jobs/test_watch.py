@@ -19,7 +19,7 @@ from admin.jobs.tally import JobTally
 from admin.jobs.watch import JobWatch
 from archive.settings import FrontierSettings
 from archive.settings.load import Settings
-from frontier.job import Job, Profile
+from frontier.definition.job import Job, Profile
 from frontier.lease import RenderProgress
 from frontier.queue import Frontier
 

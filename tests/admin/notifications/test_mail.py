@@ -19,7 +19,7 @@ from admin.notifications.mail import MailServer
 from admin.notifications.message import OutgoingMessage, mail_of
 from archive.settings.load import Settings, SettingsError, load
 from archive.settings.notifications import NotificationSettings
-from archive.settings.redacted import HIDDEN, shown
+from archive.settings.values.redacted import HIDDEN, shown
 
 
 def message(target: str = "anna@example.org", **values: Any) -> OutgoingMessage:

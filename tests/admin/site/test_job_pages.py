@@ -16,7 +16,7 @@ from security_site import form_token
 from site_server import RunningSite, running_site, send_form
 from sqlalchemy import event, select
 
-from admin.harvester.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
+from admin.harvester.documents.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
 from admin.harvests.dispatch.harvesters import Registration, announce, register
 from admin.harvests.dispatch.job_domains import list_job_domains
 from admin.harvests.dispatch.listing import JobOrder, list_jobs
@@ -39,8 +39,8 @@ from admin.models.database import Database
 from admin.models.job_tables import HarvesterState, JobCommand, JobLog, JobPicture, StopReason
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
-from archive.warc_paths import WarcPaths
 from browsers.chromium.executable import find_chromium
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars

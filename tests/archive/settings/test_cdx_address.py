@@ -1,10 +1,10 @@
-"""archive/settings/cdx_address.py: what it takes to ask a CDX server, and a name of it that anybody may see."""
+"""archive/settings/values/cdx_address.py: what it takes to ask a CDX server, and a name of it that anybody may see."""
 
 from __future__ import annotations
 
 import pytest
 
-from archive.settings.cdx_address import parse
+from archive.settings.values.cdx_address import parse
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from archive.settings.load import SettingsError, load, names
-from archive.settings.redacted import shown, without_secrets
+from archive.settings.values.redacted import shown, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,13 @@ from exchanges import exchange, keep, response
 from fsspec.implementations.memory import MemoryFileSystem
 
 from archive.capture import Capture
+from archive.names.warc_paths import warc_files
 from archive.settings.load import Settings, load
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
 from archive.storage.upload import Uploader
 from archive.warc.dictionary import save, train
 from archive.warc.writer import WarcWriter
-from archive.warc_paths import warc_files
 
 PAGES = [f"page {number} ".encode() * 40 for number in range(30)]
 

@@ -10,6 +10,7 @@ import zstandard
 from exchanges import exchange, keep, response
 
 from archive.capture import Capture
+from archive.names.warc_paths import warc_files
 from archive.settings.load import Settings, SettingsError, load
 from archive.warc import cdxj, dictionary
 from archive.warc.check import check
@@ -18,7 +19,6 @@ from archive.warc.reader import read_record, records
 from archive.warc.repair import RepairOutcome, repair
 from archive.warc.writer import WarcWriter
 from archive.warc.zstd_frame import DICTIONARY_MAGIC, checked_dictionary
-from archive.warc_paths import warc_files
 
 
 def page(number: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from exchanges import DATE, fields
 
-from archive.http_message import parse_head
+from archive.http.http_message import parse_head
 from archive.settings.load import Settings, load
 from archive.warc.warcinfo import warcinfo_record
 

@@ -22,8 +22,8 @@ from werkzeug.test import TestResponse
 
 from archive.capture import Capture
 from archive.settings.load import Settings, load
-from archive.settings.redacted import HIDDEN, shown
-from archive.settings.secret_file import SecretUnreadable
+from archive.settings.values.redacted import HIDDEN, shown
+from archive.settings.values.secret_file import SecretUnreadable
 from archive.warc import cdx11, cdxj
 from dedupdb.captures.capture_index import Captures
 from dedupdb.cdx.intake import Intake

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from archive import url as urls
 from archive.capture import Original
 from archive.dates import now_micros, parse_date
-from archive.settings import cdx_address
+from archive.settings.values import cdx_address
 from dedupdb.claims.cdx_lines import original_in, target
 from dedupdb.claims.claims import PayloadKey
 

@@ -22,7 +22,7 @@ from redis_server import RedisServer
 from waiting import until
 
 from archive.settings import FrontierSettings
-from frontier.job import Job
+from frontier.definition.job import Job
 from frontier.lease import Lease
 from frontier.private_redis.guard import is_up
 from frontier.private_redis.server import EmbeddedRedis, RedisProblem, find_redis, start_redis

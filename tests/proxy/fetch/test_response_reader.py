@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.chunked import dechunk
-from archive.http_message import is_chunked, parse_head
+from archive.http.chunked import dechunk
+from archive.http.http_message import is_chunked, parse_head
 from proxy.delivery.delivery import Delivery
 from proxy.fetch.response_reader import ResponseReader
 from proxy.protocol.http1 import BadMessage, parse_request

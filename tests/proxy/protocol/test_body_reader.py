@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archive.chunked import MAX_LINE, PayloadReader, dechunk
+from archive.http.chunked import MAX_LINE, PayloadReader, dechunk
 from proxy.protocol.body_reader import BodyReader
 from proxy.protocol.http1 import Framing
 

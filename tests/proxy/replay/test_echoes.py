@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from proxy.replay.echoes import Echo, echo, echoes_between, repeated, template
+from proxy.replay.matching.echoes import Echo, echo, echoes_between, repeated, template
 
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 OTHER_UUID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"

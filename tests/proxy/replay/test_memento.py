@@ -23,9 +23,9 @@ from archive.warc.request_query import asked_query
 from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.byte_range import ByteRange
+from proxy.replay.matching.visits import PageLoad
+from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.memento import Archive, RecordDamaged
-from proxy.replay.visits import PageLoad
-from proxy.replay.wanted import WantedCapture
 
 URL = "http://example.org/page"
 

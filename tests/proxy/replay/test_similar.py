@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from archive.warc.request_query import asked_key, asked_query
 from dedupdb.captures.capture_index import Captures
-from proxy.replay.echoes import Echo
-from proxy.replay.similar import Callback, Rules, Similar
+from proxy.replay.matching.echoes import Echo
+from proxy.replay.matching.similar import Callback, Rules, Similar
 
 BASE = "http://example.org"
 UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"

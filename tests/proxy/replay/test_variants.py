@@ -14,10 +14,10 @@ from archive.settings.load import Settings
 from archive.warc.writer import WarcWriter
 from dedupdb.captures.capture_index import Captures
 from proxy.protocol.http1 import FieldLines, parse_request
+from proxy.replay.matching.variants import LIKE, SAME, likeness
+from proxy.replay.matching.visits import PageLoad
+from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.memento import Archive
-from proxy.replay.variants import LIKE, SAME, likeness
-from proxy.replay.visits import PageLoad
-from proxy.replay.wanted import WantedCapture
 
 
 class Shelf:

@@ -6,7 +6,7 @@ from captured import capture
 
 from archive.capture import Capture
 from proxy.protocol.http1 import RequestHead, parse_request
-from proxy.replay.visits import PageLoad, PageLoads, is_document
+from proxy.replay.matching.visits import PageLoad, PageLoads, is_document
 
 PAGE = "https://a.example/page"
 

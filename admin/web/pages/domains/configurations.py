@@ -24,7 +24,7 @@ from admin.models.transaction import Right
 from admin.web.forms import Form
 from admin.web.limit_inputs import given_limits, limit_input, size_input
 from admin.web.page import done, needs, page, reading, site, transaction
-from frontier.yaml_document import YamlRefused, read_document
+from frontier.definition.yaml_document import YamlRefused, read_document
 
 BLUEPRINT: Final = Blueprint("configurations", __name__, url_prefix="/<name>/configurations")
 _LIMITS: Final = ("max_bytes", "max_objects")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from job_rows import add_channel, add_domain, add_harvest, add_job
 
-from admin.harvester.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
+from admin.harvester.documents.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
 from admin.harvests.dispatch import job_documents
 from admin.harvests.dispatch.job_documents import (
     LONGEST_LINE,
@@ -24,8 +24,8 @@ from admin.models.database import Database
 from admin.models.errors import IllegalState, InvalidInput, NotFound
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.transaction import COMMAND_LINE
+from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
-from archive.warc_paths import WarcPaths
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars
 

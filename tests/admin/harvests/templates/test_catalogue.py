@@ -25,7 +25,7 @@ from admin.models.harvest_tables import Channel, Harvest, HarvestKind, Template,
 from admin.models.job_tables import HarvestJob
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door, Right, Transaction
-from frontier.yaml_document import read_document
+from frontier.definition.yaml_document import read_document
 
 GOOD = stock_text(DEFAULT_TEMPLATE)
 ODD = "\ufeff" + GOOD.replace("\n", "\r\n").replace("hops: 20", "hops:   20   # »æøå« 🕷") + "# no line end"

@@ -22,8 +22,8 @@ from admin.harvests.templates.required_keys import REQUIRED_KEYS
 from admin.harvests.templates.stock import DEFAULT_TEMPLATE, STOCK_TEMPLATES, stock_text
 from admin.harvests.templates.verification import problems_of
 from admin.models.errors import InvalidInput
-from frontier.job import DeviceOverrides, Limits, PolitenessOverrides, Profile
-from frontier.yaml_document import read_document
+from frontier.definition.job import DeviceOverrides, Limits, PolitenessOverrides, Profile
+from frontier.definition.yaml_document import read_document
 
 GOOD = stock_text(DEFAULT_TEMPLATE)
 

@@ -9,7 +9,7 @@ import pytest
 from admin.harvests.templates.profile_values import JobLimits, attribute_problems, profile_of
 from admin.harvests.templates.stock import DEFAULT_TEMPLATE, stock_text
 from admin.models.errors import InvalidInput
-from frontier.job import JobError, Profile
+from frontier.definition.job import JobError, Profile
 
 TEXT = stock_text(DEFAULT_TEMPLATE).replace("  bytes: null", "  bytes: 500").replace("headers: {}", "headers: {X-A: b}")
 

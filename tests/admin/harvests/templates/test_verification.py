@@ -9,8 +9,8 @@ from admin.harvests.templates.stock import DEFAULT_TEMPLATE, STOCK_TEMPLATES, st
 from admin.harvests.templates.verification import checked_profile, decoded, problems_of, typed_text
 from admin.harvests.templates.yaml_edit import changed_text
 from admin.models.errors import InvalidInput
-from frontier.job import Profile
-from frontier.yaml_document import read_document
+from frontier.definition.job import Profile
+from frontier.definition.yaml_document import read_document
 
 GOOD = stock_text(DEFAULT_TEMPLATE)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from admin.harvests.templates.stock import STOCK_TEMPLATES, stock_text
 from admin.harvests.templates.yaml_edit import EditRefused, block_lines, changed_text, flow_text, scalar_text
-from frontier.yaml_document import YamlScalar, read_document
+from frontier.definition.yaml_document import YamlScalar, read_document
 
 ODD = """\
 # head

@@ -1,0 +1,1 @@
+"""Commands on collections and their WARC files."""

@@ -1,0 +1,1 @@
+"""Commands that run processes which stay: proxies, workers, sites."""

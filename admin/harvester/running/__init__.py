@@ -1,0 +1,1 @@
+"""What a harvester does while the crawl of a job runs."""

@@ -1,0 +1,114 @@
+"""The commands that operators give to a running job are carried out on its frontier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from admin.harvests.dispatch.reports import PendingCommand
+from admin.harvests.dispatch.steering import Verb
+from frontier.definition.job import JobError, Seed
+from frontier.definition.scope import Accepted, Rejected
+from frontier.queue import Frontier
+from frontier.store import FrontierLost, FrontierUnavailable
+
+BLOCKED: Final = "blocked by an operator"
+QUOTA: Final = "limit-of-domain"
+"""How the reason begins for which the hosts of a domain at its limit are set aside."""
+_NAMED: Final = 20
+NOT_RUNNING: Final = "not carried out: the crawl is starting or ending"
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOutcome:
+    """A command was carried out, or why it was not; some commands ask the crawl to end."""
+
+    text: str
+    stops: str = ""
+    """Why the crawl is to end; empty when it is not."""
+    at_once: bool = False
+    """Whether visits that go on are cut off."""
+
+
+def wanted_domain_limits(command: PendingCommand) -> tuple[str, dict[str, int]] | None:
+    """Return the domain and the limits that a command sets, -1 for none; None for another command."""
+    if command.verb != Verb.SET_DOMAIN_LIMITS:
+        return None
+    limits = {name: -1 if value is None else int(value) for name, value in command.arguments["limits"].items()}
+    return command.arguments["domain"], limits
+
+
+def wake_domain(frontier: Frontier, domain: str) -> int:
+    """Take the hosts back into the job that were set aside at the limit of their domain. Return how many these were."""
+    reason = f"{QUOTA} {domain}"
+    return sum(
+        frontier.controls.wake_host(host) for host, why in frontier.controls.hosts_aside().items() if why == reason
+    )
+
+
+def carry_out(command: PendingCommand, frontier: Frontier | None) -> CommandOutcome:
+    """Carry out one command. `frontier` is None while the crawl is starting or ending."""
+    try:
+        verb = Verb(command.verb)
+    except ValueError:
+        return CommandOutcome(f"not carried out: this harvester does not know the command {command.verb[:60]!r}")
+    if verb is Verb.STOP_NOW:
+        return CommandOutcome("the crawl ends now", "stopped by an operator, at once", at_once=True)
+    if verb is Verb.STOP_AFTER_PAGE:
+        return CommandOutcome("the crawl ends after the visits that go on", "stopped by an operator")
+    if frontier is None:
+        return CommandOutcome(NOT_RUNNING)
+    try:
+        return CommandOutcome(_done(verb, dict(command.arguments), frontier))
+    except (JobError, FrontierUnavailable) as error:
+        return CommandOutcome(f"not carried out: {error}")
+    except FrontierLost:
+        return CommandOutcome(NOT_RUNNING)
+
+
+def _done(verb: Verb, arguments: dict[str, Any], frontier: Frontier) -> str:
+    match verb:
+        case Verb.PAUSE:
+            frontier.controls.pause("paused by an operator")
+            return "paused; visits that go on are finished"
+        case Verb.RESUME:
+            return "goes on" if frontier.controls.go_on() else "was not paused"
+        case Verb.ADD_URLS:
+            return _added(frontier, [Seed.parse(url) for url in arguments["urls"]])
+        case Verb.SET_LIMITS:
+            limits = frontier.set_limits(arguments["limits"]).model_dump(exclude_none=True)
+            said = ", ".join(f"{name} {_plain(value)}" for name, value in limits.items())
+            return f"limits in force: {said or 'none'}"
+        case Verb.BLOCK_HOST:
+            is_new = frontier.controls.set_host_aside(arguments["host"], BLOCKED)
+            return f"nothing more of {arguments['host']} is visited" if is_new else "was set aside before"
+        case Verb.UNBLOCK_HOST:
+            if (why := frontier.controls.hosts_aside().get(arguments["host"], "")).startswith(QUOTA):
+                return f"not carried out: the limit of the domain{why.removeprefix(QUOTA)} is reached"
+            is_new = frontier.controls.wake_host(arguments["host"])
+            return f"{arguments['host']} is visited again" if is_new else "was not set aside"
+        case Verb.ADD_REJECT:
+            frontier.add_reject(arguments["expression"])
+            return "URLs in which the expression is found are left out from now on"
+        case _:
+            return f"not carried out: {verb} is no command for a frontier"
+
+
+def _plain(value: float) -> str:
+    """Return a limit without an exponent, so that people read `5000000000` and not `5e+09`."""
+    return str(int(value)) if float(value).is_integer() else str(value)
+
+
+def _added(frontier: Frontier, seeds: list[Seed]) -> str:
+    decisions = frontier.add_seeds(seeds)
+    if not decisions:
+        return NOT_RUNNING
+    added = sum(isinstance(decision, Accepted) for decision in decisions)
+    refused = [
+        f"{seed.url}: {decision.reason}"
+        for seed, decision in zip(seeds, decisions, strict=True)
+        if isinstance(decision, Rejected)
+    ]
+    more = f", and {len(refused) - _NAMED} more" if len(refused) > _NAMED else ""
+    why = f"; not added: {', '.join(refused[:_NAMED])}{more}" if refused else ""
+    return f"{added} of {len(seeds)} URLs added{why}"

@@ -1,0 +1,1 @@
+"""HTTP/1 messages as they stand in records."""

@@ -1,0 +1,1 @@
+"""Names of files, records, collections and jobs."""

@@ -1,0 +1,1 @@
+"""Values of settings: how they are declared, read from files and shown."""

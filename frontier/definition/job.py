@@ -1,0 +1,409 @@
+"""A harvest job consists of seeds, a profile and limits. The classes are frozen, validated data without I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
+
+from archive.dates import Micros, now_micros
+from archive.names.name_rules import NAME_PATTERN
+from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
+from archive.url import UrlError, canonical
+from frontier.definition.sheets import MAX_SHEETS, PageRules, RenderingMode, Sheets, VisitorKind, parse_sheet
+
+type ScopeKind = Literal["page", "prefix", "host", "domain", "any"]
+"""The scope holds the seed pages alone, all URLs below their folders, their hosts, their domains, or any URL."""
+
+_HEADER_NAME: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}"
+_HEADER_VALUE: Final = r"[\t -~]{0,8000}"
+_CONNECTION_HEADER: Final = "the client sets this header for each connection; leave it out"
+_REFUSED_HEADERS: Final = {
+    "user-agent": "set user_agent, or --user-agent, instead",
+    "warcprox-meta": "this header gives commands to the recording proxy; leave it out",
+    "accept-encoding": "the visitors name the content codings that they can decode; leave it out",
+    **dict.fromkeys(("host", "connection", "keep-alive", "te", "trailer", "upgrade", "expect"), _CONNECTION_HEADER),
+    **dict.fromkeys(("content-length", "transfer-encoding", "http2-settings"), _CONNECTION_HEADER),
+}
+"""Lower-case names of the headers that a profile can't have, with the reason and the remedy."""
+_SECRET: Final = frozenset({"authorization", "cookie"})
+"""Lower-case names of the headers whose values are never recorded when a profile has them."""
+_LONGEST_PATTERN: Final = 4_000
+_REMEDIES: Final = {
+    "tuple_type": "; write a list, which may be empty: []",
+    "mapping_type": "; write a table of names and values, which may be empty: {}",
+    "string_type": "; write it in quotes",
+    "finite_number": "; leave the key out for no limit",
+    "model_type": "; write a table of keys and values, which may be empty: {}",
+}
+"""The remedies for pydantic's errors, by the error's type."""
+_SCHEME: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:(//|[^0-9])")
+
+
+class JobError(ValueError):
+    """A seed, profile or job can't be used. The message names the field, its value and the remedy in one line."""
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise ValueError(f"{_shown(pattern)} is not a regular expression: {error}; correct it") from error
+    return pattern
+
+
+def _is_header_name(name: str) -> str:
+    if not re.fullmatch(_HEADER_NAME, name):
+        raise ValueError(f"{_shown(name)} is not a header name; write for example X-Api-Key")
+    return name
+
+
+Pattern = Annotated[str, Field(max_length=_LONGEST_PATTERN), AfterValidator(_compiles)]
+HeaderName = Annotated[str, AfterValidator(_is_header_name)]
+BEHAVIOR_FOLDER: Final = "behaviors"
+"""Folder of a home with the files that `behavior_scripts` of profiles name."""
+_BEHAVIOR_FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}\.(?:js|json|ya?ml)", re.ASCII)
+
+
+def _is_behavior_file(name: str) -> str:
+    if not _BEHAVIOR_FILE.fullmatch(name):
+        raise ValueError(
+            f"{_shown(name)} is no file of the home's folder `{BEHAVIOR_FOLDER}`; write a name such as shop-tour.json"
+        )
+    return name
+
+
+def _is_sheet(line: str) -> str:
+    parse_sheet(line)
+    return line
+
+
+SheetLine = Annotated[str, AfterValidator(_is_sheet)]
+BehaviorFile = Annotated[str, AfterValidator(_is_behavior_file)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Limits(_Frozen):
+    """Limits end a job before its frontier is empty. None is no limit. A limit of a running job can be raised."""
+
+    pages: int | None = Field(
+        None, ge=1, description="the job ends after this many documents; what they embed is still fetched"
+    )
+    urls: int | None = Field(
+        None, ge=1, description="the job ends after this many fetched URLs, with those that pages embed"
+    )
+    bytes: int | None = Field(
+        None, ge=1, description="the job ends after this many fetched bytes; visits that have begun are finished"
+    )
+    seconds: float | None = Field(
+        None,
+        gt=0,
+        description="the job ends after this working time; a pause, or a gap of over a minute, does not count",
+    )
+    host_pages: int | None = Field(None, ge=1, description="a host is set aside after this many of its documents")
+
+
+class PolitenessOverrides(_Frozen):
+    """A job overrides the settings of politeness with these values. None keeps the setting of the same name."""
+
+    delay_factor: float | None = Field(
+        None, ge=0, description="the pause after a fetch is its duration times this factor"
+    )
+    min_delay_seconds: float | None = Field(None, ge=0, description="shortest pause between two visits to one host")
+    max_delay_seconds: float | None = Field(None, ge=0, description="longest pause that delay_factor may give")
+    max_crawl_delay_seconds: float | None = Field(
+        None, ge=0, description="longest pause that the Crawl-Delay of a robots.txt may give"
+    )
+    per_host: int | None = Field(None, ge=1, le=64, description="number of visits to one host at the same time")
+    host_failures: int | None = Field(None, ge=1, description="a host is set aside after this many failures in a row")
+    max_retries: int | None = Field(None, ge=0, description="number of retries of a URL after a temporary failure")
+    retry_seconds: float | None = Field(
+        None, ge=0, description="pause before the first retry; it doubles with each further retry"
+    )
+    max_retry_seconds: float | None = Field(None, ge=0, description="longest pause before a retry")
+
+
+class DeviceOverrides(_Frozen):
+    """A job's browsers look like this device to pages. None keeps the setting `browsers.` of that subject."""
+
+    width: int | None = Field(None, ge=100, le=10_000, description="width of the window in CSS pixels")
+    height: int | None = Field(None, ge=100, le=10_000, description="height of the window in CSS pixels")
+    scale: float | None = Field(None, gt=0, le=5, description="device pixels for each CSS pixel")
+    pointer: Literal["mouse", "touch"] | None = Field(None, description="whether pages see a mouse or a touch screen")
+    layout: Literal["desktop", "mobile"] | None = Field(
+        None, description="whether pages are laid out as in the browser of a computer or of a telephone"
+    )
+    colors: Literal["light", "dark"] | None = Field(None, description="the colours that pages see as preferred")
+    lang: str | None = Field(
+        None, pattern=r"^[A-Za-z0-9*][A-Za-z0-9*,;=. -]{0,99}$", description="Accept-Language, such as de-AT,de;q=0.9"
+    )
+    timezone: str | None = Field(
+        None, pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{0,59}$", description="time zone, such as Europe/Copenhagen"
+    )
+
+    @property
+    def browser_settings(self) -> Mapping[str, object]:
+        """Return the values of the settings `browsers.` that the device changes."""
+        values: dict[str, object] = {
+            "width": self.width,
+            "height": self.height,
+            "scale": self.scale,
+            "touch": self.pointer and self.pointer == "touch",
+            "mobile": self.layout and self.layout == "mobile",
+            "dark": self.colors and self.colors == "dark",
+            "lang": self.lang,
+            "timezone": self.timezone,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class Profile(_Frozen):
+    """A profile says how a job harvests. It is one file, which can be compared and used again."""
+
+    visitor: VisitorKind = Field(
+        "plain", description="plain runs no JavaScript, chromium opens each page in a browser, mixed does both"
+    )
+    rendered_fraction: float = Field(
+        0.1, ge=0, le=1, description="share of pages that the visitor `mixed` opens in a browser"
+    )
+    engine: Literal["chromium", "firefox"] | None = Field(
+        None, description="browser of the visitors `chromium` and `mixed`; none follows the setting browsers.engine"
+    )
+    rendering: RenderingMode = Field(
+        "synchronous",
+        description="whether a browser opens a page at its turn in the crawl (synchronous), or later, by a queue of its"
+        " own, after the plain crawler has fetched the page (asynchronous)",
+    )
+    sheets: tuple[SheetLine, ...] = Field(
+        (),
+        max_length=MAX_SHEETS,
+        description="other values of visitor, rendered_fraction and rendering for some sites: a SURT prefix, a host or"
+        " a URL, and then KEY=VALUE, such as `org,example)/shop visitor=chromium rendering=asynchronous`; the longest"
+        " prefix counts",
+    )
+    scope: ScopeKind = Field(
+        "host", description="the crawl takes in the seed pages, their folders (prefix), hosts or domains, or any URL"
+    )
+    hops: int | None = Field(
+        None, ge=0, description="number of links from a seed to the farthest page; none is no limit"
+    )
+    include: tuple[Pattern, ...] = Field(
+        (), description="regular expressions; a URL is in scope when one of them matches a part of it"
+    )
+    exclude: tuple[Pattern, ...] = Field(
+        (), description="regular expressions; a URL is rejected when one of them matches a part of it"
+    )
+    embed_hops: int = Field(2, ge=0, description="number of embedded URLs in a row that may lie out of scope")
+    speculative_hops: int = Field(1, ge=0, description="number of guessed links in a row that may lie out of scope")
+    redirect_hops: int = Field(5, ge=0, description="number of redirects in a row that may lie out of scope")
+    max_url_length: int = Field(4096, ge=16, description="a URL with more characters is rejected")
+    max_path_segments: int = Field(20, ge=1, description="a URL with more path segments is rejected")
+    max_path_repeats: int = Field(
+        2, ge=1, description="a URL is rejected when the same path segments are repeated more often, as in /a/b/a/b/a/b"
+    )
+    max_links: int = Field(
+        6000, ge=1, description="number of links that are taken from one page; further links are rejected"
+    )
+    limits: Limits = Limits()
+    politeness: PolitenessOverrides = PolitenessOverrides()
+    robots: Literal["obey", "ignore"] | None = Field(
+        None, description="whether robots.txt is obeyed; none follows the setting frontier.robots"
+    )
+    behaviors: tuple[BehaviorName, ...] | None = Field(
+        None, description="behaviours of browsers on each page; none follows the setting browsers.behaviors"
+    )
+    behavior_seconds: float | None = Field(
+        None, ge=0, description="longest time for all behaviours on a page; none follows browsers.behavior_seconds"
+    )
+    behavior_scripts: tuple[BehaviorFile, ...] | None = Field(
+        None,
+        description="files with further behaviours, in the folder `behaviors` of the home; none follows the setting"
+        " browsers.behavior_scripts",
+    )
+    device: DeviceOverrides = DeviceOverrides()
+    second_device: str | None = Field(
+        None,
+        pattern=SECOND_DEVICE_PATTERN,
+        description="device whose size each page gets after the behaviours, such as 390x844@3; empty for none; none"
+        " follows browsers.second_device",
+    )
+    service_workers: ServiceWorkers | None = Field(
+        None, description="whether pages have service workers; none follows browsers.service_workers"
+    )
+    browser_storage: BrowserStorage | None = Field(
+        None,
+        description="whether a visit finds cookies and local storage of earlier visits to its host; none follows"
+        " browsers.storage",
+    )
+    browser_cache: BrowserCache | None = Field(
+        None,
+        description="whether a visit finds the browser's cache of earlier visits to its host (site) or an empty one;"
+        " none follows browsers.cache; Firefox can only have `cold`",
+    )
+    soft_404_check: Literal["on", "off"] | None = Field(
+        None,
+        description="whether pages are compared with what their site answers to a URL that does not exist; none follows"
+        " browsers.soft_404_check",
+    )
+    user_agent: str = Field(
+        "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"
+    )
+    browser_profile: str = Field(
+        "",
+        pattern=rf"^$|{NAME_PATTERN}",
+        description="name of a stored browser profile, whose login browsers use; `ghostfleet profile browser create`",
+    )
+    headers: Mapping[str, str] = Field(
+        {}, description="names and values of headers that are sent with every request to every site"
+    )
+    redact_headers: tuple[HeaderName, ...] = Field(
+        (), description="names of headers whose values are not recorded, besides Authorization and Cookie of `headers`"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_former_keys(cls, values: Any) -> Any:
+        """Drop an empty `behaviours`: earlier releases stored the key with each job, and it had no effect."""
+        if isinstance(values, dict) and values.get("behaviours") in ((), []):
+            return {name: value for name, value in values.items() if name != "behaviours"}
+        return values
+
+    @field_validator("browser_cache")
+    @classmethod
+    def _has_own_cache(cls, value: BrowserCache | None, info: ValidationInfo) -> BrowserCache | None:
+        if value == "site" and info.data.get("engine") == "firefox":
+            raise ValueError("Firefox has one cache for all pages; write cold, or engine: chromium")
+        return value
+
+    @field_validator("user_agent")
+    @classmethod
+    def _is_one_line(cls, value: str) -> str:
+        if not re.fullmatch(_HEADER_VALUE, value):
+            raise ValueError("it has a character that is not printable ASCII; write printable ASCII on one line")
+        return value
+
+    @field_validator("headers")
+    @classmethod
+    def _can_be_sent(cls, headers: Mapping[str, str]) -> Mapping[str, str]:
+        for _, problem in wrong_headers(headers):
+            raise ValueError(problem)
+        return headers
+
+    def page_rules(self) -> Sheets:
+        """Return the rules of who visits the pages of each site."""
+        return Sheets(PageRules(self.visitor, self.rendered_fraction, self.rendering), self.sheets)
+
+    @property
+    def unrecorded_headers(self) -> tuple[str, ...]:
+        """Return the lower-case names of the request headers whose values stay out of the WARC files."""
+        own = {name.lower() for name in self.headers} & _SECRET
+        return tuple(sorted(own | {name.lower() for name in self.redact_headers}))
+
+
+def wrong_headers(headers: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each header that can't be sent, and the reason. Values may be secrets and are not shown."""
+    known: set[str] = set()
+    for name, value in headers.items():
+        lower = name.lower()
+        if not re.fullmatch(_HEADER_NAME, name):
+            yield name, f"{_shown(name)} is not a header name; write for example Accept-Language"
+        elif lower in _REFUSED_HEADERS or lower.startswith("proxy-"):
+            reason = _REFUSED_HEADERS.get(lower, "this header is for proxies; leave it out")
+            yield name, f"{name} can't be set: {reason}"
+        elif lower in known:
+            yield name, f"{name} is given twice; write it once, with its values joined by a comma"
+        elif not re.fullmatch(_HEADER_VALUE, value):
+            yield (
+                name,
+                f"the value of {name} has a character that is not printable ASCII; write printable ASCII on one line",
+            )
+        known.add(lower)
+
+
+class Seed(_Frozen):
+    """A seed is a URL from which the crawl starts, in canonical form."""
+
+    url: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the seed that a person wrote. Raises JobError, which says what to write instead."""
+        try:
+            return cls(url=canonical(text))
+        except UrlError as error:
+            raise JobError(f"seed {_shown(text)} can't be used: {_why(text, error)}") from error
+
+
+class Job(_Frozen):
+    """A job is one harvest. Its name is unique in the fleet: a second start with the same name resumes the job."""
+
+    name: str = Field(pattern=NAME_PATTERN)
+    collection: str = Field(pattern=NAME_PATTERN)
+    seeds: tuple[Seed, ...] = Field(min_length=1)
+    profile: Profile = Profile()
+    created: Micros = Field(default_factory=now_micros)
+
+    @classmethod
+    def of(cls, name: str, collection: str, seeds: Iterable[str], profile: Profile | None = None) -> Self:
+        """Return a new job from seeds as people write them. Raises JobError for the first error, in one line."""
+        parsed = tuple(dict.fromkeys(Seed.parse(text) for text in seeds))
+        if not parsed:
+            raise JobError(f"job {name} has no seeds; name at least one URL such as http://example.org/")
+        try:
+            return cls(name=name, collection=collection, seeds=parsed, profile=profile or Profile())
+        except ValidationError as error:
+            raise JobError(f"job {name}: {first_problem(error)}") from error
+
+
+def read_seeds(lines: Iterable[str]) -> Iterator[tuple[int, Seed | JobError]]:
+    """Yield each line number of a text file, from 1, with the seed on the line or its error.
+
+    Empty lines and lines that begin with # are skipped. A byte order mark is not part of the first seed.
+    """
+    for number, line in enumerate(lines, 1):
+        text = line.lstrip("\ufeff").strip()
+        if text and not text.startswith("#"):
+            try:
+                yield number, Seed.parse(text)
+            except JobError as error:
+                yield number, error
+
+
+def first_problem(error: ValidationError) -> str:
+    """Return the first validation error in one line: the field, its value, the reason and the remedy."""
+    return problem_text(error.errors()[0])
+
+
+def problem_text(found: ErrorDetails) -> str:
+    """Return one validation error in one line: the field, its value, the reason and the remedy."""
+    name = ".".join(str(part) for part in found["loc"])
+    why = found["msg"].removeprefix("Value error, ") + _REMEDIES.get(found["type"], "")
+    if name.startswith("headers"):  # the values may be secrets
+        return f"{name} can't be used: {why}"
+    return f"{name} = {_shown(str(found['input']))} can't be used: {why}"
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 200 else text[:200] + "…")
+
+
+def _why(text: str, error: UrlError) -> str:
+    bare = text.strip().lstrip("/")
+    if bare and "\0" not in bare and not _SCHEME.match(bare):
+        return f"it has no scheme; write http://{bare[:200]}{'' if '/' in bare else '/'}"
+    return f"{error}; write a URL such as http://example.org/"

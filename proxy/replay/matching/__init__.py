@@ -1,0 +1,1 @@
+"""Which of the captures of a URL, or of similar URLs, answers a request."""
