@@ -1,1 +1,1 @@
-"""HTTP/1 messages as they stand in records."""
+"""This package reads HTTP/1 messages as they stand in records."""

@@ -1,1 +1,1 @@
-"""Names of files, records, collections and jobs."""
+"""This package has the names of files, records, collections and jobs."""

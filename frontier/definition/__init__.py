@@ -1,1 +1,1 @@
-"""The definition of a crawl: seeds, profile and limits, and which URLs are in its scope."""
+"""This package has the definition of a crawl: seeds, profile and limits, and which URLs are in its scope."""

@@ -1,1 +1,1 @@
-"""Commands on collections and their WARC files."""
+"""The commands here show and change collections and their WARC files."""

@@ -1,1 +1,1 @@
-"""Commands on crawls, and on the profiles that say how pages are visited."""
+"""The commands here run and steer crawls, and keep the profiles that say how pages are visited."""

@@ -1,1 +1,1 @@
-"""Commands that run processes which stay: proxies, workers, sites."""
+"""The commands here run processes that stay: proxies, workers, sites."""

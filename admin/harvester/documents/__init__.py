@@ -1,1 +1,1 @@
-"""What documents a job in its metadata file, and beside its files."""
+"""The modules here document a job in its metadata file, and beside its files."""

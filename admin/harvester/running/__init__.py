@@ -1,1 +1,1 @@
-"""What a harvester does while the crawl of a job runs."""
+"""A harvester uses these modules while the crawl of a job runs."""

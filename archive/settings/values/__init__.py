@@ -1,1 +1,1 @@
-"""Values of settings: how they are declared, read from files and shown."""
+"""This package has the values of settings: how they are declared, read from files and shown."""
