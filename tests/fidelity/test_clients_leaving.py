@@ -71,7 +71,9 @@ def test_the_fetch_ends_after_so_many_bytes_without_its_client(tmp_path: Path, o
 
     assert record.field("WARC-Truncated") == "length"
     assert whole.startswith(record.block)
-    assert 1_200_000 <= len(record.block) < len(whole)
+    # The proxy counts from the moment when it notices that the client has left. The client has read 500,000 bytes by
+    # then, and the rest of the first million may still be on its way.
+    assert 700_000 <= len(record.block) < len(whole)
 
 
 def test_no_more_fetches_go_on_without_their_clients_than_are_allowed(tmp_path: Path, origin: RawOrigin) -> None:

@@ -1,1 +1,1 @@
-"""The modules here document a job in its metadata file, and beside its files."""
+"""This package writes down what a job did: in its metadata file, and in files beside it."""
