@@ -66,7 +66,7 @@ def _check_numbers(capture: Capture) -> None:
 
 
 def _is_unicode(text: str) -> bool:
-    """Return False for the half characters that JSON can write as `\ud800`."""
+    r"""Return False for the half characters that JSON can write as `\ud800`."""
     try:
         text.encode()
     except UnicodeEncodeError:
