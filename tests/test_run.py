@@ -66,6 +66,19 @@ def test_a_set_up_that_was_cut_short_is_begun_anew(clone: Path) -> None:
     assert (clone / ".venv" / "bin" / "pip").exists()
 
 
+def test_an_environment_of_another_checkout_that_is_linked_stays_as_it_is(clone: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "kept.txt").write_text("of another checkout")
+    (clone / ".venv").symlink_to(other)
+
+    run(clone, "--version", GHOSTFLEET_PYTHON=sys.executable, PIP_NO_INDEX="1", PIP_FIND_LINKS="")
+
+    assert [path.name for path in other.iterdir()] == ["kept.txt"]
+    assert (clone / ".venv" / "bin" / "pip").exists()
+    assert not (clone / ".venv").is_symlink()
+
+
 def test_each_name_that_run_imports_from_the_product_exists() -> None:
     imports = re.findall(r"^from ([\w.]+) import (\w+)$", (TOP / "run").read_text("utf-8"), re.MULTILINE)
 
