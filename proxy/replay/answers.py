@@ -17,6 +17,7 @@ from proxy.protocol.http1 import ResponseHead, parse_response
 from proxy.replay.content_coding import TooLong, Undecodable, decoded
 from proxy.replay.edits import MAX_EDITED, Edit
 from proxy.replay.matching.wanted import WantedCapture
+from proxy.replay.multipart_bodies import are_asked_for, body_parts, boundary_of, part_with
 
 _DROPPED: Final = frozenset(
     (
@@ -75,6 +76,9 @@ def memento_of(
     `head` and `capture` are those of the response, `length` and `record` those of its payload. `note` says what about
     the answer is not as it was recorded.
     """
+    boundary = boundary_of(head.get(b"content-type")) if head.status == 206 else None
+    if boundary is not None:
+        return _of_several(head, capture, length, record, wanted, boundary, note)
     part = _part(head, length, wanted)
     if part is None:
         return None
@@ -93,6 +97,45 @@ def memento_of(
     payload = record.payload() if record.kind != "resource" else record.block()
     pieces = _framed(payload, part) if has_body else iter(())
     return Memento(answer, part.length if has_body else 0, pieces, record.close)
+
+
+def _of_several(
+    head: ResponseHead,
+    capture: Capture,
+    length: int,
+    record: StoredRecord,
+    wanted: WantedCapture,
+    boundary: bytes,
+    note: str,
+) -> Memento | None:
+    """Return the answer of a recorded 206 with several ranges: as it is for the same ranges, or one range from it.
+
+    A longer body than MAX_EDITED, a compressed one, and ranges that are not in the body give None.
+    """
+    if (
+        not wanted.ranges
+        or not 0 < length <= MAX_EDITED
+        or head.get(b"content-encoding")
+        or not _is_current(head, wanted)
+    ):
+        return None
+    body = b"".join(record.payload())
+    parts = body_parts(body, boundary)
+    if are_asked_for(parts, wanted.ranges):
+        lines, dropped = b"", _DROPPED
+    elif len(wanted.ranges) == 1 and (found := part_with(parts, wanted.ranges[0])) is not None:
+        part, start, stop = found
+        body, first = part.content[start:stop], part.range.first + start
+        lines = b"Content-Range: bytes %d-%d/%d\r\n" % (first, first + len(body) - 1, part.range.total)
+        lines += b"Content-Type: %s\r\n" % part.media_type if part.media_type else b""
+        dropped = _DROPPED | _TYPE
+    else:
+        return None
+    fields = b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in _kept(head, dropped))
+    answer = b"HTTP/1.1 206 %s\r\n%s%sContent-Length: %d\r\n" % (head.reason, fields, lines, len(body))
+    answer += archived_lines(capture, wanted.url, note) + b"\r\n"
+    has_body = wanted.method != "HEAD"
+    return Memento(answer, len(body) if has_body else 0, iter((body,) if has_body else ()), record.close)
 
 
 def edited_memento(

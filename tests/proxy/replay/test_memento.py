@@ -396,6 +396,17 @@ def part(first: int, last: int, total: int) -> Exchange:
     return raw(URL, head, body, status=206)
 
 
+def several(kind: str, *spans: tuple[int, int]) -> Exchange:
+    """An archived 206 with several ranges of the film in one body."""
+    parts = b"".join(
+        b"\r\n--leaf\r\nContent-Type: %s\r\nContent-Range: bytes %d-%d/1000\r\n\r\n" % (kind.encode(), first, last)
+        + film(first, last + 1)
+        for first, last in spans
+    )
+    head = b"HTTP/1.1 206 Partial Content\r\nContent-Type: multipart/byteranges; boundary=leaf\r\n\r\n"
+    return raw(URL, head, parts + b"\r\n--leaf--\r\n", status=206)
+
+
 def film(start: int, stop: int) -> bytes:
     return bytes(place % 256 for place in range(start, stop))
 
@@ -459,6 +470,49 @@ class TestRanges:
             (f"bytes {first}-{last}/1000", "video/mp4") for first, last in ((0, 0), (5, 20), (21, 21), (990, 999))
         ]
         assert b"\r\n\r\n" + film(5, 21) + b"\r\n--" in body
+
+    def test_several_that_were_recorded_in_one_body(self, shelf: Shelf) -> None:
+        """The same ranges get the body as it was recorded; one range is cut out of it; others are not there."""
+        shelf.keep(several("text/plain", (0, 99), (200, 299)))
+
+        same = shelf.find(ranges=(ByteRange(0, 99), ByteRange(200, 299)))
+
+        assert same is not None
+        assert b"Content-Type: multipart/byteranges; boundary=leaf\r\n" in same[0]
+        assert same[1] == several("text/plain", (0, 99), (200, 299)).response.body.parts[0]
+        cut = shelf.find(ranges=(ByteRange(210, 219),))
+        assert cut is not None
+        assert cut[1] == film(210, 220)
+        assert b"Content-Range: bytes 210-219/1000\r\n" in cut[0]
+        assert b"Content-Type: text/plain\r\n" in cut[0]
+        assert b"multipart" not in cut[0]
+        absent: Sequence[tuple[ByteRange, ...]] = (
+            (),
+            (ByteRange(90, 109),),
+            (ByteRange(200, 299), ByteRange(0, 99)),
+            (ByteRange(0, 99), ByteRange(200, 250)),
+        )
+        assert [shelf.find(ranges=ranges) for ranges in absent] == [None] * len(absent)
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"",
+            b"--leaf",
+            b"--leaf\r\n" * 1_000,
+            b"--leaf\r\nContent-Range: bytes 0-99/1000\r\n\r\nshort",
+            b"--leaf\r\nContent-Range: bytes 9-0/1000\r\n\r\n0123456789",
+            b"--leaf\r\nContent-Type: text/plain\r\n\r\n0123456789",
+            b"--leaf\r\nContent-Range: bytes 0-0/9\r\n\r\nx\r\n" * 17,
+            b"--leaf\r\n" + b"X: y\r\n" * 1_000,
+        ],
+    )
+    def test_a_recorded_body_with_several_that_is_not_well_formed_answers_none(self, shelf: Shelf, body: bytes) -> None:
+        head = b"HTTP/1.1 206 Partial Content\r\nContent-Type: multipart/byteranges; boundary=leaf\r\n\r\n"
+        shelf.keep(raw(URL, head, body, status=206))
+
+        assert shelf.find(ranges=(ByteRange(0, 0), ByteRange(5, 9))) is None
+        assert shelf.find(ranges=(ByteRange(0, 9),)) is None
 
     def test_several_that_overlap_or_run_backward_get_the_whole(self, shelf: Shelf) -> None:
         shelf.keep(exchange(URL, film(0, 1000)))
