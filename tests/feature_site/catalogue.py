@@ -22,6 +22,7 @@ from feature_site.pictures import PICTURES
 from feature_site.platform_features import PLATFORM_FEATURES
 from feature_site.players import PLAYERS
 from feature_site.scripts import SCRIPTS
+from feature_site.third_look import THIRD_LOOK
 from feature_site.unseen import UNSEEN
 from feature_site.whole_pages import WHOLE_PAGES
 from feature_site.widgets import WIDGETS
@@ -46,6 +47,7 @@ GROUPS: Final = {
     "Readers and players": PLAYERS,
     "Applications": APPLICATIONS,
     "Second look": UNSEEN,
+    "Third look": THIRD_LOOK,
     "Ordinary pages": ORDINARY,
     "Pages that hold the visitor": HOSTILE,
 }
