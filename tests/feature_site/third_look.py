@@ -208,7 +208,12 @@ for (const list of ['todo', 'doing', 'done']) { const column = document.createEl
         ),
         head="<style>.board {display: flex; gap: 12px} .column {height: 300px; width: 260px; overflow-y: auto; border: 1px solid #ccc} .card {height: 420px; overflow: hidden}</style>",
         parts=tuple(f"{name}-{at}" for name in ("todo", "doing", "done") for at in (1, 2, 3)),
-        proofs=tuple(rf"cards\?list={name}&page={at}" for name in ("todo", "doing", "done") for at in (1, 2, 3)),
+        proofs=tuple(
+            pattern
+            for name in ("todo", "doing", "done")
+            for at in (1, 2, 3)
+            for pattern in (rf"cards\?list={name}&page={at}", f"429x20-{name}-{at}.png")
+        ),
         files={"cards": _cards},
         acts=(
             Act(
@@ -276,7 +281,7 @@ const more = async () => { if (busy) return; busy = true; sight.unobserve(end); 
 end.addEventListener('click', e => { if (e.target.closest('.more')) more(); }); sight.observe(end);</script>"""
         ),
         parts=tuple(f"page{at}" for at in range(1, 6)),
-        proofs=tuple(f"list/{at}.html" for at in range(1, 6)),
+        proofs=tuple(f"list/{at}.html" for at in range(1, 6)) + tuple(f"433x2{at}-page{at}.png" for at in range(1, 6)),
         files={
             f"list/{at}.html": html(f"<div style='height:1300px'><img src='433x2{at}-page{at}.png'></div>")
             for at in range(1, 6)
@@ -859,7 +864,11 @@ for (const way of ['307', '308', '303']) fetch('send/' + way, {method: 'POST', h
         """<div id="list"></div><div id="end" style="height:20px"></div><script>
 let next = 'api/items?per_page=1', busy = false; const sight = new IntersectionObserver(async es => { if (!es[0].isIntersecting || !next || busy) return; busy = true; sight.unobserve(end); const r = await fetch(next), links = r.headers.get('link') || ''; next = /<([^>]+)>; rel="next"/.exec(links)?.[1]; for (const each of await r.json()) list.insertAdjacentHTML('beforeend', `<article style="height:1200px"><img src="${each.src}"></article>`); busy = false; if (next) sight.observe(end); }, {rootMargin: '100px'}); sight.observe(end);</script>""",
         parts=tuple(f"item{at}" for at in range(1, 5)),
-        proofs=(r"api/items\?per_page=1", *(rf"api/items\?per_page=1&page={at}" for at in (2, 3, 4))),
+        proofs=(
+            r"api/items\?per_page=1",
+            *(rf"api/items\?per_page=1&page={at}" for at in (2, 3, 4)),
+            *(f"458x2{at}-item{at}.png" for at in range(1, 5)),
+        ),
         files={"api/items": _items},
     ),
     Feature(
