@@ -804,7 +804,7 @@ s.onmessage = e => { const b = new Uint8Array(e.data); if (b[0] === 0x20 && b[3]
         files={
             "sw.js": js(
                 "oninstall = () => skipWaiting(); onactivate = e => e.waitUntil(clients.claim()); let bundle;"
-                "onfetch = e => { const found = /virtual\\/(.*)$/.exec(new URL(e.request.url).pathname); if (found) e.respondWith((async () => { bundle ??= fetch('bundle.json').then(r => r.json()); const text = (await bundle).files[found[1]]; return new Response(Uint8Array.from(atob(text), c => c.charCodeAt(0)), {headers: {'content-type': 'image/png'}}); })()); };"
+                "onfetch = e => { const found = /\\/virtual\\/(.*)$/.exec(new URL(e.request.url).pathname); if (found) e.respondWith((async () => { bundle ??= fetch('bundle.json').then(r => r.json()); const text = (await bundle).files[found[1]]; return new Response(Uint8Array.from(atob(text), c => c.charCodeAt(0)), {headers: {'content-type': 'image/png'}}); })()); };"
             ),
             "bundle.json": data(_BUNDLE),
         },
@@ -925,7 +925,7 @@ const load = () => import('./assets/route-3fa2.js').catch(async () => { await ne
                 "setTimeout(() => { const {works} = JSON.parse(document.getElementById('__NEXT_DATA__').textContent).props.pageProps, stage = document.querySelector('.stage'); let at = 0; const draw = () => { stage.innerHTML = `<img src=\"${works[at].image.url}\">`; }; document.querySelector('.next-work').addEventListener('click', () => { at = (at + 1) % works.length; draw(); }); draw(); }, 300);"
             )
         },
-        acts=(click(".next-work"), click(".next-work")),
+        acts=(click(".next-work"),) * 3,
     ),
 )
 
@@ -968,11 +968,11 @@ def _guarded(question: Question) -> Reply:
 _MARKUP: Final = (
     Feature(
         "registered-image",
-        "A registered property of styles holds a picture, relative to the sheet that sets it, and another sheet uses it.",
+        "A registered property of styles holds a picture, which another sheet uses as a background.",
         """<div class="hero">Hero</div><div class="band">Band</div><script>for (const name of ['463x20-hero.png', '463x21-band.png']) proof.resource(name, name.slice(7, -4));</script>""",
         head="""<link rel="stylesheet" href="theme/tokens.css"><link rel="stylesheet" href="parts/hero.css">""",
         parts=("hero", "band"),
-        proofs=("theme/tokens.css", "parts/hero.css", "theme/463x20-hero.png", "parts/463x21-band.png"),
+        proofs=("theme/tokens.css", "parts/hero.css", "(theme|parts)/463x20-hero.png", "parts/463x21-band.png"),
         files={
             "theme/tokens.css": css(
                 "@property --hero {syntax: '<image>'; inherits: true; initial-value: linear-gradient(#000, #000)} :root {--hero: url(463x20-hero.png)}"
@@ -1003,7 +1003,7 @@ _MARKUP: Final = (
         acts=(
             Act(
                 "evaluate",
-                "(async () => { const rail = document.querySelector('.rail'); for (let n = 1; n < 6; n++) { rail.scrollTo({left: n * rail.clientWidth}); await new Promise(done => setTimeout(done, 300)); } })()",
+                "(async () => { const rail = document.querySelector('.rail'); for (const n of [0, 1, 2, 3, 4, 5, 0]) { rail.scrollTo({left: n * rail.clientWidth}); await new Promise(done => setTimeout(done, 300)); } })()",
             ),
         ),
     ),
@@ -1184,7 +1184,7 @@ const move = () => { const way = pin.offsetHeight - innerHeight, part = Math.min
         "hotlink-guard",
         "A server of pictures answers only when the request names a page of the site that it comes from.",
         """<img src="https://cdn.features.test/hotlink-guard/479x20-own.png"><img referrerpolicy="unsafe-url" src="https://cdn.features.test/hotlink-guard/479x21-whole.png"><div class="late"></div>""",
-        head="""<style>.late {height: 30px; background: url(https://cdn.features.test/hotlink-guard/479x22-styled.png)}</style><script>proof.resource('479x22-styled.png', 'styled');</script>""",
+        head="""<style>.late {height: 30px; background: url(479x22-styled.png)}</style><script>proof.resource('479x22-styled.png', 'styled');</script>""",
         parts=("own", "whole", "styled"),
         proofs=("479x20-own.png", "479x21-whole.png", "479x22-styled.png"),
         files=dict.fromkeys(("479x20-own.png", "479x21-whole.png", "479x22-styled.png"), _guarded),
