@@ -268,7 +268,10 @@ class Clicks:
                 continue  # a box that was checked is cleared again, so that the others are tried without it
             if is_choice or (not effect.urls and not (candidate.is_more and effect.is_any and blind < _BLIND_REPEATS)):
                 break
-            if not candidate.is_more and await call(candidate.frame, "hasTurned", found[0], found[1]["state"]):
+            is_open = candidate.kind == "toggle" and effect.added
+            if not candidate.is_more and (
+                is_open or await call(candidate.frame, "hasTurned", found[0], found[1]["state"])
+            ):
                 fresh += await self._fresh(candidate)
                 if fresh:
                     return total

@@ -1,4 +1,4 @@
-"""The behaviour `form` uses selects, sliders, search boxes and GET forms. Forms that send something are not touched."""
+"""The behaviour `form` uses selects, sliders, numbers, search boxes and GET forms, but no forms that send something."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from browsers.engine import Frame
 
 _MISSES: Final = 2
 _MOST_DEPTH: Final = 2
+_MOST_SUBMISSIONS: Final = 10
 _LETTER: Final = "a"
 """A search box gets this letter, so that its suggestions are fetched."""
 
@@ -42,10 +43,17 @@ class Forms:
         if not await self._use_controls(frame, 0):
             return False
         while not self.page.clock.is_up and await call(frame, "nextForm"):
+            await self._submit(frame)
+        return True
+
+    async def _submit(self, frame: Frame) -> None:
+        """Submit a form, and again while a script answers with something new, such as the next rows of a list."""
+        for _ in range(_MOST_SUBMISSIONS):
             effect = await self.page.step(frame, lambda: call(frame, "submit"))
             self.steps += 1
             self._hits += effect.is_any
-        return True
+            if not (effect.urls and effect.added) or effect.moved or self.page.clock.is_up:
+                return
 
     async def _use_controls(self, frame: Frame, depth: int) -> bool:
         """Use the controls that were not used before. Return False when the time was up before."""
@@ -65,6 +73,10 @@ class Forms:
             else:
                 effect = await page.step(frame, partial(call, frame, "choose", number, turn))
             self.steps += 1
+            if not effect.requests and (place := await call(frame, "buttonPlace", number)) and place["isOnTop"]:
+                pressed = await page.step(frame, partial(page.click, frame, place))
+                self.steps += 1
+                effect = pressed if pressed.requests else effect
             self._hits += effect.is_any
             misses = 0 if effect.is_any else misses + 1
             if effect.changes and depth < _MOST_DEPTH and not control["isText"]:

@@ -42,6 +42,7 @@ tools => {
   const HOVERS = ['mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove'];
   const BUBBLING = ['mouseover', 'mousemove', 'pointerover', 'pointermove'];
   const MOST_DELEGATED = 40;
+  const MOST_HOVERED_LINKS = 20;
   // Parts of the page that a listener of an outer element is usually for.
   const HOVERED = 'li,figure,article,[role=menuitem],[role=tab],[aria-haspopup],[class*=menu],[class*=nav-],'
     + '[class*=dropdown],[class*=submenu],[class*=tooltip],[class*=hover],[class*=card],[class*=thumb],[class*=preview]';
@@ -307,6 +308,22 @@ tools => {
     else element.dispatchEvent(new MouseEvent('click', {bubbles: true, composed: true, cancelable: true}));
   };
 
+  const MOST_BUTTONS = 3;
+  const MOST_AROUND = 3;
+  /* Return the button that stands behind a field and acts on its value, or null. */
+  tools.buttonOf = field => {
+    let around = tools.parent(field);
+    for (let i = 0; around && around !== document.body && i < MOST_AROUND; i++, around = tools.parent(around)) {
+      const all = [...around.querySelectorAll('button, input[type=button], [role=button]')];
+      if (all.length > MOST_BUTTONS) return null;
+      const found = all.find(each => (field.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING)
+        && !isSubmit(each) && !each.matches(TOGGLES) && !inPostForm(each) && tools.isVisible(each) && tools.isUsable(each)
+        && !isForbidden(each, tools.label(each)));
+      if (found) return found;
+    }
+    return null;
+  };
+
   /* Return what reacts to a mouse over it. */
   tools.hoverable = () => {
     const found = new Map();
@@ -318,7 +335,14 @@ tools => {
     };
     // One listener of an outer element may serve parts of it, which have no listeners of their own.
     let delegated = 0;
+    let links = 0;
     const addDelegated = outer => {
+      for (const element of outer.querySelectorAll('a[href]')) {
+        if (links >= MOST_HOVERED_LINKS) break;
+        if (found.has(element) || !/^https?:$/.test(element.protocol)) continue;
+        links += 1;
+        add(element);
+      }
       for (const element of outer.querySelectorAll(HOVERED + ',[data-tooltip],[data-tip],[data-hover],[data-menu],[data-preview]')) {
         if (delegated >= MOST_DELEGATED) return;
         if (element.querySelector(HOVERED) || found.has(element)) continue;

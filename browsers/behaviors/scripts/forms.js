@@ -49,7 +49,22 @@ tools => {
     return [max, min, ...Array.from({length: parts - 1}, (_, at) => min + (max - min) * (at + 1) / parts)];
   };
 
-  /* Return how many values each new select, slider or search box has to try. */
+  // A field with small arrows steps through the numbers behind its own, such as the pages of a book.
+  const numberValues = element => {
+    const near = document.createElement('input');
+    near.type = 'number';
+    for (const name of ['min', 'max', 'step']) near[name] = element[name] === 'any' ? '' : element[name];
+    near.value = element.value || element.min || '0';
+    const values = [];
+    for (let before = near.value; values.length < MOST_OPTIONS; before = near.value) {
+      near.stepUp();
+      if (near.value === before) break;
+      values.push(near.value);
+    }
+    return values;
+  };
+
+  /* Return how many values each new select, slider, number or search box has to try. */
   tools.controls = () => {
     const fresh = [];
     for (const element of tools.elements()) {
@@ -64,7 +79,9 @@ tools => {
       else if (element.type === 'range') turns = rangeValues(element).length;
       else if (/^(date|month|week)$/.test(element.type)) turns = dateValues(element).length;
       else if (element.type === 'color') turns = 0;
-      else if (/^(search|text|number)$/.test(element.type)) {
+      else if (element.type === 'number') {
+        turns = PRIVATE.test(`${element.name} ${element.id} ${element.getAttribute('aria-label')}`) ? 0 : numberValues(element).length;
+      } else if (/^(search|text)$/.test(element.type)) {
         const isSearch = element.type === 'search' || element.getAttribute('role') === 'combobox' || element.list
           || element.getAttribute('role') === 'searchbox' || /search|such|query|\bq\b|suggest|filter/i.test(`${element.name} ${element.id} ${element.placeholder}`)
           || tools.page.heard(element)?.has('input') || tools.page.heard(element)?.has('keyup');
@@ -89,9 +106,19 @@ tools => {
       if (element.multiple) for (const each of element.options) each.selected = each === option;
       else set(element, 'value', option.value);
     } else if (element.type === 'range') set(element, 'value', String(rangeValues(element)[turn]));
-    else set(element, 'value', dateValues(element)[turn]);
+    else if (element.type === 'number') {
+      const near = numberValues(element);
+      if (!near.length) return false;
+      set(element, 'value', near[0]);
+    } else set(element, 'value', dateValues(element)[turn]);
     change(element);
     return true;
+  };
+
+  /* Return the place of the button that acts on the value of a control, or null. */
+  tools.buttonPlace = number => {
+    const button = controls[number].element.isConnected ? tools.buttonOf(controls[number].element) : null;
+    return button ? tools.place(button) : null;
   };
 
   /* Put the focus on a search box. Return whether it took the focus. */
@@ -127,8 +154,8 @@ tools => {
     return next !== null;
   };
   tools.submit = () => {
-    if (!next) return;
-    count += 1;
+    if (!next?.isConnected) return;
+    if (!submitted.has(next)) count += 1;
     submitted.add(next);
     for (const control of next.elements) {
       if (/^(search|text)$/.test(control.type) && !control.value) set(control, 'value', 'a');

@@ -163,14 +163,27 @@
     hasEnds = true;
     return apply(target, self, args);
   });
+  const leftOf = animation => {
+    if (animation.playState !== 'running') return 0;
+    const end = animation.effect?.getComputedTiming().endTime;
+    return (Number(end) - Number(animation.currentTime)) / (Math.abs(animation.playbackRate) || 1) + SHORTEST_MS;
+  };
+  // An element in a drawing may give another its address later, without a script and without a listener.
+  const DRAWN = ['set', 'animate'];
+  const drawn = () => DRAWN.flatMap(name => [...document.getElementsByTagNameNS('http://www.w3.org/2000/svg', name)]
+    .slice(0, MOST_ANIMATIONS)).filter(each => /^(xlink:)?href$/.test(each.getAttribute('attributeName')));
+  const leftOfDrawn = element => {
+    try {
+      const start = element.getStartTime();
+      const length = element.localName === 'set' ? 0 : Math.min(element.getSimpleDuration(), LONGEST_MS / 1000);
+      return (start + length - element.getCurrentTime()) * 1000 + SHORTEST_MS;
+    } catch { return 0; /* The animation has no start or no end. */ }
+  };
   const animations = () => {
-    if (!hasEnds) return 0;
     const now = native.now();
-    for (const animation of document.getAnimations().slice(0, MOST_ANIMATIONS)) {
-      if (animation.playState !== 'running' || known.has(animation)) continue;
-      const end = animation.effect?.getComputedTiming().endTime;
-      const left = (Number(end) - Number(animation.currentTime)) / (Math.abs(animation.playbackRate) || 1) + SHORTEST_MS;
-      if (!(left > 0 && left <= LONGEST_MS)) continue;
+    const moving = hasEnds ? document.getAnimations().slice(0, MOST_ANIMATIONS).map(each => [each, leftOf(each)]) : [];
+    for (const [animation, left] of [...moving, ...drawn().map(each => [each, leftOfDrawn(each)])]) {
+      if (known.has(animation) || !(left > 0 && left <= LONGEST_MS)) continue;
       known.add(animation);
       const longer = Math.max(0, now + left - Math.max(now, animated));
       if (spent + longer > MOST_ANIMATED_MS) continue;
@@ -319,7 +332,7 @@
     /* Return the milliseconds until the last timer, and the last turn of an interval; 0 when there is none. */
     pending: () => [pending(false), pending(true)],
     /* Return whether a script or an animation may act in the document. */
-    isScripted: () => document.getAnimations().length > 0
+    isScripted: () => document.getAnimations().length > 0 || drawn().length > 0
       || document.querySelector('script, [onload], [onerror], [onpageshow], [onfocus], meta[http-equiv=refresh i]') !== null,
     /* Begin a step: wait for timers again, and return the counts so far. */
     begin: () => {
