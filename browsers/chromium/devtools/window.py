@@ -44,7 +44,7 @@ _PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
 _PDF_PART: Final = 1024 * 1024
-_STRIP_PIXELS: Final = 1280 * 1280
+_STRIP_PIXELS: Final = 1280 * 768
 """A picture of more pixels is taken in strips, since Chromium keeps several copies of all pixels that it shows.
 
 With another scale than 1, letters of strips stand a part of a pixel elsewhere.
