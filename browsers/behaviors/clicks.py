@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
+from browsers.behaviors.forms import Forms
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import Effect, PageAccess
 from browsers.behaviors.page_tools import ToolFailed, ask, call
@@ -116,6 +117,7 @@ class Clicks:
 
     async def run(self) -> BehaviorEnd:
         """Touch the controls of all frames, and then those that appeared meanwhile. Raises PageLeft."""
+        await self.page.in_frames("noteControls")
         queue = await self._fresh()
         while queue := queue or await self._fresh() or await self._found_again():
             if self.page.clock.is_up or self.steps >= MOST_STEPS:
@@ -153,6 +155,7 @@ class Clicks:
             self._turned.add(candidate.family)
             await self._scroll_new_boxes(candidate.frame)
             await self._walk_overlay(candidate.frame)
+            await self._use_forms(candidate.frame)
         queue = [candidate, *queue] if fresh else queue
         queue = _ordered(fresh or await self._fresh(candidate), queue)
         idle = self._idle.pop(candidate.family, None)
@@ -218,6 +221,18 @@ class Clicks:
             self.steps += await Scrolling(self.page).scroll_new_boxes(frame)
         except ToolFailed:
             return  # the frame went away
+
+    async def _use_forms(self, frame: Frame) -> None:
+        """Use the selects and other fields that a click has shown, since another click may hide them again."""
+        if "form" not in self.page.names:
+            return
+        forms = Forms(self.page)
+        try:
+            await forms.use_shown(frame)
+        except ToolFailed:
+            return  # the frame went away
+        finally:
+            self.steps += forms.steps
 
     async def _fresh(self, opener: _Candidate | None = None) -> list[_Candidate]:
         """Return the controls that were not seen before, and those that can be used again."""

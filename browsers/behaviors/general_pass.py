@@ -118,7 +118,7 @@ async def run_behaviors(
     """
     general = Clock(seconds * (1 - _HOSTED_SHARE) if hosted else seconds)
     clock = Clock(seconds)
-    page = PageAccess(window, patience, _STEP_SECONDS)
+    page = PageAccess(window, patience, _STEP_SECONDS, names)
     is_guarded = has_closed = False
     try:
         for name, entry in _ENTRIES.items():

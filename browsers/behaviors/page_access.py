@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -82,7 +82,11 @@ class Clock:
 class PageAccess:
     """The object is made for one visit, after the page was loaded."""
 
-    def __init__(self, window: BrowserWindow, patience: Patience, step_seconds: float) -> None:
+    def __init__(
+        self, window: BrowserWindow, patience: Patience, step_seconds: float, names: Collection[str] = ()
+    ) -> None:
+        self.names = names
+        """Names of the behaviours that run on this page."""
         self.window = window
         self.patience = patience
         self.clock = Clock(0)

@@ -8,7 +8,6 @@ _REASONS: Final = {
     "A person types another word than the ghost did.": ("search-form", "search-typed"),
     "A reader's dice choose another picture than the ghost's did.": ("ab-test",),
     "A person sets two sliders to values that the ghost did not combine.": ("price-range",),
-    "A select within a tab is used only in the tab that is shown last.": ("nested-tabs",),
     "A key of letters and digits in a path can't be told from the name of another picture.": ("keyed-path",),
     "The index has the beginning of a body alone, and the field that chooses stands behind a file.": ("named-upload",),
     "An encrypted text can't be told from the name of another thing.": ("sealed-query",),

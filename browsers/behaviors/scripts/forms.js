@@ -64,12 +64,21 @@ tools => {
     return values;
   };
 
+  const present = new WeakSet();
+  /* Remember the controls that are shown now: `controls(true)` leaves them for later. */
+  tools.noteControls = () => {
+    for (const element of tools.elements()) {
+      if (/^(select|input)$/.test(element.localName) && tools.isVisible(element)) present.add(element);
+    }
+  };
+
   /* Return how many values each new select, slider, number or search box has to try. */
-  tools.controls = () => {
+  tools.controls = (isShownLater = false) => {
     const fresh = [];
     for (const element of tools.elements()) {
       if (controls.length >= MOST_CONTROLS) break;
       if (!['select', 'input'].includes(element.localName) || !tools.isUsable(element)) continue;
+      if (isShownLater && present.has(element)) continue;
       const options = element.localName === 'select' ? [...element.options].slice(0, 50).map(option => option.value).join('|') : '';
       if (used.get(element) === options) continue;
       if (!isSafe(element.form) || !tools.isVisible(element)) continue;
