@@ -117,7 +117,8 @@ class Clicks:
 
     async def run(self) -> BehaviorEnd:
         """Touch the controls of all frames, and then those that appeared meanwhile. Raises PageLeft."""
-        await self.page.in_frames("noteControls")
+        if "form" in self.page.names:
+            await self.page.in_frames("noteControls")
         queue = await self._fresh()
         while queue := queue or await self._fresh() or await self._found_again():
             if self.page.clock.is_up or self.steps >= MOST_STEPS:
