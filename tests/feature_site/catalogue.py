@@ -13,6 +13,7 @@ from feature_site.exchanges import EXCHANGES
 from feature_site.gates import GATES
 from feature_site.hostile import HOSTILE
 from feature_site.interaction import INTERACTION
+from feature_site.loads import LOADS
 from feature_site.media import MEDIA
 from feature_site.modern_pages import MODERN_PAGES
 from feature_site.modern_requests import MODERN_REQUESTS
@@ -48,6 +49,7 @@ GROUPS: Final = {
     "Applications": APPLICATIONS,
     "Second look": UNSEEN,
     "Third look": THIRD_LOOK,
+    "What pages load": LOADS,
     "Ordinary pages": ORDINARY,
     "Pages that hold the visitor": HOSTILE,
 }
