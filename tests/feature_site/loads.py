@@ -15,9 +15,9 @@ import zipfile
 from typing import Final
 from urllib.parse import parse_qs, quote
 
-import zstandard
 from feature_site.feature import Feature, Proof, Question, Raw, Reply, css, data, js, page, png
 from feature_site.media import MP4, TONE, WEBM, ranged
+from feature_site.pictures import FONT
 from feature_site.sockets import Read, Write, heard, upgrade
 from feature_site.whole_pages import html, whole
 from websocket import BINARY, TEXT, frame
@@ -181,23 +181,21 @@ def _by_suffix(question: Question) -> Reply:
     return Reply(_ARCHIVE[start : end + 1], "application/zip", 206, (where, *head))
 
 
-_TABLE: Final = "/* " + " ".join(f"word{at * 7919 % 10_007}" for at in range(600)) + " */\n"
-_LIBRARY: Final = (_TABLE + "proof.add('501x21-one.png');").encode()
-_NEXT_LIBRARY: Final = (_TABLE + "proof.add('501x22-two.png');").encode()
-
-
-def _by_dictionary(question: Question) -> Reply:
-    """Answer with what differs from the dictionary to a browser that has it, and else with the whole script."""
-    kind = "text/javascript; charset=utf-8"
-    vary = ("Vary", "Accept-Encoding, Available-Dictionary")
-    digest = hashlib.sha256(_LIBRARY).digest()
-    has_it = question.headers.get("available-dictionary", "") == f":{base64.b64encode(digest).decode()}:"
-    if not has_it or "dcz" not in question.headers.get("accept-encoding", ""):
-        return Reply(_NEXT_LIBRARY, kind, headers=(vary,))
-    words = zstandard.ZstdCompressionDict(_LIBRARY, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-    body = zstandard.ZstdCompressor(dict_data=words).compress(_NEXT_LIBRARY)
-    head = bytes.fromhex("5e2a4d1820000000") + digest
-    return Reply(head + body, kind, headers=(vary, ("Content-Encoding", "dcz")))
+def _faces(question: Question) -> Reply:
+    """Answer as a service of fonts does: with the faces of the families that the query names."""
+    home = "https://elsewhere.test/font-service/s"
+    parts = {
+        "Leaf Serif": (("latin", "U+0000-00FF, U+2019"), ("greek", "U+0370-03FF"), ("cyrillic", "U+0400-04FF")),
+        "Leaf Icons": (("icons", "U+E000-F8FF"),),
+    }
+    rules = [
+        f"/* {part} */ @font-face {{ font-family: '{family}'; font-style: normal; font-weight: 400 700; font-display: swap;"
+        f" src: url({home}/{family.replace(' ', '').lower()}/v7/{part}.woff2) format('woff2'); unicode-range: {letters}; }}"
+        for asked in parse_qs(question.query, separator="&")["family"]
+        for family in (asked.partition(":")[0],)
+        for part, letters in parts[family]
+    ]
+    return css("\n".join(rules))
 
 
 _BLOBS: Final = {
@@ -891,25 +889,6 @@ WORKED: Final = Feature(
 
 _CALLS: Final = (
     Feature(
-        "shared-dictionary",
-        "A library is the dictionary of its next version, so that the server sends only what differs.",
-        """<script>
-const script = src => new Promise((go, no) => { const s = document.createElement('script'); s.src = src; s.onload = go; s.onerror = no; document.head.append(s); }); (async () => { await script('lib-1.js'); await new Promise(go => setTimeout(go, 800)); await script('lib-2.js'); })();</script>""",
-        parts=("one", "two"),
-        proofs=("lib-1.js", "lib-2.js", "501x21-one.png", "501x22-two.png"),
-        files={
-            "lib-1.js": Reply(
-                _LIBRARY,
-                "text/javascript; charset=utf-8",
-                headers=(
-                    ("Use-As-Dictionary", 'match="/shared-dictionary/lib-*.js"'),
-                    ("Cache-Control", "public, max-age=86400"),
-                ),
-            ),
-            "lib-2.js": _by_dictionary,
-        },
-    ),
-    Feature(
         "content-addressed",
         "Files are named by the hashes of their bytes, and a script shows them only when the hash is right.",
         """<script>
@@ -1057,6 +1036,30 @@ ask('table.bin', 'text/plain; charset=x-user-defined', t => { let sum = 0; for (
 )
 
 _STYLES: Final = (
+    Feature(
+        "font-service",
+        "A service of fonts answers a long query with faces for parts of the alphabet, and a script makes one of bytes.",
+        """<p style="font: 600 24px 'Leaf Serif', serif">Leaves and trees, δέντρο</p><script>
+addEventListener('load', async () => { const [latin] = await document.fonts.load("600 24px 'Leaf Serif'", 'Leaves'), [greek] = await document.fonts.load("400 24px 'Leaf Serif'", 'δέντρο'), [icons] = await document.fonts.load("400 24px 'Leaf Icons'", '\ue8b6'); if (latin?.status === 'loaded' && greek?.status === 'loaded' && latin !== greek) proof.done('serif'); if (icons?.status === 'loaded') proof.done('icons');
+  const face = await new FontFace('Leaf Own', await (await fetch('fonts/own.woff2')).arrayBuffer(), {weight: '100 900'}).load(); document.fonts.add(face); if (document.fonts.check("700 24px 'Leaf Own'")) proof.add('501x20-own.png'); });</script>""",
+        head="""<link rel="preconnect" href="https://elsewhere.test" crossorigin><link rel="stylesheet" href="https://cdn.features.test/font-service/css2?family=Leaf+Serif:ital,opsz,wght@0,8..60,400..700;1,8..60,400&amp;family=Leaf+Icons:opsz,wght@20..48,400&amp;icon_names=search,tree&amp;display=swap">""",
+        parts=("serif", "icons", "own"),
+        proofs=(
+            r"css2\?family=Leaf.*",
+            "s/leafserif/v7/latin.woff2",
+            "s/leafserif/v7/greek.woff2",
+            "s/leaficons/v7/icons.woff2",
+            "fonts/own.woff2",
+            "501x20-own.png",
+        ),
+        files={
+            "css2": _faces,
+            "s/leafserif/v7/latin.woff2": FONT,
+            "s/leafserif/v7/greek.woff2": FONT,
+            "s/leaficons/v7/icons.woff2": FONT,
+            "fonts/own.woff2": FONT,
+        },
+    ),
     Feature(
         "css-scope",
         "A style sheet has scopes with an end, a style to start from, a shape made of a picture, and nested layers.",
