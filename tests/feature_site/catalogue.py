@@ -25,6 +25,7 @@ from feature_site.players import PLAYERS
 from feature_site.scripts import SCRIPTS
 from feature_site.third_look import THIRD_LOOK
 from feature_site.unseen import UNSEEN
+from feature_site.visitors import VISITORS
 from feature_site.whole_pages import WHOLE_PAGES
 from feature_site.widgets import WIDGETS
 
@@ -50,6 +51,7 @@ GROUPS: Final = {
     "Second look": UNSEEN,
     "Third look": THIRD_LOOK,
     "What pages load": LOADS,
+    "What visitors do": VISITORS,
     "Ordinary pages": ORDINARY,
     "Pages that hold the visitor": HOSTILE,
 }
