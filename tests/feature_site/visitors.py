@@ -1026,7 +1026,7 @@ tray.addEventListener('click', e => { const b = e.target.closest('[data-at]'); i
                 )
             )
         },
-        acts=(click(".tl-slidenav-next"),) * 3,
+        acts=(click("[data-n='0']"), *(click(".tl-slidenav-next"),) * 3),
     ),
     Feature(
         "place-sheet",
@@ -1103,8 +1103,8 @@ const io = new IntersectionObserver(es => es.forEach(e => { if (e.isIntersecting
                 for at in (1, 2, 3)
             )
             + """<script>
-const put = async (box, src, old) => { const i = new Image(); i.dataset.mainImage = ''; i.style.opacity = 0; i.src = src; await i.decode(); box.append(i); requestAnimationFrame(() => { i.style.opacity = 1; old.style.opacity = 0; }); return i; };
-for (const box of document.querySelectorAll('.gatsby-image-wrapper')) { let middle; const near = new IntersectionObserver(es => { if (es.some(e => e.isIntersecting)) { near.disconnect(); middle = put(box, box.dataset.middle, box.firstElementChild); } }, {rootMargin: '300px'}), seen = new IntersectionObserver(es => { if (!es.some(e => e.isIntersecting) || !middle) return; seen.disconnect(); middle.then(old => requestIdleCallback(() => put(box, box.dataset.full, old))); }, {threshold: [.25, .5, .75, 1]}); near.observe(box); seen.observe(box); }</script>"""
+const put = async (box, src, old) => { const i = new Image(); i.dataset.mainImage = ''; i.style.opacity = 0; i.src = src; box.append(i); await i.decode(); requestAnimationFrame(() => { i.style.opacity = 1; old.style.opacity = 0; }); return i; };
+for (const box of document.querySelectorAll('.gatsby-image-wrapper')) { let middle; const start = () => middle ??= put(box, box.dataset.middle, box.firstElementChild), near = new IntersectionObserver(es => { if (es.some(e => e.isIntersecting)) { near.disconnect(); start(); } }, {rootMargin: '300px'}), seen = new IntersectionObserver(es => { if (!es.some(e => e.isIntersecting)) return; seen.disconnect(); start().then(old => requestIdleCallback(() => put(box, box.dataset.full, old))); }, {threshold: [.25, .5, .75, 1]}); near.observe(box); seen.observe(box); }</script>"""
         ),
         head="<style>.gatsby-image-wrapper {position: relative} .gatsby-image-wrapper img {position: absolute; inset: 0; transition: opacity .4s}</style>",
         acts=tuple(_scrolled(f"[data-full*=full{at}]") for at in (1, 2, 3)),
