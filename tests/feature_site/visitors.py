@@ -898,7 +898,7 @@ document.querySelector('.reiseloesung-list-page').addEventListener('click', asyn
         whole(
             """<nav class="match-tabs"><a href="#ticker">Ticker</a> <a href="#lineups">Line-ups</a> <a href="#stats">Statistics</a></nav><div id="panel"></div><ol id="events" reversed></ol><script>
 const poll = async url => { const a = await (await fetch(url)).json(); events.insertAdjacentHTML('afterbegin', `<li>${a.minute}′ <img src="${a.picture}" alt=""></li>`); if (a.next) setTimeout(poll, 1200, a.next); }; poll('ticker/4711-1.json');
-const show = async () => { const name = location.hash.slice(1); for (const a of document.querySelectorAll('.match-tabs a')) a.setAttribute('aria-current', a.hash === location.hash ? 'page' : 'false'); panel.innerHTML = name && name !== 'ticker' ? await (await fetch(`fragments/${name}.html`)).text() : ''; }; addEventListener('hashchange', show); show();</script>"""
+const show = async () => { const name = location.hash.slice(1); for (const a of document.querySelectorAll('.match-tabs a')) a.setAttribute('aria-current', a.hash === location.hash ? 'page' : 'false'); for (const each of panel.children) each.hidden = each.id !== `tab-${name}`; if (!name || name === 'ticker' || document.getElementById(`tab-${name}`)) return; const tab = document.createElement('section'); tab.id = `tab-${name}`; panel.append(tab); tab.innerHTML = await (await fetch(`fragments/${name}.html`)).text(); }; addEventListener('hashchange', show); show();</script>"""
         ),
         parts=("kick-off", "goal", "whistle", "lineups", "stats"),
         proofs=(
