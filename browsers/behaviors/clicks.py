@@ -58,6 +58,8 @@ class _Candidate:
     is_more: bool
     is_area: bool
     """Whether this is a large box, which may act by the place of a click."""
+    is_closer: bool
+    """Whether this closes something, such as a window over the page."""
     url: str
     """Address of the main document when the control was found."""
     opener: _Candidate | None = None
@@ -110,6 +112,7 @@ class Clicks:
     _idle: dict[str, _Candidate] = field(default_factory=dict)
     """The first control of each family that had no effect."""
     _woken: set[str] = field(default_factory=set)
+    _has_been_below: bool = False
     _walks: int = 0
     _returns: int = 0
     _turned: set[str] = field(default_factory=set)
@@ -120,7 +123,7 @@ class Clicks:
         if "form" in self.page.names:
             await self.page.in_frames("noteControls")
         queue = await self._fresh()
-        while queue := queue or await self._fresh() or await self._found_again():
+        while queue := queue or await self._fresh() or await self._found_again() or await self._found_below():
             if self.page.clock.is_up or self.steps >= MOST_STEPS:
                 return BehaviorEnd.TIMEOUT
             candidate = queue.pop(0)
@@ -204,6 +207,17 @@ class Clicks:
                 return back
         return []
 
+    async def _found_below(self) -> list[_Candidate]:
+        """Scroll a page down once, when the page watches this, and return the controls that come into view then."""
+        main = self.page.window.main_frame
+        if self._has_been_below or self.page.clock.is_up:
+            return []
+        self._has_been_below = True
+        if not await call(main, "watchesView"):
+            return []
+        await self.page.step(main, partial(call, main, "toMiddle"))
+        return await self._fresh()
+
     async def _reachable(self) -> tuple[_Candidate, tuple[int, dict[str, Any]]] | None:
         """Return the first touched control that is there, of the families that changed the page."""
         likely = {each.key: each for each in self._touched if each.family in self._turned}
@@ -271,6 +285,8 @@ class Clicks:
                 return total if turn else None
             self.steps += 1
             self._used[candidate.key] += 1
+            if effect.changes and not effect.requests and not effect.moved:
+                effect = _sum(effect, await self._apply(candidate.frame))
             total = _sum(total, effect)
             if effect.moved:
                 await self._look_at_route()
@@ -309,6 +325,14 @@ class Clicks:
                 if not effect.urls:
                     break
         return total
+
+    async def _apply(self, frame: Frame) -> Effect:
+        """Press the button that the choice of the last click waits for, such as OK in a list of filters."""
+        place: dict[str, Any] | None = await call(frame, "applyPlace")
+        if place is None or not place["isOnTop"]:
+            return Effect()
+        self.steps += 1
+        return await self.page.step(frame, partial(self.page.click, frame, place))
 
     async def _click_at(self, frame: Frame, number: int, place: dict[str, Any]) -> Effect:
         if place["isOnTop"]:
@@ -373,14 +397,21 @@ def _candidate(
         kind=str(value["kind"]),
         is_more=bool(value["isMore"]),
         is_area=bool(value["isArea"]),
+        is_closer=bool(value["isCloser"]),
         url=url,
         opener=opener,
     )
 
 
 def _ordered(fresh: Iterable[_Candidate], old: Iterable[_Candidate]) -> list[_Candidate]:
-    """Return what has just appeared before what waited, and links after everything else."""
-    turn = sorted(fresh, key=lambda each: _TURNS.get(each.kind, 1))
+    """Return what has just appeared before what waited, and links after everything else.
+
+    What closes something comes after the other new controls, and a link to the next page before links to others.
+    """
+    turn = sorted(
+        fresh,
+        key=lambda each: (each.is_closer, _TURNS.get(each.kind, 1), each.kind == "link" and not each.is_more),
+    )
     both = [*turn, *old]
     return sorted(both, key=lambda each: _TURNS[each.kind] if each.kind in _ROUTE_KINDS else 0)
 

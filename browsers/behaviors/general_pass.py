@@ -39,6 +39,8 @@ _STEP_SECONDS: Final = 4.0
 _MAX_DETAIL: Final = 200
 _LAST_TO_GROW: Final = "click"
 """A page that is longer after this behaviour is scrolled again."""
+_AFTER_CLICKS: Final = ("form", "gesture")
+"""The click behaviour runs again, on new controls alone, when one of these had an effect."""
 _HOSTED_SHARE: Final = 0.5
 """Part of the time that users' behaviours get when there are some."""
 
@@ -120,6 +122,7 @@ async def run_behaviors(
     clock = Clock(seconds)
     page = PageAccess(window, patience, _STEP_SECONDS, names)
     is_guarded = has_closed = False
+    clicks: _Behavior | None = None
     try:
         for name, entry in _ENTRIES.items():
             if name not in names or general.is_up:
@@ -129,7 +132,12 @@ async def run_behaviors(
                 is_guarded = True
             share = general.left * entry.share
             page.clock = Clock(min(share, scroll_seconds) if name == "scroll" else share)
-            report.outcomes.append(await _run(name, entry.make(page), page, report))
+            behavior = entry.make(page)
+            report.outcomes.append(await _run(name, behavior, page, report))
+            clicks = behavior if name == "click" else clicks
+            if name == ORDER[-1] and clicks is not None and _has_shown_more(report):
+                page.clock = Clock(general.left)
+                report.outcomes.append(await _run("click", clicks, page, report))
             if name == "scroll" and "consent" in names:
                 has_closed = await _close_windows(page)
             if name == _LAST_TO_GROW and "scroll" in names and (has_closed or await _has_grown(page, report)):
@@ -152,6 +160,11 @@ async def run_behaviors(
         return  # the document runs no scripts, or it was left for good
     finally:
         report.links.extend(page.links.items())
+
+
+def _has_shown_more(report: PassReport) -> bool:
+    """Return whether forms or gestures changed the page, so that it may have new controls."""
+    return any(each.id in _AFTER_CLICKS and each.steps and each.ended is BehaviorEnd.DONE for each in report.outcomes)
 
 
 async def _close_windows(page: PageAccess) -> bool:

@@ -11,6 +11,8 @@ from browsers.behaviors.page_access import PageAccess
 
 _TICK_SECONDS: Final = 0.1
 _QUIET_SECONDS: Final = 0.2
+_MOST_ENDS: Final = 2
+"""Films one after the other whose ends are waited for."""
 
 
 @dataclass(slots=True)
@@ -33,7 +35,7 @@ class Autofetch:
 
 @dataclass(slots=True)
 class Play:
-    """The behaviour `play` starts films and sounds without noise, until each has begun."""
+    """The behaviour `play` starts films and sounds without noise, until each has begun and what follows a short one."""
 
     page: PageAccess
     steps: int = 0
@@ -48,5 +50,16 @@ class Play:
             if not any(is_loading for _, is_loading in await self.page.in_frames("isLoadingMedia")):
                 break
             await asyncio.sleep(_TICK_SECONDS)
+        await self._wait_for_ends()
         await self.page.in_frames("stopMedia")
         return BehaviorEnd.TIMEOUT if self.page.clock.is_up else BehaviorEnd.DONE
+
+    async def _wait_for_ends(self) -> None:
+        """Wait for the end of short films after which the page goes on, such as an advertisement before a story."""
+        for _ in range(_MOST_ENDS):
+            answers = await self.page.in_frames("secondsOfMedia")
+            seconds = max([0.0, *(float(str(answer)) for _, answer in answers)])
+            if not seconds or seconds > self.page.clock.left:
+                return
+            await asyncio.sleep(seconds + _TICK_SECONDS)
+            await self.page.patience.settle(_QUIET_SECONDS, self.page.clock.left, 1.0)

@@ -1,6 +1,7 @@
 // Tools that fetch what other windows, other densities and a longer stay would fetch.
 tools => {
   'use strict';
+  const MOST_MEDIA_SECONDS = 5;
   const MOST_URLS = 300;
   const MOST_URL_LENGTH = 4096;
   const MOST_RULES = 10000;
@@ -151,6 +152,13 @@ tools => {
   /* Return whether a film that plays still waits for its first data. */
   tools.isLoadingMedia = () => [...tools.elements()].some(element => element instanceof HTMLMediaElement
     && !element.error && element.networkState === HTMLMediaElement.NETWORK_LOADING && element.readyState < 3);
+  /* Return the seconds until the last short film or sound ends for which the page waits, 0 for none. */
+  tools.secondsOfMedia = () => {
+    const left = [...tools.elements()].filter(element => element instanceof HTMLMediaElement && !element.paused && !element.ended
+      && !element.loop && (typeof element.onended === 'function' || tools.page.heard(element)?.has('ended')))
+      .map(element => (element.duration - element.currentTime) / (element.playbackRate || 1));
+    return Math.max(0, ...left.filter(seconds => seconds <= MOST_MEDIA_SECONDS));
+  };
   tools.stopMedia = () => {
     for (const element of tools.elements()) if (element instanceof HTMLMediaElement) element.pause();
   };

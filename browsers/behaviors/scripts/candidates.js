@@ -38,10 +38,22 @@ tools => {
     'więcej', 'następn', 'další', 'více', 'lisää', 'seuraava', 'ещё', 'еще', 'далее', 'следующ', 'показать', '更多', '下一',
     '加载', '載入', 'もっと', '次', '더 보기', '더보기', '다음', 'daha', 'sonraki', 'المزيد', 'التالي',
   ].join('|'), 'i');
+  // What closes a window is touched after the other controls in it.
+  const CLOSE = new RegExp('^(close|dismiss|hide|back|×|✕|✖|schließen|zurück|luk|stäng|lukk|fermer|cerrar|chiudi|fechar|sluiten|'
+    + 'zamknij|zavřít|sulje|закрыть|关闭|關閉|閉じる|닫기|kapat|إغلاق)', 'i');
+  const CLOSE_NAME = /(^|[-_\s])(close|closer|dismiss|backdrop|shut)([-_\s]|$)/i;
+  const RESET = /^(reset|clear|cancel|undo|zurücksetzen|löschen|abbrechen|annuler|effacer|cancelar|borrar|annulla|nulstil|rensa)/i;
+  const APPLY = /^(ok|okay|apply|done|go|show|search|filter|update|view|refresh|find|anwenden|übernehmen|anzeigen|suchen|fertig|anvend|vis|använd|visa|appliquer|afficher|valider|aplicar|mostrar|buscar|applica|mostra|toepassen|tonen|zastosuj|pokaż|použít|zobrazit|käytä|näytä|применить|показать|应用|確定|确定|適用|적용|확인|uygula|göster|تطبيق)/i;
+  const isCloser = (element, label) => {
+    if (CLOSE.test(label) || CLOSE_NAME.test(`${element.id} ${element.getAttribute('class') || ''}`)) return true;
+    const box = element.getBoundingClientRect();
+    return box.width >= innerWidth * 0.95 && box.height >= innerHeight * 0.95 && element.querySelector('button, [role=button], a[href]') !== null;
+  };
   const CLICKS = ['click', 'mousedown', 'mouseup', 'pointerdown', 'pointerup', 'touchstart', 'touchend'];
   const HOVERS = ['mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove'];
   const BUBBLING = ['mouseover', 'mousemove', 'pointerover', 'pointermove'];
   const MOST_DELEGATED = 40;
+  const MOST_REVEALED = 60;
   const MOST_HOVERED_LINKS = 20;
   // Parts of the page that a listener of an outer element is usually for.
   const HOVERED = 'li,figure,article,[role=menuitem],[role=tab],[aria-haspopup],[class*=menu],[class*=nav-],'
@@ -208,6 +220,7 @@ tools => {
     let delegates = page.global.has('click') || page.global.has('mousedown') || page.global.has('pointerdown')
       || page.listening().length > 0;
     let pointers = 0;
+    let shownLater = null;
     // Animations of drawings begin by events of other elements, which need no listener.
     const begins = new Set([...document.querySelectorAll('[begin*=".click"], [begin*=".mouse"]')].slice(0, 100)
       .flatMap(each => [...each.getAttribute('begin').matchAll(/([\w-]+)\.(?:click|mouse)/g)].map(match => match[1])));
@@ -223,13 +236,14 @@ tools => {
         }
       }
       const kind = kindOf(element, isPointer);
-      if (kind === null || !tools.isVisible(element) || !tools.isUsable(element)) continue;
+      if (kind === null || !tools.isUsable(element)) continue;
+      if (!tools.isVisible(element) && !isRevealed(element, shownLater ??= revealed())) continue;
       const label = tools.label(element);
       if (inPostForm(element) && kind !== 'toggle' && !isPageLink(element, label)) continue;
       if (isForbidden(element, label, kind)) continue;
       found.push({
         number: numberOf(element), key: numbered(element, keyOf(element, label)), family: familyOf(element), kind,
-        isArea: isArea(element, kind),
+        isArea: isArea(element, kind), isCloser: isCloser(element, label),
         isMore: MORE.test(label) || /more|next/i.test(names(element)) && kind !== 'link',
       });
     }
@@ -251,10 +265,54 @@ tools => {
     return null;
   };
 
+  let aimed = [];  // the control that is about to be clicked, and the elements around it
+  // Style rules show some controls only while the mouse is over what is around them. Such a control is clicked hidden.
+  let rulesOf = -1;
+  let revealing = [];
+  const revealed = () => {
+    if (rulesOf !== document.styleSheets.length) {
+      rulesOf = document.styleSheets.length;
+      revealing = [];
+      let left = MOST_RULES;
+      const read = (rules, depth) => {
+        for (const rule of rules) {
+          if (--left < 0) return;
+          const shows = rule.selectorText?.includes(':hover') && rule.style
+            && ['visibility', 'display', 'opacity', 'pointerEvents'].some(name => rule.style[name]);
+          if (shows && revealing.length < 100) {
+            revealing.push(...rule.selectorText.split(',').filter(each => /:hover\s*[\s>+~]\s*\S/.test(each))
+              .map(each => each.replaceAll(':hover', '').trim()).filter(Boolean));
+          }
+          if (rule.cssRules && depth < 5) read(rule.cssRules, depth + 1);
+        }
+      };
+      for (const sheet of document.styleSheets) {
+        try { read(sheet.cssRules, 0); } catch { /* A sheet of another origin can't be read. */ }
+      }
+    }
+    const found = new Set();
+    for (const selector of revealing) {
+      try {
+        for (const element of document.querySelectorAll(selector)) if (found.size < MOST_REVEALED) found.add(element);
+      } catch { /* The rest of the selector is no selector. */ }
+    }
+    return found;
+  };
+  const isRevealed = (element, all) => {
+    if (!all.size || !element.matches('button, [role=button]') || element.closest('[hidden], [inert], template')) return false;
+    for (let node = element, i = 0; node && i < 4; i++, node = tools.parent(node)) if (all.has(node)) return true;
+    return false;
+  };
+
   /* Return the point to click on, or null when the control is gone. */
   tools.aim = number => {
     const element = elementOf(number);
-    if (!element || !tools.isVisible(element) || !tools.isUsable(element)) return null;
+    if (!element || !tools.isUsable(element)) return null;
+    aimed = [];
+    for (let node = element; node && aimed.length < 6; node = tools.parent(node)) aimed.push(new WeakRef(node));
+    if (!tools.isVisible(element)) {
+      return isRevealed(element, revealed()) ? {x: 0, y: 0, isOnTop: false, state: stateOf(element)} : null;
+    }
     const place = tools.place(element);
     const inner = place.isOnTop ? innerControl(element, tools.at(place.x, place.y)) : null;
     const isHarmful = inner && (isSubmit(inner) || inPostForm(inner) || isForbidden(inner, tools.label(inner)));
@@ -310,18 +368,30 @@ tools => {
 
   const MOST_BUTTONS = 3;
   const MOST_AROUND = 3;
-  /* Return the button that stands behind a field and acts on its value, or null. */
-  tools.buttonOf = field => {
-    let around = tools.parent(field);
+  /* Return the button that stands behind a field or a choice and acts on the value, or null. */
+  tools.buttonOf = (field, around = tools.parent(field)) => {
     for (let i = 0; around && around !== document.body && i < MOST_AROUND; i++, around = tools.parent(around)) {
       const all = [...around.querySelectorAll('button, input[type=button], [role=button]')];
-      if (all.length > MOST_BUTTONS) return null;
-      const found = all.find(each => (field.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING)
-        && !isSubmit(each) && !each.matches(TOGGLES) && !inPostForm(each) && tools.isVisible(each) && tools.isUsable(each)
+      const own = all.filter(each => !field.isConnected || field.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
+      const fit = own.filter(each => !isSubmit(each) && !each.matches(TOGGLES) && !inPostForm(each) && tools.isVisible(each)
+        && tools.isUsable(each) && each !== field && !RESET.test(tools.label(each)) && !isCloser(each, tools.label(each))
         && !isForbidden(each, tools.label(each)));
+      const found = fit.find(each => APPLY.test(tools.label(each)));
       if (found) return found;
+      if (all.length > MOST_BUTTONS) return null;
+      if (fit.length) return fit[0];
     }
     return null;
+  };
+  const CHOICES = 'li, label, [role^=menuitem], [role=option], [role=checkbox], [role=radio], [role=switch], input[type=checkbox], input[type=radio]';
+  /* Return the place of the button that a choice waits for, such as OK in a list of filters, or null. */
+  tools.applyPlace = () => {
+    const around = aimed.map(reference => reference.deref()).filter(Boolean);
+    const [choice] = around;
+    if (!choice?.matches(CHOICES)) return null;
+    const start = around.slice(1).find(each => each.isConnected);
+    const button = start ? tools.buttonOf(choice, start) : null;
+    return button && APPLY.test(tools.label(button)) ? tools.place(button) : null;
   };
 
   /* Return what reacts to a mouse over it. */

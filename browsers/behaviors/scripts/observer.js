@@ -125,7 +125,7 @@
     'mouseenter', 'mouseover', 'mousemove', 'pointerenter', 'pointerover', 'pointermove', 'mouseleave', 'mouseout', 'pointerout', 'pointerleave',
     'touchstart', 'touchend', 'touchmove', 'focus', 'focusin', 'keydown', 'keyup', 'keypress', 'wheel', 'scroll',
     'input', 'change', 'toggle', 'dragstart', 'hashchange', 'popstate', 'visibilitychange', 'resize', 'deviceorientation',
-    'pagehide', 'beforeunload', 'copy', 'blur', 'submit', 'navigate', ...ENDS,
+    'pagehide', 'beforeunload', 'copy', 'blur', 'submit', 'navigate', 'ended', ...ENDS,
   ]);
   wrap(EventTarget.prototype, 'addEventListener', (target, self, args) => {
     const type = String(args[0]);
@@ -156,6 +156,18 @@
 
   // The end of an animation is a timer when something listens for it, until all these times together are too long.
   let hasEnds = false;
+  for (const owner of [HTMLElement.prototype, SVGElement.prototype, Document.prototype, window]) {
+    for (const type of ENDS) {
+      const property = Object.getOwnPropertyDescriptor(owner, 'on' + type);
+      if (!property?.set || !property.configurable) continue;
+      const set = new Proxy(property.set, {apply: (target, self, args) => {
+        hasEnds = true;
+        return apply(target, self, args);
+      }});
+      Object.defineProperty(owner, 'on' + type, {...property, set});
+    }
+  }
+  const hasEndAttribute = () => document.querySelector('[onanimationend], [ontransitionend]') !== null;
   let animated = 0;
   let spent = 0;
   const known = new WeakSet();
@@ -181,6 +193,7 @@
   };
   const animations = () => {
     const now = native.now();
+    hasEnds ||= hasEndAttribute();
     const moving = hasEnds ? document.getAnimations().slice(0, MOST_ANIMATIONS).map(each => [each, leftOf(each)]) : [];
     for (const [animation, left] of [...moving, ...drawn().map(each => [each, leftOfDrawn(each)])]) {
       if (known.has(animation) || !(left > 0 && left <= LONGEST_MS)) continue;

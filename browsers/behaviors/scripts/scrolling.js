@@ -110,6 +110,9 @@ tools => {
   /* Return whether the page reacts to what comes into view. */
   tools.watchesView = () => tools.page.global.has('intersection') || tools.listens(['scroll']);
 
+  /* Scroll the page to its middle. */
+  tools.toMiddle = () => main().scrollTo({top: (main().scrollHeight - main().clientHeight) / 2, behavior: 'instant'});
+
   tools.scrollHome = () => {
     for (const box of [...boxes, main()]) if (box.isConnected) box.scrollTo({top: 0, left: 0, behavior: 'instant'});
     window.scrollTo({top: 0, left: 0, behavior: 'instant'});
