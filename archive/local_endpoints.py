@@ -46,14 +46,12 @@ def plain_ip(text: str) -> str:
     other text.
     """
     address = ipaddress.ip_address(text.partition("%")[0])
+    # Embedded addresses come first: Python 3.13 calls "::ffff:127.0.0.1" a loopback address, and 3.12 does not.
+    is_embedding = isinstance(address, ipaddress.IPv6Address) and int(address) > 1
+    if is_embedding and any(address in network for network in _EMBEDDING):
+        return plain_ip(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
     if address.is_unspecified:
         return "127.0.0.1" if address.version == 4 else "::1"
-    if (
-        isinstance(address, ipaddress.IPv6Address)
-        and not address.is_loopback
-        and any(address in network for network in _EMBEDDING)
-    ):
-        return plain_ip(str(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)))
     return str(address)
 
 

@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 import time
 import zipfile
+from contextlib import closing
 from typing import Final
 from urllib.parse import parse_qs, quote
 
@@ -138,7 +139,7 @@ def _chunk(*values: int) -> Reply:
 
 def _database() -> bytes:
     """Return a database of many pages, whose last rows name a picture."""
-    with sqlite3.connect(":memory:") as base:
+    with closing(sqlite3.connect(":memory:")) as base, base:
         base.execute("PRAGMA page_size = 1024")
         base.execute("CREATE TABLE works (id INTEGER PRIMARY KEY, title TEXT, picture TEXT)")
         rows = [(at, f"Work {at} " + "x" * 300, f"999x20-work{at}.jpg") for at in range(90)]

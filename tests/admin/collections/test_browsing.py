@@ -6,6 +6,7 @@ import io
 import shlex
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -354,7 +355,7 @@ def test_a_missing_or_damaged_file_is_named(
 def test_a_record_that_is_another_one_than_the_index_names_is_not_shown(
     transaction: Transaction, settings: Settings, kept: dict[str, Capture]
 ) -> None:
-    with sqlite3.connect(settings.home / "ghostfleet.db") as index:
+    with closing(sqlite3.connect(settings.home / "ghostfleet.db")) as index, index:
         index.execute("UPDATE captures SET record_id = 'another' WHERE offset = ?", (kept["page"].offset,))
     index.close()
     found = shown(transaction, kept["page"])
@@ -458,7 +459,7 @@ def test_many_collections_come_in_pages(transaction: Transaction, settings: Sett
 def test_a_deleted_collection_is_not_listed_though_it_was_counted(transaction: Transaction, settings: Settings) -> None:
     add_rows(settings, [row(collection="gone", offset=1), row(offset=2)])
     assert len(listing.list_collections(transaction).items) == 2
-    with sqlite3.connect(settings.home / "ghostfleet.db") as index:
+    with closing(sqlite3.connect(settings.home / "ghostfleet.db")) as index, index:
         index.execute("DELETE FROM captures WHERE collection = 'gone'")
     index.close()
     assert [each.name for each in listing.list_collections(transaction).items] == [NAME]

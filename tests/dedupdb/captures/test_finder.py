@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -247,7 +248,7 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> str:
     """An index with a million captures of 100,000 URLs."""
     path = tmp_path_factory.mktemp("million") / "index.db"
     Captures(f"sqlite:///{path}").close()
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA synchronous=OFF")
         connection.execute(
             "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"

@@ -6,7 +6,7 @@ import random
 import socket
 import sqlite3
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from email.utils import formatdate
 from pathlib import Path
@@ -137,7 +137,7 @@ def test_what_was_captured_by_head_has_the_length_that_was_told(stage: Stage) ->
 def test_without_its_index_replay_says_so_and_patch_fetches(tmp_path: Path, redis_url: str, origin: RawOrigin) -> None:
     with ProxyProcess(tmp_path / "home", redis_url, {"proxy.mode": "patch"}) as proxy:
         replay = proxy.session(mode="replay", listen=True)
-        with sqlite3.connect(proxy.home / "ghostfleet.db") as database:
+        with closing(sqlite3.connect(proxy.home / "ghostfleet.db")) as database, database:
             database.execute("DROP TABLE captures")
 
         with proxy.connect() as client, proxy.connect((replay["host"], replay["port"])) as other:
