@@ -22,6 +22,7 @@ from feature_site.ordinary import ORDINARY
 from feature_site.pictures import PICTURES
 from feature_site.platform_features import PLATFORM_FEATURES
 from feature_site.players import PLAYERS
+from feature_site.sample import SAMPLE
 from feature_site.scripts import SCRIPTS
 from feature_site.third_look import THIRD_LOOK
 from feature_site.unseen import UNSEEN
@@ -52,6 +53,7 @@ GROUPS: Final = {
     "Third look": THIRD_LOOK,
     "What pages load": LOADS,
     "What visitors do": VISITORS,
+    "Independent sample": SAMPLE,
     "Ordinary pages": ORDINARY,
     "Pages that hold the visitor": HOSTILE,
 }
