@@ -59,7 +59,7 @@ class _Candidate:
     is_area: bool
     """Whether this is a large box, which may act by the place of a click."""
     is_closer: bool
-    """Whether this closes something, such as a window over the page."""
+    """A closer closes something, such as a window over the page."""
     url: str
     """Address of the main document when the control was found."""
     opener: _Candidate | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -56,19 +55,16 @@ class Forms:
             if not (effect.urls and effect.added) or effect.moved or self.page.clock.is_up:
                 return
 
-    async def _use_controls(self, frame: Frame, depth: int) -> bool:
-        """Use the controls that were not used before. Return False when the time was up before."""
-        return await self._use_each(frame, await call(frame, "controls"), depth)
-
     async def use_shown(self, frame: Frame) -> None:
         """Use the controls of a frame that are shown now and were not when `noteControls` was called.
 
         What shows them may hide them again, such as a tab. Raises ToolFailed.
         """
-        await self._use_each(frame, await call(frame, "controls", True), 0)
+        await self._use_controls(frame, 0, are_shown_later=True)
 
-    async def _use_each(self, frame: Frame, controls: Sequence[dict[str, Any]], depth: int) -> bool:
-        for control in controls:
+    async def _use_controls(self, frame: Frame, depth: int, *, are_shown_later: bool = False) -> bool:
+        """Use the controls that were not used before. Return False when the time was up before."""
+        for control in await call(frame, "controls", are_shown_later):
             if self.page.clock.is_up:
                 return False
             await self._use_control(frame, control, depth)

@@ -135,14 +135,14 @@ async def run_behaviors(
             behavior = entry.make(page)
             report.outcomes.append(await _run(name, behavior, page, report))
             clicks = behavior if name == "click" else clicks
-            if name == ORDER[-1] and clicks is not None and _has_shown_more(report):
-                page.clock = Clock(general.left)
-                report.outcomes.append(await _run("click", clicks, page, report))
             if name == "scroll" and "consent" in names:
                 has_closed = await _close_windows(page)
             if name == _LAST_TO_GROW and "scroll" in names and (has_closed or await _has_grown(page, report)):
                 page.clock = Clock(min(general.left * _ENTRIES["scroll"].share, scroll_seconds))
                 report.outcomes.append(await _run("scroll", Scrolling(page), page, report))
+        if clicks is not None and not general.is_up and _has_shown_more(report):
+            page.clock = Clock(general.left)
+            report.outcomes.append(await _run("click", clicks, page, report))
         if hosted and not is_guarded:
             await page.begin()
             is_guarded = True

@@ -84,7 +84,7 @@ def memento_of(
         return None
     has_body = wanted.method != "HEAD" and part.status not in _NO_BODY
     dropped = _DROPPED | (_TYPE if part.frames else frozenset())
-    fields = b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in _kept(head, dropped))
+    fields = _kept(head, dropped)
     reason = head.reason if part.status == head.status else HTTPStatus(part.status).phrase.encode()
     answer = (
         b"HTTP/1.1 %d %s\r\n" % (part.status, reason)
@@ -131,7 +131,7 @@ def _of_several(
         dropped = _DROPPED | _TYPE
     else:
         return None
-    fields = b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in _kept(head, dropped))
+    fields = _kept(head, dropped)
     answer = b"HTTP/1.1 206 %s\r\n%s%sContent-Length: %d\r\n" % (head.reason, fields, lines, len(body))
     answer += archived_lines(capture, wanted.url, note) + b"\r\n"
     has_body = wanted.method != "HEAD"
@@ -151,8 +151,7 @@ def edited_memento(
         return None
     if content is None:
         return None
-    lines = _kept(head, _DROPPED | _OF_THE_RECORDED)
-    fields = b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in lines)
+    fields = _kept(head, _DROPPED | _OF_THE_RECORDED)
     length = b"Content-Length: %d\r\n" % len(content)
     answer = b"HTTP/1.1 %d %s\r\n" % (head.status, head.reason) + fields + length
     answer += archived_lines(capture, wanted.url, note) + b"\r\n"
@@ -242,8 +241,10 @@ def _length_line(head: ResponseHead, capture: Capture, part: _Part) -> bytes:
     return b"Content-Length: %s\r\n" % told if told is not None and told.isdigit() else b""
 
 
-def _kept(head: ResponseHead, dropped: frozenset[bytes]) -> Iterator[bytes]:
-    return (line for name, _, line in head.fields if name not in dropped)
+def _kept(head: ResponseHead, dropped: frozenset[bytes]) -> bytes:
+    """Return the recorded lines of the header fields that are not dropped, each with CR LF."""
+    lines = (line for name, _, line in head.fields if name not in dropped)
+    return b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in lines)
 
 
 def _framed(payload: Iterator[bytes], part: _Part) -> Iterator[bytes]:

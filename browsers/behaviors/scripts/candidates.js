@@ -54,6 +54,7 @@ tools => {
   const BUBBLING = ['mouseover', 'mousemove', 'pointerover', 'pointermove'];
   const MOST_DELEGATED = 40;
   const MOST_REVEALED = 60;
+  const MOST_SELECTORS = 100;
   const MOST_HOVERED_LINKS = 20;
   // Parts of the page that a listener of an outer element is usually for.
   const HOVERED = 'li,figure,article,[role=menuitem],[role=tab],[aria-haspopup],[class*=menu],[class*=nav-],'
@@ -141,14 +142,23 @@ tools => {
     || hasTargetRules();
   let targetRules = null;
   const hasTargetRules = () => {
-    if (targetRules !== null) return targetRules;
-    let left = MOST_RULES;
-    const find = (rules, depth) => [...rules].some(rule => --left > 0 && (rule.selectorText?.includes(':target')
-      || (rule.cssRules && depth < 5 && find(rule.cssRules, depth + 1))));
-    targetRules = [...document.styleSheets].some(sheet => {
-      try { return find(sheet.cssRules, 0); } catch { return false; /* A sheet of another origin can't be read. */ }
-    });
+    targetRules ??= styleRules(document).some(rule => rule.selectorText.includes(':target'));
     return targetRules;
+  };
+  /* Return the style rules of a document or a shadow root, also those within others. `budget` bounds all calls with it. */
+  const styleRules = (root, budget = {left: MOST_RULES}) => {
+    const found = [];
+    const read = (rules, depth) => {
+      for (const rule of rules) {
+        if (--budget.left < 0) return;
+        if (rule.selectorText && rule.style) found.push(rule);
+        if (rule.cssRules && depth < 5) read(rule.cssRules, depth + 1);
+      }
+    };
+    for (const sheet of [...root.styleSheets, ...(root.adoptedStyleSheets || [])]) {
+      try { read(sheet.cssRules, 0); } catch { /* A sheet of another origin can't be read. */ }
+    }
+    return found;
   };
   const ancestorHears = element => {
     let node = tools.parent(element);
@@ -272,23 +282,10 @@ tools => {
   const revealed = () => {
     if (rulesOf !== document.styleSheets.length) {
       rulesOf = document.styleSheets.length;
-      revealing = [];
-      let left = MOST_RULES;
-      const read = (rules, depth) => {
-        for (const rule of rules) {
-          if (--left < 0) return;
-          const shows = rule.selectorText?.includes(':hover') && rule.style
-            && ['visibility', 'display', 'opacity', 'pointerEvents'].some(name => rule.style[name]);
-          if (shows && revealing.length < 100) {
-            revealing.push(...rule.selectorText.split(',').filter(each => /:hover\s*[\s>+~]\s*\S/.test(each))
-              .map(each => each.replaceAll(':hover', '').trim()).filter(Boolean));
-          }
-          if (rule.cssRules && depth < 5) read(rule.cssRules, depth + 1);
-        }
-      };
-      for (const sheet of document.styleSheets) {
-        try { read(sheet.cssRules, 0); } catch { /* A sheet of another origin can't be read. */ }
-      }
+      revealing = styleRules(document)
+        .filter(rule => ['visibility', 'display', 'opacity', 'pointerEvents'].some(name => rule.style[name]))
+        .flatMap(rule => rule.selectorText.split(',').filter(each => /:hover\s*[\s>+~]\s*\S/.test(each)))
+        .map(each => each.replaceAll(':hover', '').trim()).filter(Boolean).slice(0, MOST_SELECTORS);
     }
     const found = new Set();
     for (const selector of revealing) {
@@ -420,26 +417,17 @@ tools => {
         add(element);
       }
     };
-    const bases = new Set();
-    let left = MOST_RULES;
-    const readRules = (rules, depth) => {
-      for (const rule of rules) {
-        if (--left < 0) return;
-        if (rule.selectorText?.includes(':hover')) {
-          for (const part of rule.selectorText.split(',')) {
-            const [base, after] = part.split(/:hover/);
-            const shows = /\S/.test((after || '').replace(/^[^\s>+~]*/, '')) || rule.style?.backgroundImage
-              || rule.style?.content || rule.cssText.includes('url(');
-            if (shows && base.trim() && bases.size < 100) bases.add(base.trim());
-          }
+    const basesOf = rules => {
+      const bases = new Set();
+      for (const rule of rules.filter(each => each.selectorText.includes(':hover'))) {
+        for (const part of rule.selectorText.split(',')) {
+          const [base, after] = part.split(/:hover/);
+          const shows = /\S/.test((after || '').replace(/^[^\s>+~]*/, '')) || rule.style.backgroundImage
+            || rule.style.content || rule.cssText.includes('url(');
+          if (shows && base.trim() && bases.size < MOST_SELECTORS) bases.add(base.trim());
         }
-        if (rule.cssRules && depth < 5) readRules(rule.cssRules, depth + 1);
       }
-    };
-    const sheets = root => {
-      for (const sheet of [...root.styleSheets, ...(root.adoptedStyleSheets || [])]) {
-        try { readRules(sheet.cssRules, 0); } catch { /* A sheet of another origin can't be read. */ }
-      }
+      return bases;
     };
     const roots = [document];
     for (const element of tools.elements()) {
@@ -451,10 +439,9 @@ tools => {
     const isGlobal = BUBBLING.some(type => page.global.has(type) || [window, document, document.documentElement,
       document.body].some(each => typeof each?.['on' + type] === 'function'));
     if (isGlobal) addDelegated(document);
+    const budget = {left: MOST_RULES};
     for (const root of roots.slice(0, 50)) {
-      bases.clear();
-      sheets(root);
-      for (const base of bases) {
+      for (const base of basesOf(styleRules(root, budget))) {
         try {
           let count = 0;
           for (const element of root.querySelectorAll(base)) {

@@ -148,6 +148,7 @@ tools => {
   };
 
   const MOST_SUBMITTED = 4;
+  const MOST_FIELDS = 200;
   const submitted = new WeakSet();
   let count = 0;
   let next = null;
@@ -167,13 +168,14 @@ tools => {
     if (!submitted.has(next)) count += 1;
     submitted.add(next);
     const groups = new Set();
-    for (const control of next.elements) {
+    const own = [...next.elements].slice(0, MOST_FIELDS);
+    for (const control of own) {
       if (control.disabled) continue;
       if (/^(search|text)$/.test(control.type) && !control.value) set(control, 'value', 'a');
       if (control.type === 'checkbox' && control.required && !control.checked) control.click();
       if (control.type !== 'radio' || groups.has(control.name)) continue;
       groups.add(control.name);
-      const group = [...next.elements].filter(each => each.type === 'radio' && each.name === control.name);
+      const group = own.filter(each => each.type === 'radio' && each.name === control.name);
       if (!control.checked && !group.some(each => each.defaultChecked)) control.click();  // a person takes the first
     }
     // The document of the answer is shown in a window of its own, unless a script answers.

@@ -72,6 +72,9 @@ def found(index: Captures, asked: str, *kept: str) -> list[str]:
         ("/a?bucket=37&q=x", "/a?q=x&bucket=82"),
         ("/a?attempt=2&delay=143&rid=k2j3h4g5f6", "/a?attempt=2&delay=391&rid=0a9b8c7d6e5"),
         ("/a?start=82.125&q=x", "/a?start=1034.5&q=x"),
+        ("/gtag/js?id=G-L3AF&gtm=45je5b7", "/gtag/js?id=G-L3AF&gtm=45je5c1&tag_exp=102~103"),
+        ("/collect?v=2&_p=1764000000123", "/collect?v=2&_p=1795000000567"),
+        ("/pass?id=x&elapsedTime=412", "/pass?id=x&elapsedTime=1903"),
     ],
 )
 def test_volatile_parts_make_no_difference(index: Captures, kept: str, asked: str) -> None:
