@@ -1,6 +1,7 @@
 """The plain crawler makes one request through the proxy and finds links in the response.
 
-It runs no JavaScript, keeps no cookies but those of a stored login, and follows no redirects. `https` URLs are
+It runs no JavaScript and follows no redirects. It keeps no cookies but those of a stored login, and those of one chain
+of redirects until the chain ends (`browsers.chain_cookies`). `https` URLs are
 requested in absolute form (`GET https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS
 connection, to the site. One connection to the proxy serves all sites in turn.
 """
@@ -21,11 +22,15 @@ from typing import Final
 import httpx
 
 from archive import crawl_log
+from archive.http.content_coding import decode
 from archive.settings.load import Settings
 from archive.url import host_of
 from browsers import proxy_outcome
-from browsers.links import decoding
+from browsers.chain_cookies import ChainCookies
+from browsers.links.decoding import encoding_of, text_of
 from browsers.links.documents import Links, links_of, may_have_links, media_type
+from browsers.links.headers import REDIRECTS, charset
+from browsers.links.kinds import begins_with_links
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import MAX_DOM, PageEvidence
 from browsers.page_quality.missing_page import look_of_html
@@ -66,6 +71,8 @@ class PlainAnswer:
     length: int
     """Length of the whole body in bytes."""
     duration_ms: int
+    set_cookies: tuple[str, ...] = ()
+    """The values of the fields Set-Cookie of a redirect."""
 
 
 class SiteFailure(Exception):
@@ -115,7 +122,8 @@ class PlainVisitor:
         found = Links()
         if answer.body or answer.status in range(300, 400):
             limit = self._settings.browsers.max_page_bytes
-            found = links_of(order.url, answer.status, answer.headers, answer.body, limit=limit)
+            path = order.hop_path
+            found = links_of(order.url, answer.status, answer.headers, answer.body, hop_path=path, limit=limit)
         cut = ("body-capped",) if answer.body and answer.length > len(answer.body) else ()
         return Visit(
             code=answer.status,
@@ -125,6 +133,7 @@ class PlainVisitor:
             links=found.links,
             annotations=tuple(dict.fromkeys((*found.annotations, *cut, *_flaws(order.url, answer)))),
             retry_after=proxy_outcome.retry_after(answer.headers),
+            cookies=self._cookies_after(order, answer),
             look=_look(order.url, answer) if self._settings.browsers.soft_404_check else None,
         )
 
@@ -194,12 +203,31 @@ class PlainVisitor:
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
             if keep is None:
-                keep = self._settings.browsers.max_page_bytes if may_have_links(order.url, headers) else 0
+                keep = self._settings.browsers.max_page_bytes
+                searches = may_have_links(order.url, headers, order.hop_path)
+            else:
+                searches = True
             is_endless = is_embed(order.hop_path) and "content-length" not in headers
-            body, length = _read(response, keep, self._settings.browsers.embed_seconds if is_endless else None)
+            seconds = self._settings.browsers.embed_seconds if is_endless else None
+            body, length = _read(response, keep, seconds, searches=searches)
         finally:
             response.close()
-        return PlainAnswer(response.status_code, headers, body, length, _elapsed_ms(began))
+        sets_cookies = response.status_code in REDIRECTS and "set-cookie" in headers
+        cookies = tuple(response.headers.get_list("set-cookie")) if sets_cookies else ()
+        return PlainAnswer(response.status_code, headers, body, length, _elapsed_ms(began), cookies)
+
+    def _cookies_after(self, order: VisitOrder, answer: PlainAnswer) -> str:
+        """Return the cookies for the target of a redirect; none for another answer.
+
+        With cookies of a login or of the profile, none are added: a secret must not be stored with queued URLs.
+        """
+        if answer.status not in REDIRECTS or not (order.cookies or answer.set_cookies) or self._has_own_cookies:
+            return ""
+        return ChainCookies.read(order.cookies).after(order.url, answer.set_cookies).text()
+
+    @property
+    def _has_own_cookies(self) -> bool:
+        return self._login is not None or "cookie" in self._own_names
 
     def _timeout(self, order: VisitOrder) -> httpx.Timeout:
         """Return the timeouts of the request. Those for a part of a page are shorter than the proxy's."""
@@ -231,6 +259,8 @@ class PlainVisitor:
         }
         if order.via and not (order.via.startswith("https:") and order.url.startswith("http:")):
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
+        if order.cookies and (cookies := ChainCookies.read(order.cookies).header(order.url)):
+            headers["Cookie"] = cookies
         if self._login is not None:
             headers.update(self._login(order.url))
         if self._own_names:
@@ -291,10 +321,13 @@ def _client(settings: Settings, connections: int) -> httpx.Client:
     )
 
 
-def _read(response: httpx.Response, wanted: int, seconds: float | None = None) -> tuple[bytes, int]:
+def _read(
+    response: httpx.Response, wanted: int, seconds: float | None = None, *, searches: bool = True
+) -> tuple[bytes, int]:
     """Return the first `wanted` bytes of the body, and its whole length.
 
-    Raises SiteFailure, also when the body does not end within `seconds`.
+    Without `searches`, the bytes are returned only when the first of them show a document with links. Raises
+    SiteFailure, also when the body does not end within `seconds`.
     """
     kept, length = bytearray(), 0
     end = None if seconds is None else time.monotonic() + seconds
@@ -302,6 +335,8 @@ def _read(response: httpx.Response, wanted: int, seconds: float | None = None) -
         for piece in response.iter_raw():
             if end is not None and time.monotonic() > end:
                 raise SiteFailure(crawl_log.TIMEOUT, "endless")
+            if not length and not searches and not begins_with_links(piece):
+                wanted = 0
             length += len(piece)
             if len(kept) < wanted:
                 kept += piece[: wanted - len(kept)]
@@ -319,7 +354,8 @@ def _facts(order: VisitOrder) -> dict[str, str]:
 def _flaws(url: str, answer: PlainAnswer) -> Iterator[str]:
     """Yield annotations about a refusal of the site: by a firewall, for too many requests, without a login."""
     if answer.status in REFUSALS:
-        dom = answer.body[:MAX_DOM].decode("utf-8", "replace")
+        data = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_DOM).data
+        dom = text_of(data, encoding_of(data, charset(answer.headers.get("content-type", ""))))
         title = _TITLE.search(dom)
         evidence = PageEvidence(
             url,
@@ -336,7 +372,7 @@ def _look(url: str, answer: PlainAnswer) -> PageLook | None:
     """Return the look of a page with status 200; None for any other answer."""
     if answer.status != 200 or media_type(answer.headers.get("content-type", "")) not in _PAGES:
         return None
-    body = decoding.decode(answer.body, answer.headers.get("content-encoding", ""), MAX_DOM).data
+    body = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_DOM).data
     return look_of_html(url, body)
 
 

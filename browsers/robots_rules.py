@@ -7,8 +7,8 @@ from typing import Final, Protocol
 from urllib.parse import urljoin
 
 from archive import crawl_log
+from archive.http.content_coding import decode, gunzip
 from archive.url import UrlError, canonical
-from browsers.links import decoding
 from browsers.plain import PlainAnswer, SiteFailure
 from browsers.visit import VisitOrder
 from frontier.lease import Lease, extend
@@ -66,7 +66,8 @@ class RobotsRules:
             answer = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url))
         except SiteFailure as failure:
             return self._frontier.set_robots(lease.url, failure.code)
-        body = decoding.decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data
+        body = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data
+        body = gunzip(body, MAX_BYTES + 1).data
         robots = self._frontier.set_robots(lease.url, answer.status, body)
         # Targets of its redirects are not marked as seen, since they were not searched for links.
         self._frontier.mark_seen([url])

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
-type Hop = Literal["L", "E", "R", "X", "P"]
-"""Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite."""
+type Hop = Literal["L", "E", "R", "X", "P", "M"]
+"""Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite, sitemap or another list of URLs."""
 
 _LOOK: Final = re.compile(r"([0-9a-f]{1,16}) ([0-9]{1,9}) (.*)", re.DOTALL)
 
@@ -65,6 +65,8 @@ class VisitOrder:
     via: str | None = None
     source: str | None = None
     log_dir: str | None = None
+    cookies: str = ""
+    """The cookies that a chain of redirects to this URL has set (`browsers.chain_cookies`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,8 @@ class Visit:
     """Seconds of the site's Retry-After."""
     fetched: tuple[str, ...] = ()
     """Other URLs that this visit fetched: targets of redirects and embeds. They are marked as seen and not queued."""
+    cookies: str = ""
+    """The cookies of the chain of redirects with which the target of this redirect is visited."""
     look: PageLook | None = None
     """The look of a page, when the settings ask for it."""
     stages: Mapping[str, float] = field(default_factory=dict)

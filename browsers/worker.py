@@ -25,20 +25,23 @@ from archive.dates import now_micros
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
+from browsers.chain_cookies import ChainCookies
 from browsers.engine import BrowserMissing
 from browsers.engine_choice import proxy_trust
 from browsers.freed_memory import return_freed_memory
 from browsers.heartbeat import LeaseHeartbeat
+from browsers.links.headers import REDIRECTS
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.missing_pages import MissingPages
+from browsers.own_redirects import OwnRedirects
 from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
-from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
+from browsers.visit import FleetUnavailable, FoundLink, OwnHeaders, Visit, Visitor, VisitOrder
 from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
 from frontier.definition.job import BEHAVIOR_FOLDER, Profile
-from frontier.definition.scope import is_embedded
+from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
 from frontier.politeness import LeaseEnding, VisitOutcome
@@ -109,6 +112,7 @@ class Worker:
         self._pages = pages or BrowserSettings()
         self._crawl_log = CrawlLog(Path(log_dir)) if log_dir else None
         self._lock = threading.Lock()
+        self._own_redirects = OwnRedirects(frontier, rules, stop)
         self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
 
     def run(self, concurrency: int) -> WorkerTally:
@@ -180,7 +184,9 @@ class Worker:
         kind = self._kind_of(lease)
         ghost = self._visitors.ghost
         visitor = ghost if kind is VisitKind.GHOST and ghost is not None else self._visitors.plain
-        visit = visitor.visit(order)
+        visit, reached = visitor.visit(order), lease
+        if visitor is self._visitors.plain and visit.code in REDIRECTS:
+            reached, visit = self._own_redirects.followed(lease, order, visit, visitor)
         if self._missing is not None:
             visit = self._missing.checked(lease, order, visit, visitor)
         with self._lock:
@@ -188,13 +194,15 @@ class Worker:
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
         is_rendered_later = kind is VisitKind.PLAIN_AND_RENDER and _can_be_rendered(visit)
         left_hops = _PARTS if is_rendered_later else ()
-        candidates = [lease.candidate(link.url, link.hop) for link in visit.links if link.hop not in left_hops]
+        links = _links(visit)
+        candidates = [_candidate(reached, link, visit) for link in links if link.hop not in left_hops]
         added = self._persist(lambda: self._frontier.add(candidates, lease))
         if is_rendered_later:
-            embeds = [lease.candidate(link.url, link.hop) for link in visit.links if link.hop in left_hops]
+            embeds = [reached.candidate(link.url, link.hop) for link in links if link.hop in left_hops]
             self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))
-        if visit.annotations:
-            self._note(lease, visit.code, *visit.annotations, mime=visit.content_type, annotates=True)
+        notes = (*visit.annotations, *self._ended_chains(lease, visit, added))
+        if notes:
+            self._note(lease, visit.code, *notes, mime=visit.content_type, annotates=True)
         trouble = next((note for note in visit.annotations if self._is_tried_again(lease, note)), None)
         if trouble is not None:
             self._give_back(lease, FleetUnavailable(trouble, may_be_the_page=True))
@@ -205,6 +213,17 @@ class Worker:
             if self._renders:  # the page was counted when the plain crawler fetched it
                 outcome = replace(outcome, is_document=False, fetched=visit.fetched)
             self._finish(lease, outcome)
+
+    def _ended_chains(self, lease: Lease, visit: Visit, added: Sequence[ScopeDecision]) -> Sequence[str]:
+        """Return the annotations about links that were not taken since their chain is too long.
+
+        A chain that a browser ended is counted here, as its next URL never reached the frontier.
+        """
+        reasons = {decision.reason for decision in added if isinstance(decision, Rejected)}
+        if REDIRECT_CHAIN in visit.annotations:
+            ended = [Rejected(lease.candidate(lease.url, "R"), REDIRECT_CHAIN, "in a browser")]
+            self._persist(lambda: self._frontier.note_rejected(ended))
+        return sorted(reasons.intersection(CHAINS.values()).difference(visit.annotations))
 
     def _is_tried_again(self, lease: Lease, note: str) -> bool:
         """Return whether the settings let a page be tried again after this problem or flaw."""
@@ -310,6 +329,7 @@ class Worker:
             via=lease.via,
             source=lease.source,
             log_dir=self._log_dir,
+            cookies=lease.cookies,
         )
 
 
@@ -466,6 +486,23 @@ def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutc
         is_document=is_document(visit, hop_path),
         urls=1 + len(visit.fetched),
     )
+
+
+def _links(visit: Visit) -> Sequence[FoundLink]:
+    """Return the links of the visit, without those to the target of its redirect.
+
+    A page that repeats the target as a link, for people without automatic redirects, must not begin a chain anew.
+    """
+    targets = {link.url for link in visit.links if link.hop == "R"}
+    return [link for link in visit.links if link.hop == "R" or link.url not in targets] if targets else visit.links
+
+
+def _candidate(lease: Lease, link: FoundLink, visit: Visit) -> Candidate:
+    """Return the candidate of a link. The target of a redirect takes the cookies of its chain."""
+    candidate = lease.candidate(link.url, link.hop)
+    if link.hop != "R" or not visit.cookies:
+        return candidate
+    return replace(candidate, cookies=visit.cookies, force=ChainCookies.read(visit.cookies).may_revisit)
 
 
 def _can_be_rendered(visit: Visit) -> bool:

@@ -18,6 +18,7 @@ from admin.units import counted
 from archive import crawl_log
 from archive.url import host_of
 from frontier.definition.job import Limits
+from frontier.definition.scope import CHAINS, MAX_CHAIN, MAX_LISTS, REDIRECT_CHAIN
 from frontier.lease import JobProgress, RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedReport
 
@@ -27,6 +28,12 @@ _SHOWN: Final = 10
 _LIMIT_OF_HOST: Final = "limit-host-pages"
 _FAILING: Final = "failing"
 _SECONDS: Final = " seconds"
+_CHAINS: Final = {
+    REDIRECT_CHAIN: ("redirect", f"{MAX_CHAIN} redirects and embeds"),
+    CHAINS["E"]: ("embed", f"{MAX_CHAIN} redirects and embeds"),
+    CHAINS["M"]: ("sitemap", f"{MAX_LISTS} sitemaps and pages of feeds"),
+}
+"""Links that would make a chain too long, by the reason of their rejection, with the words for them and the limit."""
 _SEEDS_OF_CODE: Final = {
     crawl_log.ROBOTS: SeedState.FORBIDDEN,
     crawl_log.QUOTA: SeedState.QUOTA,
@@ -128,6 +135,7 @@ def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, inte
         *_seed_lines(seeds),
         *_host_lines(hosts),
         *_url_lines(progress),
+        *_chain_lines(progress),
         *_render_lines(renders),
     )
     state, reason = _state(queued, progress, limits, seeds, hosts, missing, interrupted=interrupted)
@@ -312,6 +320,12 @@ def _url_lines(progress: JobProgress) -> Iterator[str]:
             yield f"{counted(count, 'URL')} not fetched: {status_text(code)}"
     if count := progress.rejected.get("too-many-links", 0):
         yield f"{counted(count, 'link')} not followed: their pages have more links than max_links allows"
+
+
+def _chain_lines(progress: JobProgress) -> Iterator[str]:
+    for reason, (things, limit) in _CHAINS.items():
+        if count := progress.rejected.get(reason, 0):
+            yield f"{counted(count, things)} not followed after {limit} in a row without a link ({reason} in crawl.log)"
 
 
 def _is_final_failure(code: int) -> bool:

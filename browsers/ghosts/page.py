@@ -26,6 +26,7 @@ from browsers.page_quality.probe import PageProbe
 from browsers.page_records.image_map import LinkArea
 from browsers.stage_times import StageTimes
 from browsers.traffic import MainAnswer
+from frontier.definition.scope import REDIRECT_CHAIN
 
 _RESERVE_SECONDS: Final = 10.0
 """Time that scrolling and settling leave for pictures, DOM and links; a quarter of a page's time when that is less."""
@@ -113,10 +114,13 @@ async def visit_page(
     """
     snapshot = PageSnapshot(times=times or StageTimes())
     steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(window, url, settings, snapshot, hosted).run())
-    ends = {steps, asyncio.ensure_future(window.lost.wait())}
+    chained = asyncio.ensure_future(window.traffic.too_many_navigations.wait())
+    ends = {steps, asyncio.ensure_future(window.lost.wait()), chained}
     try:
         done, _ = await asyncio.wait(ends, timeout=settings.page_seconds, return_when="FIRST_COMPLETED")
         snapshot.crashed = snapshot.crashed or window.lost.is_set()
+        if chained in done and not steps.done():
+            snapshot.notes.append(REDIRECT_CHAIN)
         if not done:
             snapshot.notes.append("page-timeout")
             snapshot.hangs = snapshot.hangs or not await _answers(window.main_frame, _SHORTEST_ANSWER_SECONDS)
@@ -195,6 +199,8 @@ class _Steps:
                 await self._check_whether_it_hangs()
         except NavigationFailed as error:
             self._snapshot.failure = error.reason
+            if error.reason == "ERR_TOO_MANY_REDIRECTS":
+                self._snapshot.notes.append(REDIRECT_CHAIN)
         except EngineLost:
             self._snapshot.crashed = True
             self._snapshot.failure = "ERR_FAILED"

@@ -279,7 +279,7 @@ SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
             "http://site.test/anything",
             "text/xml",
             b"<sitemapindex><sitemap><loc>http://site.test/s1.xml</loc></sitemap></sitemapindex>",
-            [("http://site.test/s1.xml", "L", "loc/text()")],
+            [("http://site.test/s1.xml", "M", "loc/text()")],
         ),
         (
             "http://site.test/sitemap.xml.gz",
@@ -317,8 +317,8 @@ SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
             "text/plain",
             b"User-agent: *\rDisallow: /x\rSITEMAP:http://site.test/s.xml\rsitemap: /rel.xml",
             [
-                ("http://site.test/s.xml", "L", "robots.txt/sitemap"),
-                ("http://site.test/rel.xml", "L", "robots.txt/sitemap"),
+                ("http://site.test/s.xml", "M", "robots.txt/sitemap"),
+                ("http://site.test/rel.xml", "M", "robots.txt/sitemap"),
             ],
         ),
         ("http://site.test/data.xml", "application/xml", b"<data><loc>http://site.test/no</loc></data>", []),
