@@ -46,6 +46,10 @@ class FoundLink:
     context: str
 
 
+XSLT_CONTEXT: Final = "xml-stylesheet/@href(xslt)"
+"""The context of a link to a style sheet by which a browser makes a page of an XML document."""
+
+
 @dataclass(frozen=True, slots=True)
 class OwnHeaders:
     """A job sends these headers with every request. The values of `unrecorded` names are not recorded."""
@@ -113,6 +117,11 @@ class Visit:
     stages: Mapping[str, float] = field(default_factory=dict)
     """Seconds of the stages of a ghost's visit, such as load, settle, behaviors, records. A stage with a slash in its
     name is a part of another one, such as behaviors/scroll."""
+
+    @property
+    def is_made_by_xslt(self) -> bool:
+        """Return whether the document is XML of which a browser makes a page."""
+        return any(link.context == XSLT_CONTEXT for link in self.links)
 
 
 class FleetUnavailable(Exception):

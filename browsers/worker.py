@@ -187,6 +187,10 @@ class Worker:
         visit, reached = visitor.visit(order), lease
         if visitor is self._visitors.plain and visit.code in REDIRECTS:
             reached, visit = self._own_redirects.followed(lease, order, visit, visitor)
+        if kind is VisitKind.PLAIN and visit.is_made_by_xslt:
+            kind = self._kind_of(lease, is_known_page=True)
+            if kind is VisitKind.GHOST and ghost is not None:
+                visitor, visit = ghost, _with_links(ghost.visit(order), visit.links)
         if self._missing is not None:
             visit = self._missing.checked(lease, order, visit, visitor)
         with self._lock:
@@ -314,10 +318,10 @@ class Worker:
                 self._stop.wait(rest)
                 rest = min(rest * 2, _LONGEST_REST)
 
-    def _kind_of(self, lease: Lease) -> VisitKind:
+    def _kind_of(self, lease: Lease, *, is_known_page: bool = False) -> VisitKind:
         if self._renders:
             return VisitKind.GHOST
-        kind = visit_kind(lease.url, lease.hop_path, self._sheets)
+        kind = visit_kind(lease.url, lease.hop_path, self._sheets, is_known_page=is_known_page)
         return VisitKind.PLAIN if kind is VisitKind.GHOST and self._visitors.ghost is None else kind
 
     def _order(self, lease: Lease) -> VisitOrder:
@@ -505,9 +509,15 @@ def _candidate(lease: Lease, link: FoundLink, visit: Visit) -> Candidate:
     return replace(candidate, cookies=visit.cookies, force=ChainCookies.read(visit.cookies).may_revisit)
 
 
+def _with_links(visit: Visit, links: Sequence[FoundLink]) -> Visit:
+    """Return the visit of a browser with further links, of the same page as the plain crawler read it."""
+    fetched = set(visit.fetched)
+    return replace(visit, links=(*visit.links, *(link for link in links if link.url not in fetched)))
+
+
 def _can_be_rendered(visit: Visit) -> bool:
-    """Return whether a render can follow this plain visit: the site answered with a document, and with no error."""
-    return 200 <= visit.code < 300 and visit.content_type in _DOCUMENTS
+    """Return whether a render can follow this plain visit: the site answered with a page, and with no error."""
+    return 200 <= visit.code < 300 and (visit.content_type in _DOCUMENTS or visit.is_made_by_xslt)
 
 
 def is_document(visit: Visit, hop_path: str) -> bool:

@@ -22,6 +22,7 @@ from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, Navig
 from browsers.ghosts import render
 from browsers.links import html
 from browsers.links.documents import media_type
+from browsers.links.kinds import is_xml
 from browsers.page_quality.probe import PageProbe
 from browsers.page_records.image_map import LinkArea
 from browsers.stage_times import StageTimes
@@ -165,9 +166,8 @@ class _Steps:
             return
         await self._try("settle", self._settle)
         await self._try("view", self._take_view)
-        if media_type((snapshot.main or MainAnswer("", 0, {})).headers.get("content-type", "")) not in html.TYPES | {
-            ""
-        }:
+        named = media_type((snapshot.main or MainAnswer("", 0, {})).headers.get("content-type", ""))
+        if named not in html.TYPES | {""} and not (is_xml(named) and await render.shows_page(self._window)):
             return  # a picture, a text, a feed: shown by the browser in a page of its own making
         await self._try_wanted("full-page", self._take_full_page)
         await self._try("text", self._take_text)

@@ -29,6 +29,14 @@ most => {
 }
 """
 _DOM_LENGTH_SCRIPT: Final = "() => document.documentElement ? document.documentElement.outerHTML.length : 0"
+_SHOWS_PAGE_SCRIPT: Final = """
+() => {
+  const root = document.documentElement;
+  return root !== null && root.localName === 'html' && root.namespaceURI === 'http://www.w3.org/1999/xhtml'
+    && document.getElementById('xml-viewer-style') === null;
+}
+"""
+"""Whether an XML document is shown as a page, and not as its source. Chromium's view of the source has that element."""
 _TITLE_SCRIPT: Final = "most => document.title.slice(0, most)"
 
 _TEXT_SCRIPT: Final = "most => (document.body ? document.body.innerText : '').slice(0, most)"
@@ -113,6 +121,11 @@ async def page_dom(window: BrowserWindow, most: int) -> str | None:
     """Return the DOM as HTML; None when it has more than `most` characters. Raises EngineError."""
     dom = await window.main_frame.evaluate(_DOM_SCRIPT, most)
     return None if dom is None else str(dom)
+
+
+async def shows_page(window: BrowserWindow) -> bool:
+    """Return whether the browser shows an XML document as a page, such as the result of XSLT. Raises EngineError."""
+    return bool(await window.main_frame.evaluate(_SHOWS_PAGE_SCRIPT))
 
 
 async def page_title(window: BrowserWindow) -> str:

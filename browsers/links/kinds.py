@@ -51,15 +51,20 @@ def may_have_links(url: str, media_type: str, hop_path: str = "") -> bool:
     """Return whether a body may have links, as its media type, its name or the way to it shows."""
     path = urlsplit(url).path
     return (
-        media_type in html.TYPES | _XML | manifests.TYPES | _UNKNOWN
+        media_type in html.TYPES | manifests.TYPES | _UNKNOWN
         or media_type in ("text/css", "text/plain")
-        or media_type.endswith("+xml")
+        or is_xml(media_type)
         or is_named_by_a_list(hop_path)
         or sitemaps.is_robots(url)
         or sitemaps.has_sitemap_name(url)
         or any(name.search(path) for name in (_STYLE_NAME, _XSLT_NAME, _LIST_NAME))
         or manifests.has_app_name(url)
     )
+
+
+def is_xml(media_type: str) -> bool:
+    """Return whether the media type is one of XML documents."""
+    return media_type in _XML or media_type.endswith("+xml")
 
 
 def begins_with_links(piece: bytes) -> bool:
@@ -94,8 +99,7 @@ def _by_type(url: str, media_type: str, text: str, root: Tag | None) -> Document
         return DocumentKind.APP
     if media_type in html.TYPES:
         return DocumentKind.PAGE
-    is_xml = media_type in _XML or media_type.endswith("+xml")
-    if is_xml or (xml.is_style(root) and media_type in _VAGUE):
+    if is_xml(media_type) or (xml.is_style(root) and media_type in _VAGUE):
         return DocumentKind.XML
     if root is not None and media_type in _UNKNOWN:
         return DocumentKind.XML if text.lstrip().startswith("<?xml") else DocumentKind.PAGE

@@ -13,9 +13,11 @@ from typing import Final
 from browsers.links import html
 from browsers.links.collector import LinkCollector
 from browsers.links.tags import Tag, start_tags
+from browsers.visit import XSLT_CONTEXT
 
 STYLE_TYPES: Final = frozenset(("text/xsl", "application/xslt+xml", "text/xslt", "application/xsl"))
 """Media types of XSLT style sheets."""
+_CSS: Final = re.compile(r"\btype\s{0,20}=\s{0,20}[\"']text/css")
 _MAX_INSTRUCTIONS: Final = 50
 _INSTRUCTION: Final = re.compile(r"<\?xml-stylesheet\s([^?<>]{0,4000})\?>")
 _HREF: Final = re.compile(r"\bhref\s{0,20}=\s{0,20}(?:\"([^\"]*)\"|'([^']*)')")
@@ -51,7 +53,8 @@ def collect_instructions(found: LinkCollector, text: str) -> None:
         if number >= _MAX_INSTRUCTIONS:
             return
         if href := _HREF.search(instruction[1]):
-            found.add(unescape(href[1] or href[2] or ""), "E", "xml-stylesheet/@href")
+            context = "xml-stylesheet/@href" if _CSS.search(instruction[1]) else XSLT_CONTEXT
+            found.add(unescape(href[1] or href[2] or ""), "E", context)
 
 
 def collect(found: LinkCollector, text: str, root: Tag | None) -> None:
