@@ -186,7 +186,7 @@ def _preview(
     anchor = transaction.now if first_run is None else first_run
     start = (anchor if first_run is None else max(anchor, transaction.now)) - 1 if after is None else after
     problems = [
-        Problem(field, "this is no date; use microseconds since 1970, before the year 9999")
+        Problem(field, "this is no date; use one from 1970 to 9998, such as 2027-01-15T08:00+01:00")
         for field, moment in (("first_run", anchor), ("after", start + 1))
         if not 0 <= moment < LAST_MOMENT
     ]
