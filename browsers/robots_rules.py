@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 from archive import crawl_log
 from archive.http.content_coding import decode, gunzip
 from archive.url import UrlError, canonical
+from browsers.chain_cookies import ChainCookies
 from browsers.plain import PlainAnswer, SiteFailure
 from browsers.visit import VisitOrder
 from frontier.lease import Lease, extend
@@ -77,15 +78,19 @@ class RobotsRules:
         return robots
 
     def _follow(self, order: VisitOrder) -> PlainAnswer:
-        """Return the answer after up to five redirects (RFC 9309 section 2.3.1.2)."""
+        """Return the answer after up to five redirects (RFC 9309 section 2.3.1.2), with the cookies that they set."""
         visited: list[str] = []
         while True:
             answer = self._fetcher.fetch(order, keep=MAX_BYTES + 1)
             visited.append(order.url)
             target = _redirect_target(order.url, answer)
-            if target is None or target in visited or len(visited) > MAX_REDIRECTS:
+            if target is None or len(visited) > MAX_REDIRECTS:
                 return answer
-            order = replace(order, url=target, hop_path=extend(order.hop_path, "R"), via=order.url)
+            cookies = ChainCookies.read(order.cookies).after(order.url, answer.set_cookies)
+            if target in visited and not cookies.may_revisit:
+                return answer
+            path = extend(order.hop_path, "R")
+            order = replace(order, url=target, hop_path=path, via=order.url, cookies=cookies.text())
 
 
 def _redirect_target(url: str, answer: PlainAnswer) -> str | None:

@@ -30,7 +30,8 @@ The first case that applies decides:
 
 | # | the link | decision |
 |---|---|---|
-| 1 | matches a pattern of `exclude`, or exceeds a bound on the URL | rejected |
+| 1 | matches a pattern of `exclude`, exceeds a bound on the URL, or makes a \
+[chain](../how-to/crawl.md#redirects-and-other-chains) too long | rejected |
 | 2 | is a seed | taken |
 | 3 | is more than `hops` links away from the seed | rejected |
 | 4 | is within `scope`, or matches a pattern of `include` | taken |

@@ -44,8 +44,11 @@ def test_walls_of_all_kinds_are_passed_and_each_page_begins_without_cookies(flee
                 return to("/same", "always=1")
             case "/ever-new":
                 return to("/ever-new", f"n={next(numbers)}")
+            case "/robots.txt":
+                rules = Routed(b"User-agent: *\nDisallow: /forbidden", "text/plain")
+                return rules if "robot=1" in asked.cookie else to("/robots.txt", "robot=1")
             case "/behind":
-                return Routed(b"at last")
+                return Routed(b"<a href=/forbidden>at last</a>")
         return None
 
     def other(asked: Asked) -> Routed | None:
