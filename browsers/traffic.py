@@ -107,6 +107,8 @@ class Traffic:
         self.exchanges: list[AskedExchange] = []
         """The first requests in their order, with their answers."""
         self.requests = 0
+        self.bytes = 0
+        """Number of bytes that were received, as far as the engine reports them."""
         self.main: MainAnswer | None = None
         """The newest answer to a main-frame navigation that was no redirect."""
         self.trouble: FleetUnavailable | None = None
@@ -181,8 +183,9 @@ class Traffic:
         if listed := self._listed.get(id(request)):
             listed.is_cached = True
 
-    def finished(self, key: str, request: BrowserRequest) -> None:
-        """End a request whose answer arrived whole."""
+    def finished(self, key: str, request: BrowserRequest, size: int = 0) -> None:
+        """End a request whose answer of `size` bytes arrived whole."""
+        self.bytes += size
         if listed := self._listed.get(id(request)):
             listed.ended = now_micros()
         self.release(key)
