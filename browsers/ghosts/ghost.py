@@ -42,6 +42,7 @@ from browsers.ghosts.page import Deadline, PageSnapshot, visit_page
 from browsers.ghosts.page_records import (
     PageRecord,
     PageVisit,
+    budget_flaws,
     derived_records,
     evidence_of,
     fetched_urls,
@@ -289,7 +290,7 @@ class ChromiumVisitor:
             self._abandon(control, session)
 
     def _flaws(self, page_visit: PageVisit) -> tuple[PageFlaw, ...]:
-        found = flaws_of(evidence_of(page_visit))
+        found = (*flaws_of(evidence_of(page_visit)), *budget_flaws(page_visit.snapshot.behaviors.outcomes))
         if page_visit.is_logged_out and self._profile is not None:
             return (*found, PageFlaw(PageFlawType.LOGGED_OUT, self._profile.name))
         return found
