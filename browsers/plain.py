@@ -1,6 +1,6 @@
 """The plain crawler makes one request through the proxy and finds links in the response.
 
-It runs no JavaScript, keeps no cookies but those of a stored login, and follows no redirects. `https` URLs are
+It runs no JavaScript, keeps no cookies but those of stored logins, and follows no redirects. `https` URLs are
 requested in absolute form (`GET https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS
 connection, to the site. One connection to the proxy serves all sites in turn.
 """
@@ -13,10 +13,10 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Final
+from typing import Final, Literal, Protocol
 
 import httpx
 
@@ -31,6 +31,7 @@ from browsers.page_quality.flaws import MAX_DOM, PageEvidence
 from browsers.page_quality.missing_page import look_of_html
 from browsers.page_quality.rules import REFUSALS
 from browsers.proxy_client import Control, ProxySession, SessionRequest
+from browsers.proxy_outcome import ERROR_HEADER
 from browsers.rendezvous import ranked
 from browsers.visit import (
     UNRECORDED,
@@ -48,6 +49,7 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br"
 """Codings that every replay tool can decode. zstd is decoded, too, when a site sends it."""
 _CONNECT_SECONDS: Final = 10.0
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_UNAUTHORIZED: Final = 401
 _TRIES: Final = 2
 _TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 """Number of tries. A kept connection may be closed just when it is used again; then a new one is tried, once."""
@@ -77,6 +79,22 @@ class SiteFailure(Exception):
         self.reason = reason
 
 
+class RequestLogins(Protocol):
+    """The stored logins of a job as the crawler needs them."""
+
+    def is_for(self, url: str) -> bool:
+        """Return whether requests to the URL have a login, so that its secrets must not be recorded."""
+
+    def headers(self, url: str) -> Mapping[str, str]:
+        """Return the headers Cookie and Authorization of a request to the URL, as far as they are known."""
+
+    def answer(self, url: str, asked: Mapping[str, str], sent: str) -> str:
+        """Return the value of Authorization for the same request once more; empty when there is no better one.
+
+        `asked` are the headers of the site's answer with status 401, and `sent` is the value that the request had.
+        """
+
+
 class PlainVisitor:
     """The visitor visits URLs without rendering them. It is safe to use from several threads."""
 
@@ -89,17 +107,22 @@ class PlainVisitor:
         *,
         user_agent: str = "",
         headers: OwnHeaders | None = None,
-        login: Callable[[str], Mapping[str, str]] | None = None,
+        login: RequestLogins | None = None,
         connections: int = 64,
+        mode: Literal["record", "live"] = "record",
     ) -> None:
-        """`login` returns the headers Cookie and Authorization for a URL. Their values are not recorded."""
+        """`login` has the headers Cookie and Authorization for a URL. Their values are not recorded.
+
+        Nothing is archived in the mode `live`.
+        """
         self._settings = settings
         self._controls = controls
         self._user_agent = user_agent or settings.archive.user_agent
         self._own = headers or OwnHeaders()
         self._login = login
+        self._mode = mode
         self._own_names = {name.lower() for name in self._own.values}
-        self._sessions: dict[tuple[str, str | None, str], ProxySession] = {}
+        self._sessions: dict[tuple[str, str | None, str, bool], ProxySession] = {}
         self._unreachable: dict[str, float] = {}
         """The time (monotonic seconds) from which a control address is tried in its turn again."""
         self._lock = threading.Lock()
@@ -155,7 +178,7 @@ class PlainVisitor:
         self._http.close()
         with self._lock:
             sessions, self._sessions = self._sessions, {}
-        for (address, _, _), session in sessions.items():
+        for (address, *_), session in sessions.items():
             control = next(control for control in self._controls if control.address == address)
             try:
                 control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
@@ -166,7 +189,7 @@ class PlainVisitor:
         session = self._session(order, control)
         for last_try in (False, True):
             try:
-                answer = self._exchange(order, session, keep)
+                answer = self._exchanged(order, session, keep)
             except httpx.ReadTimeout as error:
                 raise SiteFailure(crawl_log.TIMEOUT, "timeout") from error
             except (httpx.RemoteProtocolError, httpx.ReadError) as error:
@@ -181,12 +204,24 @@ class PlainVisitor:
                 return self._checked(answer, order, control)
         raise AssertionError("the last try either returns or raises")
 
-    def _exchange(self, order: VisitOrder, session: ProxySession, keep: int | None) -> PlainAnswer:
+    def _exchanged(self, order: VisitOrder, session: ProxySession, keep: int | None) -> PlainAnswer:
+        """Return the answer to a request; when the site asks for credentials that a login has, to a second one."""
+        headers = self._headers(order, session)
+        answer = self._exchange(order, session, keep, headers)
+        is_question = answer.status == _UNAUTHORIZED and ERROR_HEADER not in answer.headers
+        if self._login is None or not is_question or "authorization" in self._own_names:
+            return answer
+        value = self._login.answer(order.url, answer.headers, headers.get("Authorization", ""))
+        return self._exchange(order, session, keep, {**headers, "Authorization": value}) if value else answer
+
+    def _exchange(
+        self, order: VisitOrder, session: ProxySession, keep: int | None, sent: Mapping[str, str]
+    ) -> PlainAnswer:
         began = time.monotonic()
         request = self._http.build_request(
             "GET",
             f"http://{session.address}/",
-            headers=self._headers(order, session),
+            headers=sent,
             extensions={"target": order.url.encode("ascii")},
             timeout=self._timeout(order),
         )
@@ -232,7 +267,7 @@ class PlainVisitor:
         if order.via and not (order.via.startswith("https:") and order.url.startswith("http:")):
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
         if self._login is not None:
-            headers.update(self._login(order.url))
+            headers.update(self._login.headers(order.url))
         if self._own_names:
             headers = {name: value for name, value in headers.items() if name.lower() not in self._own_names}
             headers.update(self._own.values)
@@ -252,7 +287,7 @@ class PlainVisitor:
 
     def _session(self, order: VisitOrder, control: Control) -> ProxySession:
         """Return the session of this job at this process."""
-        key = (control.address, order.job, order.collection)
+        key = self._key(order, control)
         with self._lock:
             session = self._sessions.get(key)
             if session is None:
@@ -261,18 +296,27 @@ class PlainVisitor:
         return session
 
     def _session_request(self, order: VisitOrder) -> SessionRequest:
-        hidden = UNRECORDED if self._login is not None else ()
+        has_login = self._has_login(order)
+        hidden = UNRECORDED if has_login else ()
         return SessionRequest(
             order.collection,
             job=order.job,
+            mode=self._mode,
             log_dir=order.log_dir,
             redact_headers=tuple(dict.fromkeys((*self._own.unrecorded, *hidden))),
-            redact_response_headers=UNRECORDED_OF_RESPONSES if self._login is not None else (),
+            redact_response_headers=UNRECORDED_OF_RESPONSES if has_login else (),
         )
+
+    def _has_login(self, order: VisitOrder) -> bool:
+        return self._login is not None and self._login.is_for(order.url)
+
+    def _key(self, order: VisitOrder, control: Control) -> tuple[str, str | None, str, bool]:
+        """Return the key of the session: requests with a login have one of their own, whose secrets are not kept."""
+        return (control.address, order.job, order.collection, self._has_login(order))
 
     def _forget(self, order: VisitOrder, control: Control) -> None:
         with self._lock:
-            self._sessions.pop((control.address, order.job, order.collection), None)
+            self._sessions.pop(self._key(order, control), None)
 
 
 def _client(settings: Settings, connections: int) -> httpx.Client:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +28,8 @@ from browsers.engine import BrowserMissing
 from browsers.engine_choice import proxy_trust
 from browsers.freed_memory import return_freed_memory
 from browsers.heartbeat import LeaseHeartbeat
-from browsers.logins.browser_profile import BrowserProfile
+from browsers.logins.login_book import LoginBook
+from browsers.logins.plain_login import PlainLogin
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.missing_pages import MissingPages
 from browsers.plain import PlainVisitor
@@ -347,13 +347,13 @@ def run_worker(
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
         rules = profile.page_rules()
         has_ghost = renders or needs_ghost(rules)
-        login = _login(settings, profile.browser_profile)
-        sent = (lambda url: login.headers_for(url, time.time())) if login is not None else None
+        logins = _logins(settings, profile)
+        sent = PlainLogin(logins) if logins else None
         plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency)
         at_the_end.callback(plain.close)
         ghost = None
         if has_ghost:
-            ghost = _ghost(_for_job(settings, profile), ports, proxy, own, login, at_the_end)
+            ghost = _ghost(_for_job(settings, profile), ports, proxy, own, logins, at_the_end)
         visitors = Visitors(plain, ghost)
         robots = RobotsRules(frontier, plain, agent, obey=obey)
         queue = frontier.renders if renders else frontier
@@ -427,7 +427,7 @@ def _ghost(
     controls: Sequence[Control],
     proxy: str,
     headers: OwnHeaders,
-    login: BrowserProfile | None,
+    logins: LoginBook,
     at_the_end: ExitStack,
 ) -> Visitor:
     """Return a started ghost, which is closed at the end. A ghost that can't start must not claim URLs.
@@ -436,18 +436,17 @@ def _ghost(
     """
     from browsers.ghosts.ghost import ChromiumVisitor
 
-    ghost = ChromiumVisitor(settings, controls, proxy_trust(settings.home, proxy), headers, login)
+    ghost = ChromiumVisitor(settings, controls, proxy_trust(settings.home, proxy), headers, logins=logins)
     at_the_end.callback(ghost.close)
     ghost.open()
     return ghost
 
 
-def _login(settings: Settings, name: str) -> BrowserProfile | None:
-    """Return the browser profile of that name; None without a name. Raises FleetUnavailable."""
-    if not name:
-        return None
+def _logins(settings: Settings, profile: Profile) -> LoginBook:
+    """Return the stored logins that the job's profile names. Raises FleetUnavailable."""
+    store, everywhere = ProfileStore(settings.home), profile.browser_profile
     try:
-        return ProfileStore(settings.home).load(name)
+        return LoginBook(store.load(everywhere) if everywhere else None, [store.load(name) for name in profile.logins])
     except ProfileUnusable as error:
         log.error("%s", error)
         raise FleetUnavailable("no-browser-profile") from error

@@ -134,7 +134,7 @@ class DomainOwner(Base):
 
 
 class DomainPassword(Base):
-    """A password lets a harvest into a part of a domain that asks for one (HTTP authentication)."""
+    """A password lets a harvest into a part of a domain that asks for one, by HTTP authentication or in a form."""
 
     __tablename__ = "domain_passwords"
     __table_args__ = (UniqueConstraint("domain_id", "name"),)

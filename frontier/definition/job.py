@@ -72,6 +72,8 @@ def _is_header_name(name: str) -> str:
 
 Pattern = Annotated[str, Field(max_length=_LONGEST_PATTERN), AfterValidator(_compiles)]
 HeaderName = Annotated[str, AfterValidator(_is_header_name)]
+ProfileName = Annotated[str, Field(pattern=NAME_PATTERN)]
+MAX_LOGINS: Final = 10_000
 BEHAVIOR_FOLDER: Final = "behaviors"
 """Folder of a home with the files that `behavior_scripts` of profiles name."""
 _BEHAVIOR_FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}\.(?:js|json|ya?ml)", re.ASCII)
@@ -266,7 +268,13 @@ class Profile(_Frozen):
     browser_profile: str = Field(
         "",
         pattern=rf"^$|{NAME_PATTERN}",
-        description="name of a stored browser profile, whose login browsers use; `ghostfleet profile browser create`",
+        description="name of a stored browser profile, whose login all visits use; `ghostfleet profile browser create`",
+    )
+    logins: tuple[ProfileName, ...] = Field(
+        (),
+        max_length=MAX_LOGINS,
+        description="names of further stored browser profiles, each of which is used at its own site alone; a job makes"
+        " the logins that have a password before its first visit, and harvests set this for passwords of domains",
     )
     headers: Mapping[str, str] = Field(
         {}, description="names and values of headers that are sent with every request to every site"
