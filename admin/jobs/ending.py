@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from admin.jobs.good_answers import has_good_answer
 from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
 from admin.jobs.status_names import is_failure, status_text
 from admin.jobs.tally import JobTally
@@ -27,6 +28,7 @@ _SHOWN: Final = 10
 _LIMIT_OF_HOST: Final = "limit-host-pages"
 _FAILING: Final = "failing"
 _SECONDS: Final = " seconds"
+_SOMETHING_MISSING: Final = "something is missing"
 _SEEDS_OF_CODE: Final = {
     crawl_log.ROBOTS: SeedState.FORBIDDEN,
     crawl_log.QUOTA: SeedState.QUOTA,
@@ -115,7 +117,8 @@ def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, inte
     """Return the ending of a job whose workers have ended.
 
     The first of these cases that applies decides: URLs are queued (`interrupted`, `stopped`, `limit`); no seed
-    answered (`failed`); hosts were set aside at their limit (`limit`); something is missing (`gaps`); `finished`.
+    gave a good answer (`failed`); hosts were set aside at their limit (`limit`); something is missing (`gaps`);
+    `finished`.
     """
     progress = facts.progress
     seeds = tuple(_seed_ends(facts, tally))
@@ -144,6 +147,16 @@ def fleet_failed(reason: str, tally: JobTally) -> JobEnding:
     return JobEnding(JobState.FAILED, reason, missing=tuple(ghost_lines(tally)))
 
 
+def with_gaps(ending: JobEnding, lines: Sequence[str]) -> JobEnding:
+    """Return the ending with further lines about what is missing. A job that had finished has gaps then."""
+    if not lines:
+        return ending
+    missing = (*lines, *ending.missing)
+    if ending.state is not JobState.FINISHED:
+        return replace(ending, missing=missing)
+    return replace(ending, state=JobState.GAPS, reason=_SOMETHING_MISSING, missing=missing)
+
+
 def ghost_lines(tally: JobTally) -> Iterator[str]:
     """Yield one line with the errors of browser visits, by kind, and one with the flaws of pages.
 
@@ -169,12 +182,12 @@ def _state(
 ) -> tuple[JobState, str]:
     if queued:
         return _why_cut_off(progress, limits, interrupted=interrupted)
-    if not any(seed.state is SeedState.ANSWERED for seed in seeds):
+    if not has_good_answer((seed.state, seed.code) for seed in seeds):
         return JobState.FAILED, _why_no_seed(seeds)
     at_limit = [host for host in hosts if host.state is HostState.LIMIT and host.left]
     if at_limit:
         return JobState.LIMIT, f"{limits.host_pages} pages of a host, on {counted(len(at_limit), 'host')}"
-    return (JobState.GAPS, "something is missing") if missing else (JobState.FINISHED, "")
+    return (JobState.GAPS, _SOMETHING_MISSING) if missing else (JobState.FINISHED, "")
 
 
 def _why_cut_off(progress: JobProgress, limits: Limits, *, interrupted: bool) -> tuple[JobState, str]:

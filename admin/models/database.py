@@ -27,6 +27,7 @@ from archive.dates import Micros, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
 from archive.settings.values.redacted import without_secrets
+from dedupdb.captures.schema import keep_private
 
 VERSION_TABLE: Final = "admin_version"
 FILE_NAME: Final = "admin.db"
@@ -217,6 +218,7 @@ def _open_engine(url: str) -> Engine:
     event.listen(engine, "checkin", _note_return)
     event.listen(engine, "checkout", _checks_of_idle_connections(engine))
     if engine.dialect.name == "sqlite":
+        event.listen(engine, "do_connect", keep_private)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_at_once)
     return engine

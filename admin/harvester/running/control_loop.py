@@ -96,16 +96,18 @@ class ControlLoop:
         finally:
             if self._frontier is not None:
                 self._frontier.close()
-        self._folder.save(exit_code=self._process.exit_code, refusal=self._process.refusal)
+        self._read_log()
+        self._folder.save(
+            exit_code=self._process.exit_code,
+            refusal=self._process.refusal,
+            seen_objects=self._tally.total.objects,
+        )
         with suppress(OSError):
             self._progress_log.end(now_micros(), self._folder.state.reason or "Finished")
 
     def _look(self) -> None:
         self._hear_of_run()
-        if self._log is not None:
-            for line in self._log.lines():
-                self._tally.add(line)
-                self._notes.add(line)
+        self._read_log()
         with self._frontier_of_run() as frontier:
             if frontier is not None:
                 self._progress = frontier.reports.progress()
@@ -121,6 +123,11 @@ class ControlLoop:
             self._report()
         with self._frontier_of_run() as frontier:
             self._pursue_end(frontier)
+
+    def _read_log(self) -> None:
+        for line in self._log.lines() if self._log is not None else ():
+            self._tally.add(line)
+            self._notes.add(line)
 
     def _hear_of_run(self) -> None:
         if self._log is None and (place := self._process.run_folder) is not None:

@@ -18,6 +18,9 @@ from typing import Final
 
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import DomainResult
+from admin.jobs.ending import SeedEnd
+from admin.jobs.good_answers import has_good_answer
+from admin.jobs.states import SeedState
 from admin.jobs.tally import is_novel, size_of
 from admin.models.job_tables import StopReason
 from archive import crawl_log
@@ -187,23 +190,40 @@ def limits_of(
     return {name: changed(limits, changes.get(name, {})) for name, limits in planned.items()}
 
 
-def stop_reason(count: DomainCount, limits: DomainLimits, default: StopReason, left: int | None) -> StopReason:
-    """Return why the harvest of a domain ended.
+def stop_reason(
+    count: DomainCount, limits: DomainLimits, default: StopReason, left: int | None, *, is_answered: bool = True
+) -> StopReason:
+    """Return why the harvest of a domain ended. The first of these cases that applies decides.
 
-    `default` is the reason that follows from the end of the job, `left` counts the domain's URLs that were not
-    visited; None when that is not known. A domain that reached its limit with its very last URL is complete.
+    | case | reason |
+    |---|---|
+    | the domain is at a limit of its own, and URLs are left, or the job was cut off | that limit |
+    | no seed of the domain gave a good answer, and none waits for its visit | no-good-answer |
+    | the job is complete, and URLs of the domain are left | unfinished |
+    | any other | `default`, the reason that follows from the end of the job |
+
+    `left` counts the domain's URLs that were not visited; None when that is not known.
     """
     if count.reached is not None and not (default is StopReason.COMPLETE and left == 0):
         return _limit_reason(count.reached, limits)
+    if not is_answered:
+        return StopReason.NO_GOOD_ANSWER
     if default is StopReason.COMPLETE and count.reached is None and left:
         return StopReason.UNFINISHED
     return default
 
 
 def domain_results(
-    tally: DomainTally, default: StopReason, left_by_host: Mapping[str, int] | None
+    tally: DomainTally,
+    default: StopReason,
+    left_by_host: Mapping[str, int] | None,
+    seeds: Iterable[SeedEnd] | None = None,
 ) -> list[DomainResult]:
-    """Return what the job harvested of each of its domains, by name. `left_by_host` is None when it is not known."""
+    """Return what the job harvested of each of its domains, by name.
+
+    `left_by_host` and `seeds`, the ends of all seeds, are None when they are not known.
+    """
+    unanswered = _unanswered(tally, seeds) if seeds is not None else frozenset()
     left: dict[str, int] | None = None
     if left_by_host is not None:
         left = dict.fromkeys(tally.counts, 0)
@@ -216,10 +236,34 @@ def domain_results(
             objects=count.objects,
             bytes=count.bytes,
             new_bytes=count.new_bytes,
-            stop_reason=stop_reason(count, tally.limits[name], default, None if left is None else left[name]),
+            stop_reason=stop_reason(
+                count,
+                tally.limits[name],
+                default,
+                None if left is None else left[name],
+                is_answered=name not in unanswered,
+            ),
         )
         for name, count in sorted(tally.counts.items())
     ]
+
+
+def _unanswered(tally: DomainTally, seeds: Iterable[SeedEnd]) -> frozenset[str]:
+    """Return the domains without a good answer. A domain with a seed that waits for its visit is not among them.
+
+    A domain without a seed of its own has had an answer when an object counts for it.
+    """
+    ends: dict[str, list[tuple[SeedState, int]]] = {name: [] for name in tally.counts}
+    for seed in seeds:
+        if (domain := tally.domain_of_host(host_of(seed.url))) is not None:
+            ends[domain].append((seed.state, seed.code))
+    return frozenset(
+        name
+        for name, found in ends.items()
+        if not has_good_answer(found)
+        and all(state is not SeedState.WAITING for state, _ in found)
+        and (found or not tally.counts[name].objects)
+    )
 
 
 def hosts_to_set_aside(tally: DomainTally, waiting: Iterable[str]) -> dict[str, str]:

@@ -37,6 +37,8 @@ class JobLine(OutputModel):
     new_bytes: int
     harvest_error: str
     upload_error: str
+    gaps: str
+    unanswered_domains: int
     harvester: str | None
     created: Micros
     started: Micros | None
@@ -116,6 +118,8 @@ _LINES: Final = (
         HarvestJob.new_bytes,
         HarvestJob.harvest_error,
         HarvestJob.upload_error,
+        HarvestJob.gaps,
+        HarvestJob.unanswered_domains,
         HarvestJob.harvester,
         HarvestJob.created,
         HarvestJob.started,
@@ -299,6 +303,8 @@ def _line(job: HarvestJob, harvest: str, channel: str) -> dict[str, Any]:
         "new_bytes": job.new_bytes,
         "harvest_error": job.harvest_error,
         "upload_error": job.upload_error,
+        "gaps": job.gaps,
+        "unanswered_domains": job.unanswered_domains,
         "harvester": job.harvester,
         "created": job.created,
         "started": job.started,

@@ -19,10 +19,10 @@ from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
 _SHOWN: Final = 20
-_UPLOADS_OF: Final[Micros] = 30 * 86_400_000_000
-"""Upload errors of jobs that are done are shown for so long."""
-_MOST_UPLOAD_ERRORS: Final = 1_000
-"""The jobs that are done are looked for among so many jobs with upload errors, the newest ones."""
+_RECENT: Final[Micros] = 30 * 86_400_000_000
+"""Upload errors and dead domains of jobs that are done are shown for so long."""
+_MOST_LOOKED_AT: Final = 1_000
+"""The jobs that are done are looked for among so many jobs with such trouble, the newest ones."""
 _SCHEDULER_LEASE: Final = "scheduler"
 _LATE: Final[Micros] = 60_000_000
 """The clocks of the database and of this machine may differ by so much."""
@@ -66,6 +66,8 @@ class OverviewView(OutputModel):
     more_failed: bool
     upload_errors: list[JobLine]
     """Jobs that are done though files were not uploaded, of the last 30 days."""
+    unanswered: list[JobLine]
+    """Jobs of the last 30 days that are done though domains gave no good answer."""
     deactivated: list[HarvestNote]
     """Harvests that the scheduler has deactivated."""
     unserved: list[ChannelTrouble]
@@ -82,7 +84,7 @@ class OverviewView(OutputModel):
     @property
     def needs_person(self) -> bool:
         """Return whether anything needs a person."""
-        lists = (self.failed, self.upload_errors, self.deactivated, self.unserved, self.troubled)
+        lists = (self.failed, self.upload_errors, self.unanswered, self.deactivated, self.unserved, self.troubled)
         return not self.has_scheduler or any(lists) or any(disk.is_low for disk in self.disks)
 
 
@@ -99,7 +101,8 @@ def show_overview(transaction: Transaction) -> OverviewView:
         more_running=running.next is not None,
         failed=failed.items,
         more_failed=failed.next is not None,
-        upload_errors=_upload_errors(transaction),
+        upload_errors=_recent_with(transaction, "jobs.upload_error <> ''"),
+        unanswered=_recent_with(transaction, "jobs.unanswered_domains > 0"),
         deactivated=_deactivated(transaction),
         unserved=_unserved(transaction, list_channels(transaction), harvesters),
         troubled=[each for each in harvesters if each.is_silent or each.state is HarvesterState.DORMANT],
@@ -117,19 +120,16 @@ def _has_scheduler(transaction: Transaction) -> bool:
     return row is not None and row.until > transaction.now - _LATE
 
 
-def _upload_errors(transaction: Transaction) -> list[JobLine]:
+def _recent_with(transaction: Transaction, condition: str) -> list[JobLine]:
+    """Return the newest jobs that are done and for which the condition of a partial index holds."""
     # The text of the condition is that of the index, which has no other jobs: with a parameter, SQLite reads all jobs.
     newest = (
-        select(HarvestJob.id)
-        .where(text("jobs.upload_error <> ''"))
-        .order_by(HarvestJob.id.desc())
-        .limit(_MOST_UPLOAD_ERRORS)
-        .subquery()
+        select(HarvestJob.id).where(text(condition)).order_by(HarvestJob.id.desc()).limit(_MOST_LOOKED_AT).subquery()
     )
     numbers = transaction.session.scalars(
         select(HarvestJob.id)
         .join(newest, newest.c.id == HarvestJob.id)
-        .where(HarvestJob.status == JobStatus.DONE, HarvestJob.ended > transaction.now - _UPLOADS_OF)
+        .where(HarvestJob.status == JobStatus.DONE, HarvestJob.ended > transaction.now - _RECENT)
         .order_by(HarvestJob.id.desc())
         .limit(_SHOWN)
     ).all()
