@@ -32,7 +32,7 @@ from archive.capture import Capture
 from archive.dates import Micros, timestamp14
 from archive.settings.load import Settings
 from archive.wacz.pages import ArchivedPage
-from dedupdb.captures.schema import CAPTURES, new_engine, reading, to_capture
+from dedupdb.captures.schema import CAPTURES, keep_private, new_engine, reading, to_capture
 
 log = logging.getLogger(__name__)
 
@@ -430,6 +430,7 @@ def _sqlite_engine(settings: Settings) -> Engine:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
 
+    event.listen(engine, "do_connect", keep_private)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", _begin)
     return engine

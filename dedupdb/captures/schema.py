@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -40,6 +41,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeEngine
 
 from archive.capture import OWN_BUCKET, Capture, Original
+from archive.home_access import make_private
 from archive.json_text import compact_json
 from archive.settings.values.redacted import without_secrets
 from archive.warc.request_query import asked_key
@@ -190,8 +192,15 @@ def new_engine(url: str) -> Engine:
         pool_pre_ping=not is_sqlite,
     )
     if is_sqlite:
+        event.listen(engine, "do_connect", keep_private)
         event.listen(engine, "connect", _prepare_sqlite)
     return engine
+
+
+def keep_private(_dialect: object, _record: object, arguments: Sequence[Any], _options: Mapping[str, Any]) -> None:
+    """Let nobody but the owner read the file of a SQLite database, before SQLite opens or makes the file."""
+    if arguments and (name := str(arguments[0])) and name != ":memory:" and not name.startswith("file:"):
+        make_private(Path(name))
 
 
 def insert_for(engine: Engine) -> Callable[[Table], Any]:

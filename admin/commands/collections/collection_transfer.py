@@ -69,7 +69,8 @@ def import_files(
     settings = load_settings(home, settings_file)
     try:
         wanted = find(paths)
-        prepare(settings.home)
+        if mended := prepare(settings.home, settings.archive.readable_by):
+            click.echo(mended, err=True)
         with Captures(settings.database_url) as captures:
             importer = Importer(settings, collection, captures, Choices(by_reference, dedup, strict))
             check_space(settings, importer.space_needed(wanted))

@@ -216,7 +216,8 @@ def _begin(
     settings = load_settings(home, settings_file)
     logs.to_stderr(settings.logs.format)
     try:
-        home_folder.prepare(settings.home)
+        if mended := home_folder.prepare(settings.home, settings.archive.readable_by):
+            click.echo(mended, err=True)
     except home_folder.HomeError as error:
         _refuse(parent, str(error))
     return parent, settings

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from admin.options import InputError, child_options, common, load_settings
+from admin.options import InputError, child_options, common, load_settings, say_mended
 
 
 @click.command("admin")
@@ -30,6 +30,7 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
       2  refused: the port is taken, the address is not allowed, or the database has another version
     """
     settings = load_settings(home, settings_file, {"admin.port": port})
+    say_mended(settings)
     from admin.fleet.child import ParentLink
     from admin.fleet.logs import to_stderr
     from admin.fleet.sockets import PortError, address, listen

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from admin.collections.names import CollectionName, chosen_collection
-from admin.options import CommandRefused, InputError, child_options, common, load_settings
+from admin.options import CommandRefused, InputError, child_options, common, load_settings, say_mended
 
 if TYPE_CHECKING:
     from archive.settings.load import Settings
@@ -56,6 +56,7 @@ def view(
       2  refused: the port is taken, the address is not allowed, or the index can't be used
     """
     settings = load_settings(home, settings_file, {"view.port": port})
+    say_mended(settings)
     if fetch_player:
         _fetch(settings)
         return
