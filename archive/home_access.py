@@ -61,7 +61,7 @@ def use_mask(readers: Readers) -> None:
 
 
 def leave_to_user(path: Path, home: Path | None = None) -> None:
-    """Give a file that a person asked for the permissions that the person's other files have, unless it is in a home."""
+    """Give a file outside a home, which a person asked for, the permissions of the person's other files."""
     if _masks_before and (home is None or not path.resolve().is_relative_to(home.resolve())):
         with suppress(OSError):
             path.chmod(0o666 & ~_masks_before[0])

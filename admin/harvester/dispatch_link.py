@@ -22,6 +22,7 @@ from admin.models.errors import DatabaseRefused, NotFound, UseCaseError
 from admin.models.job_tables import HarvesterState
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door
+from archive.steady_work import SteadyWork
 
 log = logging.getLogger(__name__)
 
@@ -125,11 +126,10 @@ class DispatchLink:
         stop = threading.Event()
 
         def beat() -> None:
+            what = f"the report that somebody works on job {job.id}"
+            touch = SteadyWork(what, self._touch, DatabaseRefused, UseCaseError)
             while True:
-                try:
-                    self._touch(job, state)
-                except (DatabaseRefused, UseCaseError) as error:
-                    log.warning("job %d: %s", job.id, error)
+                touch(job, state)
                 if stop.wait(seconds):
                     return
 

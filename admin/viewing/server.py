@@ -26,6 +26,7 @@ from admin.viewing.resource_endpoint import PREFIX, Receive, ResourceEndpoint, S
 from admin.viewing.tickets import TicketKey
 from archive.dates import Micros, now_micros
 from archive.settings.load import Settings
+from archive.steady_work import SteadyWork
 from dedupdb.captures.capture_index import Captures
 from proxy.replay.access import ReadableCaptures
 from proxy.replay.memento import Archive
@@ -35,6 +36,8 @@ log = logging.getLogger(__name__)
 _WORKERS: Final = 8
 _GRACE_SECONDS: Final = 3
 _ROUND_SECONDS: Final = 5.0
+_REST_SECONDS: Final = 5.0
+"""The catalogue of pages rests so long after an error."""
 _ONLY: Final = "ghostfleet.only"
 
 
@@ -91,14 +94,18 @@ class ViewServer:
 
     def _read_pages(self) -> None:
         """Read what the capture index has of pages at the start; later records are read when a page is asked for."""
-        try:
-            with index_if_any(self._settings) as index:
-                while index is not None and not self._stops.is_set():
-                    if self._catalogue.refresh(index, _ROUND_SECONDS):
-                        return
-                    self._stops.wait(0.1)  # a request reads, too: let it come first
-        except DatabaseRefused as error:
-            log.warning("the catalogue of pages is not whole: %s", error)
+        read = SteadyWork("the reading of the catalogue of pages", self._read_all_pages, DatabaseRefused)
+        while not self._stops.is_set() and not read():
+            self._stops.wait(_REST_SECONDS)
+
+    def _read_all_pages(self) -> bool:
+        """Read until the catalogue is whole, or the server ends. Return True then."""
+        with index_if_any(self._settings) as index:
+            while index is not None and not self._stops.is_set():
+                if self._catalogue.refresh(index, _ROUND_SECONDS):
+                    break
+                self._stops.wait(0.1)  # a request reads, too: let it come first
+        return True
 
     def _nearest(self, names: Sequence[str], url: str, method: str, date: Micros | None) -> list[str]:
         """Return which of the collections have a capture that readers may know of, the nearest to the date first."""

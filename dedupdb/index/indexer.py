@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from archive.capture import Capture
+from archive.steady_work import SteadyWork
 from archive.storage.presence import WarcFiles
 from dedupdb.captures.capture_index import Captures, SourcePosition
 from dedupdb.captures.schema import CapturesError
@@ -68,30 +69,32 @@ class Indexer:
         self._poll_seconds = poll_seconds
         self._reconcile_seconds = reconcile_seconds
         self._is_following = True
+        self._due = 0.0
+        """When the sidecars are searched again, in seconds of `time.monotonic`."""
 
     def run(self, stop: threading.Event) -> None:
         """Add captures until `stop` is set. All captures that were announced before are in the index on return.
 
         A failing database is tried again; only at the end CapturesError is raised.
         """
-        due = 0.0
+        follow = SteadyWork("the indexer's addition of captures to the index", self._round, CapturesError)
         while not stop.is_set():
-            try:
-                if time.monotonic() >= due:
-                    self.reconcile()
-                    self.sweep()
-                    due = time.monotonic() + self._reconcile_seconds
-                if self._follow(wait=True):
-                    stop.wait(_GATHER_SECONDS)
-                else:
-                    due = 0.0
-                    stop.wait(self._poll_seconds)
-            except CapturesError as error:
-                logger.error("can't add captures to the index: %s", error)
-                stop.wait(self._poll_seconds)
+            pause = follow()
+            stop.wait(self._poll_seconds if pause is None else pause)
         self._follow(wait=False)
         self.reconcile()
         self.sweep()
+
+    def _round(self) -> float:
+        """Add what was announced, and search the sidecars when it is time. Return the seconds to wait."""
+        if time.monotonic() >= self._due:
+            self.reconcile()
+            self.sweep()
+            self._due = time.monotonic() + self._reconcile_seconds
+        if self._follow(wait=True):
+            return _GATHER_SECONDS
+        self._due = 0.0
+        return self._poll_seconds
 
     def take(self, *, wait: bool = False) -> int:
         """Add the captures that were announced since the last call. Return how many were new.

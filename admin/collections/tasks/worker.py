@@ -28,6 +28,7 @@ from admin.collections.tasks.task_folder import (
 from archive.dates import now_micros
 from archive.files import free_bytes
 from archive.settings.load import Settings
+from archive.steady_work import SteadyWork
 
 log = logging.getLogger(__name__)
 
@@ -58,11 +59,9 @@ class TaskWorker:
             self._thread.join()
 
     def _run(self) -> None:
+        look = SteadyWork("the search for tasks of collections", self._look)
         while not self._stops.wait(_LOOK_SECONDS):
-            try:
-                self._look()
-            except OSError as error:
-                log.warning("tasks of collections are not carried out: %s", error)
+            look()
 
     def _look(self) -> None:
         """Carry out the oldest task that waits, and remove tasks that nobody needs any more."""
