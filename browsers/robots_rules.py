@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from urllib.parse import urljoin
 
 from archive import crawl_log
-from archive.url import UrlError, canonical
+from archive.url import UrlError, canonical, host_of
 from browsers.links import decoding
 from browsers.plain import PlainAnswer, SiteFailure
 from browsers.visit import VisitOrder
@@ -33,12 +34,23 @@ class RobotsDecision:
 
     code: int | None = None
     crawl_delay_seconds: float | None = None
+    """The Crawl-Delay of robots.txt, or the least delay that the job has for the domain, whichever is longer."""
 
 
 class RobotsRules:
     """The rules ask the frontier for a host's robots.txt, and fetch it when the frontier has none."""
 
-    def __init__(self, frontier: Frontier, fetcher: Fetcher, user_agent: str, *, obey: bool) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        fetcher: Fetcher,
+        user_agent: str,
+        *,
+        obey: bool,
+        least_delay: Callable[[str], float] = lambda _: 0.0,
+    ) -> None:
+        """`least_delay` returns the shortest pause in seconds that the job has for a host."""
+        self._least_delay = least_delay
         self._frontier = frontier
         self._fetcher = fetcher
         self._user_agent = user_agent
@@ -46,6 +58,12 @@ class RobotsRules:
 
     def decide(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
         """Return whether `lease.url` may be visited, with the Crawl-Delay. Raises FleetUnavailable."""
+        decision, least = self._decided(lease, order), self._least_delay(host_of(lease.url))
+        if least <= (decision.crawl_delay_seconds or 0):
+            return decision
+        return replace(decision, crawl_delay_seconds=least)
+
+    def _decided(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
         if not self._obey:
             return RobotsDecision()
         robots = self._frontier.robots(lease.url) or self._ask(lease, order)

@@ -355,7 +355,7 @@ def run_worker(
         if has_ghost:
             ghost = _ghost(_for_job(settings, profile), ports, proxy, own, logins, at_the_end)
         visitors = Visitors(plain, ghost)
-        robots = RobotsRules(frontier, plain, agent, obey=obey)
+        robots = RobotsRules(frontier, plain, agent, obey=obey, least_delay=profile.least_delay)
         queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
         heartbeat = at_the_end.enter_context(LeaseHeartbeat(queue.renew, beat_seconds))

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from admin.fleet import home_folder
 from admin.fleet.process import StartError
@@ -48,6 +48,7 @@ log = logging.getLogger(__name__)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 _MOST_BAD_SEEDS: Final = 1_000
 _RETRY_SECONDS: Final = 10.0
+_MINUTE: Final = 60.0
 
 
 class HarvesterRefused(Exception):
@@ -190,6 +191,7 @@ class HarvesterProcess:
         if job.max_seconds > 0:
             limits = dict(profile.get("limits") or {})
             profile["limits"] = limits | {"seconds": min(job.max_seconds, limits.get("seconds") or job.max_seconds)}
+        profile = _with_rates(profile, job, self._settings)
         info = harvest_info(job, self._settings, folder.job_name, now_micros())
         try:
             profile = with_logins(self._settings.home, job.id, profile, self._logins(job))
@@ -334,6 +336,15 @@ def _usable_seeds(job: ClaimedJob) -> tuple[list[str], list[str]]:
             if len(bad) < _MOST_BAD_SEEDS:
                 bad.append(str(error))
     return list(seeds), bad
+
+
+def _with_rates(profile: dict[str, Any], job: ClaimedJob, settings: Settings) -> dict[str, Any]:
+    """Return the profile with the pauses of the domains whose rate is lower than the job's politeness allows."""
+    own = (profile.get("politeness") or {}).get("min_delay_seconds")
+    shortest = settings.frontier.min_delay_seconds if own is None else own
+    pauses = {each.domain_name: _MINUTE / each.max_rate for each in job.domains if each.max_rate > 0}
+    longer = {name: seconds for name, seconds in pauses.items() if seconds > shortest}
+    return profile | {"least_delays": {**profile.get("least_delays", {}), **longer}} if longer else profile
 
 
 def default_name(channel: str) -> str:

@@ -74,6 +74,8 @@ Pattern = Annotated[str, Field(max_length=_LONGEST_PATTERN), AfterValidator(_com
 HeaderName = Annotated[str, AfterValidator(_is_header_name)]
 ProfileName = Annotated[str, Field(pattern=NAME_PATTERN)]
 MAX_LOGINS: Final = 10_000
+LeastDelay = Annotated[float, Field(ge=0, le=3_600)]
+MAX_LEAST_DELAYS: Final = 100_000
 BEHAVIOR_FOLDER: Final = "behaviors"
 """Folder of a home with the files that `behavior_scripts` of profiles name."""
 _BEHAVIOR_FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}\.(?:js|json|ya?ml)", re.ASCII)
@@ -223,6 +225,12 @@ class Profile(_Frozen):
     )
     limits: Limits = Limits()
     politeness: PolitenessOverrides = PolitenessOverrides()
+    least_delays: Mapping[str, LeastDelay] = Field(
+        {},
+        max_length=MAX_LEAST_DELAYS,
+        description="shortest pause between two visits to one host, for the hosts of each of these domains; harvests"
+        " set this for the rates of their domains",
+    )
     robots: Literal["obey", "ignore"] | None = Field(
         None, description="whether robots.txt is obeyed; none follows the setting frontier.robots"
     )
@@ -311,6 +319,15 @@ class Profile(_Frozen):
         for _, problem in wrong_headers(headers):
             raise ValueError(problem)
         return headers
+
+    def least_delay(self, host: str) -> float:
+        """Return the shortest pause in seconds that the host's domain has of its own; 0 without one."""
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        while name and self.least_delays:
+            if (seconds := self.least_delays.get(name)) is not None:
+                return seconds
+            name = name.partition(".")[2]
+        return 0.0
 
     def page_rules(self) -> Sheets:
         """Return the rules of who visits the pages of each site."""

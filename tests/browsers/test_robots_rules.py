@@ -148,6 +148,18 @@ def test_a_job_may_ignore_it(case: Case, fleet: Fleet, origin: RawOrigin) -> Non
     plain.close()
 
 
+@pytest.mark.parametrize(("least", "expected"), [(0.5, 7.0), (30.0, 30.0)])
+def test_the_longer_one_of_crawl_delay_and_the_least_delay_of_the_job_holds(
+    case: Case, fleet: Fleet, origin: RawOrigin, least: float, expected: float
+) -> None:
+    origin.script("/robots.txt", document(b"User-agent: *\nCrawl-delay: 7", "text/plain"))
+    plain = PlainVisitor(fleet.settings(), [fleet.control])
+    rules = RobotsRules(case.frontier, plain, AGENT, obey=True, least_delay=lambda _: least)
+
+    assert rules.decide(case.lease, case.order) == RobotsDecision(None, expected)
+    plain.close()
+
+
 def test_robots_txt_itself_may_always_be_visited(case: Case, origin: RawOrigin) -> None:
     origin.script("/robots.txt", document(b"User-agent: *\nDisallow: /", "text/plain"))
 

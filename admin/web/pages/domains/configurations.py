@@ -133,7 +133,7 @@ def _given(sent: Mapping[str, Any]) -> dict[str, Any]:
     except YamlRefused as error:
         problems += [Problem("attributes", each.message, each.line) for each in error.problems]
     if not str(sent.get("max_rate", "")).strip():
-        problems.append(Problem("max_rate", "the rate is empty; write 1 to 1,000,000 requests a minute"))
+        values["max_rate"] = site().settings.harvests.default_max_rate
     if problems:
         raise InvalidInput(*problems)
     return values
