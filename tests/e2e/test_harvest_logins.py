@@ -122,6 +122,8 @@ def test_the_pages_of_members_are_captured_and_no_file_or_process_has_the_passwo
         assert (sites.wrong, sites.logouts) == (0, 0)
 
     assert (ended.status, ended.harvest_error) == (JobStatus.DONE, "")
+    others = {str(path.relative_to(home)) for path in home.rglob("*") if path.lstat().st_mode & 0o077}
+    assert others <= {"ca/ca.pem", "ca/leaf.spki"}, "only the owner can read what the harvester has made"
     archive = Archive.read(admin.settings.archive_dir("news"))
     for host in hosts.values():
         for page in ("", "2"):
