@@ -7,7 +7,8 @@ file, and SQLite gives the same to the files beside it. `mend` changes the files
 |---|---|---|
 | the home itself | 0700 | 0710 |
 | folders and files below `collections/` | 0700, 0600 | 0750, 0640; profiles of jobs 0600 |
-| all other folders and files of the home | 0700, 0600 | 0700, 0600 |
+| all other folders and files directly in the home | 0700, 0600 | 0700, 0600 |
+| what is in these folders | 0700, 0600 | out of reach, since the folders are the owner's |
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _PARAMETER: Final = re.compile(r'realm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]*))',
 
 
 @dataclass(frozen=True, slots=True)
-class Challenge:
+class HttpChallenge:
     """One challenge of a site. `scheme` is in lower case, and `text` is the challenge as a header of its own."""
 
     scheme: str
@@ -26,7 +26,7 @@ class Challenge:
     text: str
 
 
-def challenges(value: str) -> list[Challenge]:
+def challenges(value: str) -> list[HttpChallenge]:
     """Return the challenges of a header WWW-Authenticate, whose repetitions are joined by commas."""
     found: list[tuple[str, list[str]]] = []
     for item in (each.strip() for each in _ITEM.findall(value[:_MOST_TEXT])):
@@ -35,7 +35,7 @@ def challenges(value: str) -> list[Challenge]:
             found.append((begun[1].lower(), [begun[2]] if begun[2] else []))
         elif found:
             found[-1][1].append(item)
-    return [Challenge(scheme, _realm(given), f"{scheme} {', '.join(given)}".rstrip()) for scheme, given in found]
+    return [HttpChallenge(scheme, _realm(given), f"{scheme} {', '.join(given)}".rstrip()) for scheme, given in found]
 
 
 def _realm(parameters: list[str]) -> str:
