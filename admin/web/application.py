@@ -95,7 +95,10 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
     _add_errors(app, api)
     app.context_processor(_context)
     app.jinja_env.globals.update(
-        {name: getattr(formats, name) for name in ("plural", "duration_text", "unicode_domain", "date_iso")},
+        {
+            name: getattr(formats, name)
+            for name in ("plural", "duration_text", "unicode_domain", "date_iso", "compared_text")
+        },
         NOTHING=formats.NOTHING,
         bar_chart=charts.bar_chart,
         badge_element=elements.badge,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -23,8 +23,8 @@ EXTENSION: Final = "ghostfleet"
 RECENT: Final = "ghostfleet-recent"
 SESSION_COOKIE: Final = "ghostfleet_session"
 _NAVIGATION: Final = "ghostfleet-navigation"
-_MOST_NAVIGATIONS: Final = 100
-"""Lists of entries that are kept: one for each role and each path below which a proxy has the site."""
+_MOST_NAVIGATIONS: Final = 2_000
+"""Navigations that are kept: one for each view, each role and each path below which a proxy has the site."""
 _FORMS_OF: Final = "forms-of"
 """The key under which the cookie of forms names the session that the forms belong to."""
 
@@ -52,20 +52,68 @@ class NavigationEntry:
     endpoint: str
     right: Right = Right.READ
 
+    @property
+    def blueprint(self) -> str:
+        """The name of the blueprint whose pages belong to the entry."""
+        return self.endpoint.rpartition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationGroup:
+    """The entries of one kind of work stand together under its name; the first group has none."""
+
+    title: str
+    entries: tuple[NavigationEntry, ...]
+
 
 NAVIGATION: Final = (
-    NavigationEntry("Overview", "overview.show"),
-    NavigationEntry("Domains", "domains.index"),
-    NavigationEntry("Harvests", "harvests.index"),
-    NavigationEntry("Schedules", "schedules.index"),
-    NavigationEntry("Templates", "templates.index"),
-    NavigationEntry("Jobs", "jobs.index"),
-    NavigationEntry("Collections", "collections.index"),
-    NavigationEntry("Fleet", "fleet.index"),
-    NavigationEntry("Users", "users.index", Right.ADMINISTER),
-    NavigationEntry("Audit", "audit.index", Right.ADMINISTER),
-    NavigationEntry("Settings", "settings.index"),
+    NavigationGroup("", (NavigationEntry("Overview", "overview.show"),)),
+    NavigationGroup(
+        "Harvesting",
+        (
+            NavigationEntry("Harvests", "harvests.index"),
+            NavigationEntry("Domains", "domains.index"),
+            NavigationEntry("Schedules", "schedules.index"),
+            NavigationEntry("Templates", "templates.index"),
+            NavigationEntry("Crawler traps", "domains.trap_lists.index"),
+        ),
+    ),
+    NavigationGroup("Jobs and fleet", (NavigationEntry("Jobs", "jobs.index"), NavigationEntry("Fleet", "fleet.index"))),
+    NavigationGroup("Archive", (NavigationEntry("Collections", "collections.index"),)),
+    NavigationGroup(
+        "Administration",
+        (
+            NavigationEntry("Users", "users.index", Right.ADMINISTER),
+            NavigationEntry("Audit", "audit.index", Right.ADMINISTER),
+            NavigationEntry("Extended fields", "domains.extended_fields.index"),
+            NavigationEntry("Settings", "settings.index"),
+        ),
+    ),
 )
+"""All groups. Pages that capture by hand belong to Harvesting, and pages of quality assurance to Archive.
+
+A group is shown when the visitor may open one of its entries.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEntry:
+    """An entry of the navigation on one page."""
+
+    title: str
+    url: str
+    is_here: bool
+    """Whether the page belongs to this part of the site."""
+    is_page: bool
+    """Whether the page is the one to which the entry leads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Navigation:
+    """The navigation of one page: the groups by name, and the entry to which the page belongs."""
+
+    groups: Sequence[tuple[str, Sequence[ShownEntry]]] = ()
+    here: ShownEntry | None = None
 
 
 class FindVisitor(Protocol):
@@ -185,19 +233,37 @@ def require_login(app: Flask) -> None:
     app.before_request(look)
 
 
-def navigation() -> list[Mapping[str, Any]]:
+def navigation() -> Navigation:
     """Return the entries that the visitor may open; the present one is marked."""
     if g.get("visitor") is None:
-        return []
-    part = (request.blueprint or "").partition(".")[0]
-    kept: dict[tuple[str, Role], Sequence[tuple[str, str, str]]] = current_app.extensions.setdefault(_NAVIGATION, {})
-    key = request.script_root, visitor().actor.role
-    if (entries := kept.get(key)) is None:
-        entries = [
-            (each.title, url_for(each.endpoint), each.endpoint.partition(".")[0])
-            for each in NAVIGATION
-            if each.endpoint in current_app.view_functions and visitor().may(each.right)
-        ]
+        return Navigation()
+    place = request.blueprint or ""
+    kept: dict[tuple[str, Role, str, str], Navigation] = current_app.extensions.setdefault(_NAVIGATION, {})
+    key = request.script_root, visitor().actor.role, place, request.endpoint or ""
+    if (found := kept.get(key)) is None:
+        found = _navigation_at(place, request.endpoint or "")
         if len(kept) < _MOST_NAVIGATIONS:
-            kept[key] = entries
-    return [{"title": title, "url": url, "is_here": name == part} for title, url, name in entries]
+            kept[key] = found
+    return found
+
+
+def _navigation_at(place: str, endpoint: str) -> Navigation:
+    allowed = [
+        (group.title, [each for each in group.entries if _is_allowed(each)])
+        for group in NAVIGATION
+        if any(map(_is_allowed, group.entries))
+    ]
+    around = [each for _, entries in allowed for each in entries if f"{place}.".startswith(f"{each.blueprint}.")]
+    nearest = max(around, key=lambda each: len(each.blueprint), default=None)
+
+    def shown(entry: NavigationEntry) -> ShownEntry:
+        return ShownEntry(entry.title, url_for(entry.endpoint), entry is nearest, entry.endpoint == endpoint)
+
+    return Navigation(
+        [(title, [shown(each) for each in entries]) for title, entries in allowed],
+        None if nearest is None else shown(nearest),
+    )
+
+
+def _is_allowed(entry: NavigationEntry) -> bool:
+    return entry.endpoint in current_app.view_functions and visitor().may(entry.right)
