@@ -17,7 +17,7 @@ from werkzeug.sansio.response import Response
 from admin.collections.tasks.task_folder import upload_draft
 from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, NotFound, UseCaseError
 from admin.models.recent_readings import RecentReadings
-from admin.web import charts, elements, formats
+from admin.web import elements, formats
 from admin.web.page import EXTENSION, RECENT, Site, navigation, page, require_login, takes_large_files
 from admin.web.security import protect, secret_key
 from archive.listener_access import HostNames
@@ -100,7 +100,6 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
             for name in ("plural", "duration_text", "unicode_domain", "date_iso", "compared_text")
         },
         NOTHING=formats.NOTHING,
-        bar_chart=charts.bar_chart,
         badge_element=elements.badge,
         time_element=elements.time_element(_zone, site.database.clock),
         options_of=lambda values: [(value, value) for value in values],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Final, Protocol, cast
 from zoneinfo import ZoneInfo
@@ -19,6 +19,7 @@ from admin.models.transaction import RIGHTS, Actor, Right, Transaction
 from admin.web.security import SAFE_METHODS
 from archive.settings.load import Settings
 
+UTC: Final = ZoneInfo("UTC")
 EXTENSION: Final = "ghostfleet"
 RECENT: Final = "ghostfleet-recent"
 SESSION_COOKIE: Final = "ghostfleet_session"
@@ -139,6 +140,11 @@ def site() -> Site:
 def visitor() -> SiteVisitor:
     """Return who looks at the page; pages for people who are not logged in don't ask."""
     return cast(SiteVisitor, g.visitor)
+
+
+def show_times_in_utc() -> None:
+    """Let the present page show all times in UTC, as the records of an archive do, and not in the person's zone."""
+    g.visitor = replace(visitor(), zone=UTC)
 
 
 @contextmanager
