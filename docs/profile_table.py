@@ -24,6 +24,8 @@ key in force. Each run keeps its profile as `profile.json` in its folder.
 YAML is read by version 1.2: `yes` and `on` are texts, `true` and `null` are not. A file may have 1 MB, 20,000 lines
 and 5,000 keys. Anchors, aliases, tags, directives and keys that are given twice are refused.
 
+The forms of the admin site show each key by its name, with the key beside it.
+
 ## Which links are in scope
 
 The first case that applies decides:
@@ -71,12 +73,13 @@ def document() -> str:
     parts = [HEAD]
     for title, model, words in GROUPS:
         parts.append(f"\n## {title}\n\n{words}{'\n' if words else ''}")
-        parts.append("| key | default | values | meaning |\n|---|---|---|---|\n")
+        parts.append("| key | name | default | values | meaning |\n|---|---|---|---|---|\n")
         schema = model.model_json_schema()
         for name, info in model.model_fields.items():
             if name not in TABLES:
                 values, meaning = _values(schema, schema["properties"][name]), (info.description or "")
-                parts.append(f"| `{name}` | {_default(info.default)} | {values} | {meaning.replace('|', '\\|')} |\n")
+                cells = (f"`{name}`", info.title or "", _default(info.default), values, meaning.replace("|", "\\|"))
+                parts.append(f"| {' | '.join(cells)} |\n")
     parts.append("\n## Examples\n")
     for name in ORDER:
         text = (EXAMPLES / f"{name}.toml").read_text("utf-8")
