@@ -181,15 +181,20 @@ def records(path: Path) -> Iterator[StoredRecord]:
     damage.
     """
     with open_either(path) as file:
-        source = MemberReader(file, path)
-        while True:
-            in_member = 0
-            while record := next_record(source, in_member):
-                yield record
-                record.finish()
-                in_member += source.is_packed  # a plain file has no members
-            if not source.next_member():
-                return
+        yield from records_in(file, path)
+
+
+def records_in(file: BinaryIO, path: Path) -> Iterator[StoredRecord]:
+    """Yield every record of a seekable file that the caller closes, as `records` does."""
+    source = MemberReader(file, path)
+    while True:
+        in_member = 0
+        while record := next_record(source, in_member):
+            yield record
+            record.finish()
+            in_member += source.is_packed  # a plain file has no members
+        if not source.next_member():
+            return
 
 
 def next_record(source: MemberReader, in_member: int) -> StoredRecord | None:
