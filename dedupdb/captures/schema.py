@@ -102,6 +102,7 @@ CAPTURES: Final = Table(
     Index("captures_key", "collection", "key", "date"),
     Index("captures_sha256", "collection", "sha256", "payload_length", "date"),
     Index("captures_record", "collection", "record_id"),
+    Index("captures_digest", "collection", "digest"),
 )
 
 POSITIONS: Final = Table(
