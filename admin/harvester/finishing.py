@@ -45,6 +45,9 @@ from archive.dates import iso_date, now_micros, timestamp14
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.warc.repair import being_written, repair
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.schema import CapturesError
+from dedupdb.index.sidecars import Sidecars
 from frontier.private_redis.server import RedisProblem, start_redis
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
@@ -227,6 +230,15 @@ class Finishing:
             parts = make_documents(settings, folder, self._result_of_domains())
             write_metadata(draft, folder.state.metadata_name, owner, parts, crawl_settings(job, settings), now_micros())
         publish_metadata(draft, place, job.collection)
+        self._index(job.collection)
+
+    def _index(self, collection: str) -> None:
+        """Add the lines of new sidecars to the index, as a rebuild of the index does."""
+        try:
+            with Captures(self.settings.database_url) as captures:
+                Sidecars(self.settings.home, captures).reconcile(collection)
+        except CapturesError as error:  # the next indexer of this home adds them
+            log.warning("the metadata of collection %s is not in the index yet: %s", collection, error)
 
     def _result(self) -> JobResult:
         """Return the result that was kept; one without statistics when these could not be made."""

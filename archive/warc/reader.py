@@ -197,7 +197,7 @@ class StoredRecord:
     def _judged(self, tail: bytes, following: bytes, is_end: bool) -> RecordEnd | None:
         tells_length = self.is_http and self.kind != "revisit"
         more = beyond_declared(bytes(self._beginning), self.block_length) if tells_length else None
-        return record_end(tail, following, is_end=is_end, more=more)
+        return record_end(tail, following, is_end=is_end, is_member=self._source.is_packed, more=more)
 
     @classmethod
     def opened(cls, file: BinaryIO, path: Path, offset: int, length: int | None) -> Self:

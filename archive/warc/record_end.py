@@ -38,21 +38,22 @@ class RecordEnd:
     """What is wrong and what was assumed; empty for a record that ends as the standard says."""
 
 
-def record_end(tail: bytes, following: bytes, *, is_end: bool, more: int | None) -> RecordEnd | None:
+def record_end(tail: bytes, following: bytes, *, is_end: bool, is_member: bool, more: int | None) -> RecordEnd | None:
     """Return how a record ends; None when that can't be told, so that the file is damaged.
 
     `tail` is the end of the block as declared, and `following` the bytes behind it: LOOKED_AT of them, or fewer when
-    `is_end`. `more` is how many bytes the HTTP message has beyond the declared end, or lacks; None when unknown.
+    `is_end`. With `is_member` that end is the end of a compressed member, and not of a file that may have been cut off.
+    `more` is how many bytes the HTTP message has beyond the declared end, or lacks; None when unknown.
     """
     rest = following.removeprefix(RECORD_END)
     has_end = len(rest) < len(following)
     if has_end and (rest.startswith(b"WARC/") or (is_end and not rest)):
         return RecordEnd(len(RECORD_END))
     next_record = _NEXT.search(following)
-    if next_record is None and (not is_end or following.strip(b"\r\n\0")):
-        return RecordEnd(len(RECORD_END)) if has_end else None  # the next record is the damaged one
     between = following[: next_record.start()] if next_record else following
     junk = between.rstrip(b"\r\n\0")
+    if next_record is None and not is_end:
+        return RecordEnd(len(RECORD_END)) if has_end else None  # the next record is the damaged one
     if more is not None and 0 < more <= len(between) and not between[more:].strip(b"\r\n"):
         said = f"Content-Length is {_bytes(more)} too small; the block was taken as long as its HTTP message"
         return RecordEnd(len(between), added=more, finding=said)
@@ -62,6 +63,8 @@ def record_end(tail: bytes, following: bytes, *, is_end: bool, more: int | None)
     if not junk:
         said = f"the record ends with {_shown(between)} instead of two empty lines; the block was taken as declared"
         return RecordEnd(len(between), finding=said)
+    if next_record is None and not is_member:
+        return RecordEnd(len(RECORD_END)) if has_end else None
     if not between.startswith((b"\r\n", b"\n")) and len(junk) > _MOST_WITHOUT_REASON:
         return None
     said = f"{_bytes(len(between))} stand between the block and the next record ({_shown(between)}) and were left out"

@@ -150,6 +150,13 @@ class Indexer:
         captures whose files are missing. Raises DedupUnavailable.
         """
         claims.forget(collection)
+        return self.fill_dedup(collection, claims, eligible, is_there)
+
+    def fill_dedup(self, collection: str, claims: Claims, eligible: DedupRules, is_there: IsThere | None = None) -> int:
+        """Add what the dedup store lacks of the index of the collection. Return the number of new originals.
+
+        The rules are those of `rebuild_dedup`, so both leave the same store. Raises DedupUnavailable.
+        """
         restored = claims.restore(Originals(self._captures, eligible, is_there).of(collection))
         declare_whole(claims.link, collection)
         return restored

@@ -84,11 +84,11 @@ def _index_again(settings: Settings, collection: str, filenames: list[str]) -> N
     if not filenames:
         return
     from dedupdb.captures.capture_index import Captures
-    from dedupdb.index.sidecars import Sidecars
+    from dedupdb.index.sidecars import Sidecars, source_of
 
     with Captures(settings.database_url) as captures:
         for filename in filenames:
-            captures.prune(collection, filename, ())
+            captures.drop_file(collection, filename, source_of(collection, filename))
         Sidecars(settings.home, captures).reconcile(collection)
 
 
