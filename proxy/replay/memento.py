@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from archive import url as urls
 from archive.capture import Capture, RecordKind
-from archive.dates import iso_second
+from archive.dates import Micros, iso_second
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.warc.member_reader import WarcError
@@ -33,6 +33,7 @@ from proxy.replay.answers import (
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, repeating_edit
 from proxy.replay.matching.originals import OriginalIndex, Originals
+from proxy.replay.matching.random_values import of_one_payload
 from proxy.replay.matching.recorded_exchanges import RecordedExchanges
 from proxy.replay.matching.similar import Similar
 from proxy.replay.matching.variants import Variants
@@ -113,11 +114,24 @@ class Archive:
             similar = self._similar.find(
                 wanted.collection, wanted.url, wanted.method, wanted.body, moments, is_page=wanted.page is not None
             )
+            if not similar and wanted.method in ("GET", "HEAD"):
+                similar = self._with_random_values(wanted, date, moments)
             similar.sort(key=lambda capture: -capture.date if date is None else abs(capture.date - date))
             memento = self._first(similar, wanted, trouble, note="similar")
         if memento is None and trouble:
             raise next((each for each in trouble if isinstance(each, PayloadElsewhere)), trouble[0])
         return memento
+
+    def _with_random_values(
+        self, wanted: WantedCapture, date: Micros | None, moments: Sequence[Micros]
+    ) -> list[Capture]:
+        """Return the captures of a part of a page whose URL has a random value under a name that no rule knows."""
+        if wanted.page is not None and wanted.page.within is None:
+            return []
+        found = self._similar.with_random_values(wanted.collection, wanted.url, wanted.method, moments)
+        if wanted.visit is not None and wanted.visit.date is not None:
+            found = wanted.visit.own(found)
+        return of_one_payload(found, date)
 
     def conversation(self, wanted: WantedCapture) -> SocketScript | None:
         """Return the WebSocket that answers a handshake; None when there is none.

@@ -125,7 +125,7 @@ def _content(name: bytes, data: bytes, *, is_whole: bool) -> bytes | None:
     except _ERRORS:
         if name in (b"br", b"deflate"):  # without a mark of its own, only its syntax tells
             return None
-    if name == b"br" and is_whole and not _is_whole_brotli(data):
+    if is_whole and ((name == b"br" and not _is_whole_brotli(data)) or (name == b"deflate" and not _is_whole(data))):
         return None
     return None if name == b"deflate" and not found else bytes(found)
 
@@ -133,6 +133,20 @@ def _content(name: bytes, data: bytes, *, is_whole: bool) -> bytes | None:
 def _is_zstd(data: bytes) -> bool:
     is_skippable = data[1:4] == b"\x2a\x4d\x18" and 0x50 <= data[0] <= 0x5F
     return data.startswith(b"\x28\xb5\x2f\xfd") or is_skippable
+
+
+def _is_whole(deflated: bytes) -> bool:
+    """Return whether deflated data has its end. A text may be read as the beginning of such data."""
+    unpack = zlib.decompressobj(_ZLIB if _has_zlib_head(deflated) else _RAW)
+    rest, length = deflated, 0
+    while rest and not unpack.eof and length < MOST_UNDONE >> 6:
+        length += len(unpack.decompress(rest, _PIECE))
+        rest = unpack.unconsumed_tail
+    return unpack.eof or bool(rest)
+
+
+def _has_zlib_head(data: bytes) -> bool:
+    return len(data) > 1 and data[0] & 15 == 8 and int.from_bytes(data[:2]) % 31 == 0
 
 
 def _is_whole_brotli(data: bytes) -> bool:
@@ -164,8 +178,9 @@ def _inflated(pieces: Iterator[bytes], window: int = _GZIP) -> Iterator[bytes]:
 def _deflated(pieces: Iterator[bytes]) -> Iterator[bytes]:
     """Yield what is behind `deflate`: with zlib's head, or without it as some servers send it."""
     first = next(pieces, b"")
-    has_head = len(first) > 1 and first[0] & 15 == 8 and int.from_bytes(first[:2]) % 31 == 0
-    return _inflated(chain((first,), pieces), _ZLIB if has_head else _RAW)
+    if len(first) == 1:
+        first += next(pieces, b"")
+    return _inflated(chain((first,), pieces), _ZLIB if _has_zlib_head(first) else _RAW)
 
 
 def _without_brotli(pieces: Iterator[bytes]) -> Iterator[bytes]:
