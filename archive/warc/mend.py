@@ -42,7 +42,9 @@ class _Part:
 
 
 def mend(settings: Settings, collection: str) -> Iterator[Repaired]:
-    """Repair the ends of records in every closed file of other programs of a collection. Yield what was done to each file that needed it.
+    """Repair the ends of records in every closed file of other programs of a collection.
+
+    Yield what was done to each file that needed it.
 
     A file that was imported by reference belongs to somebody else, and a file that may have been uploaded has readers
     elsewhere. Both stay as they are.
