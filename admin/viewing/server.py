@@ -19,6 +19,7 @@ from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
 from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.application import create_app
+from admin.viewing.origins import Origins
 from admin.viewing.page import Viewing
 from admin.viewing.page_catalogue import PageCatalogue
 from admin.viewing.readable import ReaderAccess
@@ -56,6 +57,7 @@ class ViewServer:
             self._nearest,
             self._captures.collections,
             takes_similar=settings.proxy.replay_similar,
+            ancestors=Origins(settings).ancestors,
         )
         viewing = Viewing(
             settings,
@@ -63,6 +65,8 @@ class ViewServer:
             self._catalogue,
             ReaderAccess(settings.home / "collections"),
             _only,
+            Origins(settings),
+            self._gate.root_of_frame,
         )
         self._pages: Any = WSGIMiddleware(create_app(viewing), workers=_WORKERS)  # type: ignore[arg-type]
         self._stops = threading.Event()
@@ -144,6 +148,7 @@ async def _refuse(send: Send, refused: RefusedRequest) -> None:
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", b"default-src 'none'; sandbox"),
     ]
     if refused.asks_for_password:
         headers.append((b"www-authenticate", b'Basic realm="archive", charset="UTF-8"'))
