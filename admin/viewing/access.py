@@ -23,7 +23,9 @@ from archive.settings.load import Settings
 _CROSS: Final = (b"cross-site", b"same-site")
 _WORKER_PATH: Final = "/replay/sw.js"
 """The script of the player's worker. No other script may become a service worker."""
-_ARCHIVED: Final = re.compile(r"/(?:c/(?P<player>[^/]+)/player|w/(?P<resource>[^/]+)/.*|(?:replay|player|static)/.*)", re.S)
+_ARCHIVED: Final = re.compile(
+    r"/(?:c/(?P<player>[^/]+)/player|w/(?P<resource>[^/]+)/.*|(?:replay|player|static)/.*)", re.S
+)
 """What the host name of a collection answers."""
 _RUNS_SCRIPTS: Final = re.compile(r"/(?:c/[^/]+/player|replay/.*)", re.S)
 """What the viewer's own host name does not answer."""

@@ -1,10 +1,10 @@
 """Archived pages run on host names of their own, one for each collection, so that none of them reads another.
 
 A browser keeps the storage, the workers and the documents of one origin apart from those of all others. The bar above
-an archived page has the viewer's own host name, and the page in the frame has that of its collection. On the reader's
-own machine these are `view.localhost` and `LABEL.view.localhost`: browsers resolve both without DNS, and count both as
-one site, so that the frame may have a service worker where browsers refuse one to frames of other sites. Elsewhere
-`view.origin` and `view.collection_origin` say them. Without such names, no archived script runs. Pure.
+an archived page has another host name than the page in the frame. On the reader's own machine these are
+`view.LABEL.localhost` and `LABEL.localhost`: browsers resolve both without DNS, and count both as one site, so that the
+frame may have a service worker where browsers refuse one to frames of other sites. Elsewhere `view.origin` and
+`view.collection_origin` say them. Without such names, no archived script runs. Pure.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST_LABEL: Final = 63
 _LONGEST_BEGINNING: Final = 30
 _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _LOCAL: Final = "localhost"
-_LOCAL_VIEWER: Final = "view.localhost"
+_LOCAL_BAR: Final = "view"
 
 
 def host_label(collection: str) -> str:
@@ -82,13 +82,14 @@ class Origins:
 
     def frames_of(self, host: str) -> str:
         """Return the sources of a content security policy that may show the archived pages of `host` in a frame."""
-        return " ".join((self._own or f"http://{_LOCAL_VIEWER}{_port(host)}", *self._ancestors))
+        return " ".join((self._own or f"http://{_LOCAL_BAR}.{_name(host)}{_port(host)}", *self._ancestors))
 
-    def bar_origin(self, host: str) -> str:
-        """Return where a page with the bar is for a reader who came to `host`; empty when it is there."""
-        if self._own or _name(host) == _LOCAL_VIEWER or not self._template_for(host):
+    def bar_origin(self, collection: str, host: str) -> str:
+        """Return where the bar of a collection's pages is for a reader who came to `host`; empty when it is there."""
+        if self._own or not self._template_for(host):
             return ""
-        return f"http://{_LOCAL_VIEWER}{_port(host)}"
+        name = f"{_LOCAL_BAR}.{host_label(collection)}.{_LOCAL}"
+        return "" if name == _name(host) else f"http://{name}{_port(host)}"
 
     @property
     def ancestors(self) -> str:
@@ -105,7 +106,7 @@ class Origins:
             return self._template
         name = _name(host)
         if name == _LOCAL or name.endswith(f".{_LOCAL}") or _is_loopback_address(name):
-            return f"http://{ANY}.{_LOCAL_VIEWER}{_port(host)}"
+            return f"http://{ANY}.{_LOCAL}{_port(host)}"
         return ""
 
 

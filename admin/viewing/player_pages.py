@@ -47,7 +47,7 @@ def play(name: str) -> Response:
     """Show a page as it was captured: in the player, or without it the document alone, without scripts."""
     url, timestamp = _asked(name)
     view, (player, why) = viewing(), _player_or_reason()
-    if player is not None and (elsewhere := view.origins.bar_origin(request.host)):
+    if player is not None and (elsewhere := view.origins.bar_origin(name, request.host)):
         return redirect(f"{elsewhere}{request.script_root}{request.full_path}", 307)
     steps, origin = _steps(name, url, timestamp), view.origins.of_collection(name, request.host)
     if player is not None and not origin:

@@ -44,7 +44,7 @@ class ViewSettings(Section):
         "",
         description="Address at which browsers run archived pages, such as https://*.replay.example.org. The star"
         " stands for a label for each collection, so that pages of one collection can't read another. Without a star,"
-        " all collections share the address. Empty is `http://*.view.localhost` on the reader's own machine; elsewhere no"
+        " all collections share the address. Empty is `http://*.localhost` on the reader's own machine; elsewhere no"
         " archived script runs. Needs view.origin.",
     )
     frame_ancestors: tuple[str, ...] = Field(

@@ -3,20 +3,24 @@
 "use strict";
 (() => {
   if (typeof FetchEvent === "undefined") return; // the player also loads this script as a worker that answers nothing
+  const isChromium = Boolean(self.navigator.userAgentData);
   const policy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; connect-src 'self' data: blob:; "
-    + "frame-src 'self' data: blob: about:; object-src 'none'; form-action 'self'; base-uri 'self' http: https:; "
-    + "webrtc 'block'";
+    + `frame-src 'self' about: ${isChromium ? "data: blob:" : ""}; object-src 'none'; form-action 'self'; `
+    + "base-uri 'self' http: https:; webrtc 'block'";
   const documents = ["document", "frame", "iframe", "embed", "object"];
   const scripts = ["worker", "sharedworker", "serviceworker"];
   const mark = "<!-- WB Insert -->"; // the player's own scripts, which come before those of the page, begin here
 
   // Chromium obeys `Connection-Allowlist` below it. In other browsers this script takes WebRTC away from the window of
-  // an archived page and from the windows of the empty frames that the page makes: a frame is visited before the call
-  // that inserted it returns, and the parser's frames before the next script runs.
+  // an archived page and from the windows of the frames that the page makes: a frame is visited before the call that
+  // inserted it returns, and the parser's frames before the next script runs.
   function withoutWebRtc() {
     // A page may replace the methods of its objects later, so that each one is taken here, and lists are walked by hand.
     const { defineProperty, getOwnPropertyDescriptor } = Object;
     const { apply } = Reflect;
+    const { indexOf, search, slice } = String.prototype;
+    const { setAttribute } = Element.prototype;
+    const own = `<script>(${withoutWebRtc})();<\/script>`;
     const removed = ["RTCPeerConnection", "webkitRTCPeerConnection", "mozRTCPeerConnection"];
     const hooks = [];
     const inserts = {
@@ -43,6 +47,13 @@
         for (let number = realm.length - 1; number !== -1; number -= 1) {
           try {
             guard(realm[number]);
+            const frame = realm[number].frameElement;
+            const text = frame.getAttribute("srcdoc");
+            if (text !== null) {
+              const at = apply(search, text, [/^\s*<!doctype/i]) === 0 ? apply(indexOf, text, [">"]) + 1 : 0;
+              const has = apply(slice, text, [at, at + own.length]) === own;
+              if (!has) apply(setAttribute, frame, ["srcdoc", apply(slice, text, [0, at]) + own + apply(slice, text, [at])]);
+            }
           } catch {
             // the frame is of another origin
           }
@@ -67,7 +78,7 @@
           defineProperty(prototype, name, found);
         }
       }
-      new realm.MutationObserver(visit).observe(realm.document, { childList: true, subtree: true });
+      new realm.MutationObserver(visit).observe(realm.document, { childList: true, subtree: true, attributeFilter: ["srcdoc"] });
       realm.document.addEventListener("load", visit, true);
       visit();
     };
@@ -123,7 +134,7 @@
     headers.set("Origin-Agent-Cluster", "?1");
     const hasBody = ![101, 204, 205, 304].includes(response.status) && response.body;
     const isHtml = /html/i.test(headers.get("Content-Type") || "text/html");
-    if (isDocument && !isHtml && !self.navigator.userAgentData) {
+    if (isDocument && !isHtml && !isChromium) {
       headers.append("Content-Security-Policy", "script-src 'none'"); // an SVG or XML document has no mark
     }
     const body = hasBody && isDocument && isHtml ? response.body.pipeThrough(inserting()) : response.body;
