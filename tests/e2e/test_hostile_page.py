@@ -35,8 +35,8 @@ SECRET = "the secret of the other collection"
 SCRIPT = Path(__file__).parent.parent / "hostile_page.js"
 KEY = TicketKey(b"k" * 32)
 ESCAPE = """
-for (const run of [() => fetch('OUT/escape', {mode: 'no-cors'}),
-  () => new WebSocket('OUT/escape'.replace('http', 'ws')), () => { new Image().src = 'OUT/escape'; }]) { try { Promise.resolve(run()).catch(() => {}); } catch {} }
+const tries = [() => fetch('OUT/escape', {mode: 'no-cors'}), () => new WebSocket('OUT/escape'.replace('http', 'ws'))];
+for (const run of tries) { try { Promise.resolve(run()).catch(() => {}); } catch {} }
 """
 
 
