@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
@@ -47,9 +47,9 @@ class Chromium:
 
 
 @contextmanager
-def running_chromium() -> Iterator[Chromium]:
+def running_chromium(flags: Sequence[str] = ()) -> Iterator[Chromium]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox", *flags])
         try:
             yield Chromium(browser.new_page())
         finally:

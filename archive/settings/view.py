@@ -10,7 +10,6 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from archive.settings.values.base import Section, checked_networks, listed
 
-
 _HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
 _ORIGIN: Final = re.compile(rf"https?://(?:\*\.)?{_HOST}")
 
@@ -56,6 +55,11 @@ class ViewSettings(Section):
         "",
         description="Folder with the files of the npm package replaywebpage, or its tarball. Empty is the copy that"
         " `ghostfleet view --fetch-player` keeps in the home.",
+    )
+    fetch_player: bool = Field(
+        True,
+        description="Whether a viewer that starts without the player fetches it by npm into the home. A failure is"
+        " logged, and the viewer goes on.",
     )
     link_seconds: int = Field(
         28_800, ge=300, le=2_592_000, description="How long a link of the admin site to the viewer works, at least."

@@ -7,6 +7,7 @@ also tells what it could read: neither other collections nor their tickets.
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import time
 from base64 import b64encode
@@ -17,6 +18,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from commanding import Command
 from demo_replay import Tripwire, tripwire
 from driven import Chromium, Driven, archived, running_chromium
 from firefox import Firefox
@@ -24,15 +26,20 @@ from needs import free_port
 from viewing import CollectionShelf, RunningViewer, player_tarball, running_viewer
 from waiting import until
 
+from admin.replay import Window
 from admin.viewing.origins import host_label
 from admin.viewing.tickets import TicketKey
 from archive.settings.load import Settings
+from browsers.chromium.trust import trusted_keys
+from browsers.engine import Device
+from browsers.firefox.preferences import preferences_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 SITE = "http://example.org"
 SECRET = "the secret of the other collection"
 SCRIPT = Path(__file__).parent.parent / "hostile_page.js"
+NETWORK = ("network.", "media.peerconnection.")
 KEY = TicketKey(b"k" * 32)
 ESCAPE = """
 const tries = [() => fetch('OUT/escape', {mode: 'no-cors'}), () => new WebSocket('OUT/escape'.replace('http', 'ws'))];
@@ -181,3 +188,35 @@ def check(report: dict[str, str], host: str) -> None:
     assert report["workers"], text
     assert all(scope.startswith(f"http://{host}/") for scope in report["workers"].split()), text
     assert "planted" not in report["cookies"], text
+
+
+@pytest.mark.parametrize("engine", ["chromium", "firefox"])
+def test_a_hostile_page_in_the_replay_of_the_proxy_reaches_nobody(
+    engine: str, settings: Settings, outside: Outside
+) -> None:
+    keep_pages(settings, outside, [f"{SITE}/secret"])
+    with Command("replay", "news", "--port", "0", home=settings.home) as replay:
+        proxy = replay.line(ready=True, collection="news")["proxy"]
+        trusted = trusted_keys(settings.home, proxy)
+        window = Window("news", proxy, settings.home / "ca" / "ca.pem", trusted)
+        flags = [flag for flag in window.chromium_flags(Path("unused")) if not flag.startswith("--user-data-dir")]
+        host, _, port = str(proxy).partition(":")
+        preferences = {
+            **{name: value for name, value in preferences_of(Device()).items() if name.startswith(NETWORK)},
+            **{"network.proxy.http": host, "network.proxy.http_port": int(port)},
+            **{"network.proxy.ssl": host, "network.proxy.ssl_port": int(port)},
+            **{"media.peerconnection.ice.loopback": True, "media.peerconnection.ice.link_local": True},
+        }
+        with running_chromium(flags) if engine == "chromium" else Firefox(preferences) as browser:
+            browser.go(f"{SITE}/")
+            frame = browser.frames()[f"{SITE}/"]
+            until(lambda: browser.evaluate(frame, "window.done"), what="the hostile page to end", within=90)
+            report = browser.evaluate(frame, "window.report")
+            browser.evaluate(frame, "void window.leave()")
+            browser.go(f"{SITE}/leave.js")
+        replay.signal(signal.SIGINT)
+        assert replay.ended() == 0
+    for word in (SECRET, "stored-by-other"):
+        assert word not in json.dumps(report), report
+    assert outside.datagrams() == 0
+    assert outside.wire.touched() == 0

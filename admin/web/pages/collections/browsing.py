@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Any, Final
 
-from flask import Blueprint, request, send_file
+from flask import Blueprint, flash, redirect, request, send_file, url_for
 from werkzeug.wrappers import Response
 
 from admin.collections.browsing import calendar, capture, files, listing, search
@@ -21,6 +21,7 @@ from admin.fleet.installation_file import read_installation
 from admin.models.errors import InvalidInput
 from admin.models.transaction import Right
 from admin.viewing.links import collection_link, page_link
+from admin.viewing.player import BESIDE_SECONDS, PlayerRefused, fetch_player, find_player
 from admin.web.forms import Form
 from admin.web.page import needs, page, reading, site
 
@@ -46,7 +47,19 @@ def show(name: str) -> Response:
     with reading() as opened:
         found = listing.show_collection(opened, name)
     link = collection_link(site().settings, request.host, name)
-    return page("collections/show.html", collection=found, link=link)
+    return page("collections/show.html", collection=found, link=link, needs_player=bool(link) and _needs_player())
+
+
+@BLUEPRINT.post("/<name>/player", endpoint="player")
+@needs(Right.OPERATE)
+def get_player(name: str) -> Response:
+    """Fetch the player of the viewer by npm into the home."""
+    try:
+        player = fetch_player(site().settings, BESIDE_SECONDS)
+    except (PlayerRefused, OSError) as error:
+        return page("error.html", 409, title="The player could not be fetched", why=str(error), code=409)
+    flash(f"The player ReplayWeb.page {player.version} is in the home. The viewer shows pages with it from now on.")
+    return redirect(url_for("collections.show", name=name))
 
 
 @BLUEPRINT.get("/<name>/files", endpoint="files")
@@ -193,6 +206,15 @@ def kept_file(name: str) -> Response:
 
 def _place() -> tuple[str, int]:
     return request.args.get("file", ""), _number(request.args.get("offset", ""))
+
+
+def _needs_player() -> bool:
+    """Return whether the viewer has no player yet."""
+    try:
+        find_player(site().settings)
+    except PlayerRefused:
+        return True
+    return False
 
 
 def _number(text: str) -> int:
