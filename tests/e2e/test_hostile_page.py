@@ -172,8 +172,8 @@ def test_a_hostile_page_in_the_viewer_gets_nothing(
         hosts_asked = {each.split("/")[2] for each in browser.asked if each.startswith("http")}
         asked = {host for host in hosts_asked if host.endswith(f":{guarded.port}")}
         collections = ("news.localhost", label_host("Other_one"))
-        hosts = ("127.0.0.1", *collections, *(f"view.{host}" for host in collections))
-        assert asked <= {f"{host}:{guarded.port}" for host in hosts}
+        known = ("127.0.0.1", *collections, *(f"view.{host}" for host in collections))
+        assert asked <= {f"{host}:{guarded.port}" for host in known}
 
 
 def label_host(collection: str) -> str:
@@ -201,7 +201,7 @@ def test_a_hostile_page_in_the_replay_of_the_proxy_reaches_nobody(
         window = Window("news", proxy, settings.home / "ca" / "ca.pem", trusted)
         flags = [flag for flag in window.chromium_flags(Path("unused")) if not flag.startswith("--user-data-dir")]
         host, _, port = str(proxy).partition(":")
-        preferences = {
+        preferences: dict[str, bool | int | str] = {
             **{name: value for name, value in preferences_of(Device()).items() if name.startswith(NETWORK)},
             **{"network.proxy.http": host, "network.proxy.http_port": int(port)},
             **{"network.proxy.ssl": host, "network.proxy.ssl_port": int(port)},

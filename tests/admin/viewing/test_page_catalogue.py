@@ -279,3 +279,20 @@ def test_a_long_list_is_read_in_parts_that_take_a_short_time(catalogue: PageCata
         rounds += 1
     assert rounds >= 4
     assert catalogue.count(NAME) == 453
+
+
+def test_a_search_goes_on_behind_its_first_pages(catalogue: PageCatalogue, chosen: Settings) -> None:
+    shelf = Shelf(chosen)
+    for number in range(7):
+        visit(shelf, f"http://example.org/{number}", f"Lichen {number}", "Lichens grow on stones.")
+    shelf.close()
+    assert refresh(catalogue, chosen)
+    seen: list[str] = []
+    place: int | None = 0
+    while place is not None:
+        found = catalogue.search("lichen", everything, start=place, limit=3)
+        seen += [each.url for each in found.pages]
+        assert all("Lichens" in each.snippet for each in found.pages)
+        place = found.next
+    assert sorted(seen) == [f"http://example.org/{number}" for number in range(7)]
+    assert catalogue.search("lichen", everything, start=7, limit=3).pages == []
