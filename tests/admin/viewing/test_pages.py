@@ -176,7 +176,9 @@ def test_two_dates_stand_side_by_side_with_their_pictures(settings: Settings) ->
     shelf = CollectionShelf(settings)
     for days in range(2):
         shelf.put("/seen", b"seen", date=DATE + days * DAY)
-        shelf.kept("urn:thumbnail:", png(), url="http://example.org/seen", date=DATE + days * DAY)
+        shelf.kept(
+            "urn:thumbnail:", png(), url="http://example.org/seen", date=DATE + days * DAY, page_id=f"page-{days}"
+        )
     shelf.close()
     with running_viewer(settings) as running, running.client() as client:
         running.read_all("news")

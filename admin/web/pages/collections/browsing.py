@@ -15,6 +15,7 @@ from flask import Blueprint, flash, redirect, request, send_file, url_for
 from werkzeug.wrappers import Response
 
 from admin.collections.browsing import calendar, capture, files, listing, search
+from admin.collections.browsing.index import check_collection, index_if_any
 from admin.collections.browsing.replay import replay_hint
 from admin.collections.browsing.replay_sessions import MOST, NewReplaySession, ReplaySession, open_replay_session
 from admin.fleet.installation_file import read_installation
@@ -54,6 +55,8 @@ def show(name: str) -> Response:
 @needs(Right.OPERATE)
 def get_player(name: str) -> Response:
     """Fetch the player of the viewer by npm into the home."""
+    with index_if_any(site().settings) as index:
+        check_collection(site().settings, index, name)
     try:
         player = fetch_player(site().settings, BESIDE_SECONDS)
     except (PlayerRefused, OSError) as error:
