@@ -1,4 +1,4 @@
-"""A reader steps from one capture of a page to the earlier and the later one. Captures of one second are one step."""
+"""Readers step from one capture of a page to the earlier and to the later one. Captures of one second are one step."""
 
 from __future__ import annotations
 
