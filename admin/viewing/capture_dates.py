@@ -1,4 +1,4 @@
-"""Readers step from one capture of a page to the earlier and to the later one. Captures of one second are one step."""
+"""This module finds the captures before and behind the one that a reader sees. Those of one second are one step."""
 
 from __future__ import annotations
 
