@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import uvicorn
-from a2wsgi import WSGIMiddleware
 from flask import has_request_context, request
 
 from admin.collections.browsing.index import index_if_any
-from admin.fleet.web_server import send_at_once, server_config
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
+from admin.serving.request_bodies import RequestBodies
+from admin.serving.web_server import send_at_once, server_config
+from admin.serving.wsgi_threads import WsgiThreads
 from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.application import create_app
 from admin.viewing.page import Viewing
@@ -64,7 +65,7 @@ class ViewServer:
             ReaderAccess(settings.home / "collections"),
             _only,
         )
-        self._pages: Any = WSGIMiddleware(create_app(viewing), workers=_WORKERS)  # type: ignore[arg-type]
+        self._pages: Any = RequestBodies(WsgiThreads(create_app(viewing), _WORKERS))
         self._stops = threading.Event()
         self._server = uvicorn.Server(
             server_config(self._application, grace_seconds=_GRACE_SECONDS, most_at_once=500, has_date_header=False)

@@ -16,12 +16,15 @@ from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.recent_readings import RecentReadings
 from admin.models.transaction import RIGHTS, Actor, Right, Transaction
+from admin.web.kept_forms import keep_sent_form, note_session
 from admin.web.security import SAFE_METHODS
 from archive.settings.load import Settings
 
 EXTENSION: Final = "ghostfleet"
 RECENT: Final = "ghostfleet-recent"
 SESSION_COOKIE: Final = "ghostfleet_session"
+TAKES_FILES: Final = "files"
+TAKES_LISTS: Final = "lists"
 _NAVIGATION: Final = "ghostfleet-navigation"
 _MOST_NAVIGATIONS: Final = 100
 """Lists of entries that are kept: one for each role and each path below which a proxy has the site."""
@@ -155,15 +158,14 @@ def needs(right: Right, changes: Right | None = None) -> Callable[[Callable[...,
 
 def with_large_files[F: Callable[..., Any]](view: F) -> F:
     """Mark a view whose form has a file of up to admin.upload_max_bytes. Put the mark above `needs`."""
-    view.__dict__["takes_large_files"] = True
+    view.__dict__["takes"] = TAKES_FILES
     return view
 
 
-def takes_large_files() -> bool:
-    """Return whether the present request is for such a view, by a person who may send its form."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    is_marked = getattr(view, "takes_large_files", False)
-    return is_marked and g.get("visitor") is not None and visitor().may(getattr(view, "changes", Right.ADMINISTER))
+def with_long_lists[F: Callable[..., Any]](view: F) -> F:
+    """Mark a view whose form has long lists or documents, pasted or as a file. Put the mark above `needs`."""
+    view.__dict__["takes"] = TAKES_LISTS
+    return view
 
 
 def require_login(app: Flask) -> None:
@@ -172,14 +174,15 @@ def require_login(app: Flask) -> None:
     def look() -> AnyResponse | None:
         g.visitor = site().find_visitor()
         owner = g.visitor.session_id if g.visitor is not None else ""
-        if session.get(_FORMS_OF, "") != owner:  # forms of one session are of no use in another
-            session.clear()
+        is_new = session.get(_FORMS_OF, "") != owner  # forms of one session are of no use in another
+        note_session(g.visitor.actor.user_id if g.visitor is not None else None, is_new=is_new)
+        if is_new:
             session[_FORMS_OF] = owner
         view = current_app.view_functions.get(request.endpoint or "")
         is_public = request.endpoint in (None, "static") or getattr(view, "is_public", False)
         if g.visitor is not None or is_public or (request.blueprint == "api"):
             return None
-        target = request.full_path.rstrip("?") if request.method == "GET" else ""
+        target = request.full_path.rstrip("?") if request.method == "GET" else keep_sent_form()
         return redirect(url_for("login.show", next=target) if target not in ("", "/") else url_for("login.show"), 303)
 
     app.before_request(look)

@@ -62,8 +62,10 @@ class TemplateForm(Form):
         """Whether the document was verified, and nothing was wrong with it."""
         self._is_typed = False
         """Whether the fields show what was typed and could not be put into the text."""
-        shown = request.form.get("view", EditorView.TEXT) if self.is_sent else request.args.get("view", "fields")
+        is_typed = self.is_sent or self.is_kept
+        shown = self.typed.get("view", EditorView.TEXT) if is_typed else request.args.get("view", "fields")
         self.view = EditorView.TEXT if shown == EditorView.TEXT else EditorView.FIELDS
+        self._is_typed = self.is_kept and self.view is EditorView.FIELDS
         if not self.is_sent:
             self._check_readable()
 
@@ -130,7 +132,7 @@ class TemplateForm(Form):
 
     def _edited(self, field: TemplateField, problems: list[str]) -> EditedField:
         name = _VALUE + field.key
-        shown = request.form[name] if self._is_typed and name in request.form else shown_value(field)
+        shown = self.typed[name] if self._is_typed and name in self.typed else shown_value(field)
         default = shown_value(field.model_copy(update={"value": field.default}))
         return EditedField(
             field=field,
@@ -138,7 +140,7 @@ class TemplateForm(Form):
             shown=shown,
             unit=unit_of(field.key),
             default=default,
-            is_left_out=self._is_typed and _UNSET + field.key in request.form,
+            is_left_out=self._is_typed and _UNSET + field.key in self.typed,
             problems=problems,
         )
 
@@ -154,8 +156,8 @@ class TemplateForm(Form):
             return text_of_file(file.filename, data)
         if self.view is EditorView.TEXT:
             return self.document
-        typed = {key.removeprefix(_VALUE): value for key, value in request.form.items() if key.startswith(_VALUE)}
-        unset = {key.removeprefix(_UNSET) for key in request.form if key.startswith(_UNSET)}
+        typed = {key.removeprefix(_VALUE): value for key, value in self.typed.items() if key.startswith(_VALUE)}
+        unset = {key.removeprefix(_UNSET) for key in self.typed if key.startswith(_UNSET)}
         return with_typed(self.document, typed, unset)
 
     def _check_readable(self) -> None:

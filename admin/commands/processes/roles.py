@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _REVIVE_SECONDS: Final = 1.0
 _CDX_THREADS: Final = 8
-_CDX_BODY_BYTES: Final = 65_536
-"""Questions have no body; waitress would accept a gigabyte and write it to a temporary file."""
+_CDX_GRACE_SECONDS: Final = 3
+_MOST_CDX_CONNECTIONS: Final = 500
 
 
 @click.command("worker")
@@ -102,11 +102,12 @@ def indexer(
     With the setting storage.url the indexer also uploads finished WARC files. SIGTERM ends the indexer.
     """
     parent, settings = _begin(home, settings_file, given, "indexer")
-    from waitress.server import create_server
-
     from admin.fleet import sockets
     from admin.fleet.render_metrics import RenderMetrics
     from admin.fleet.uploads import serve_metrics
+    from admin.serving.request_bodies import RequestBodies
+    from admin.serving.web_server import ServerThread, server_config
+    from admin.serving.wsgi_threads import WsgiThreads
     from archive.access_rules import AccessControl
     from archive.listener_access import Clients, HostNames, exposure
     from archive.local_endpoints import Listeners
@@ -116,7 +117,7 @@ def indexer(
     from archive.storage.upload import Uploader
     from dedupdb.captures.capture_index import Captures
     from dedupdb.captures.schema import CapturesError
-    from dedupdb.cdx.intake_pages import MAX_BODY, IntakePages
+    from dedupdb.cdx.intake_pages import IntakePages
     from dedupdb.cdx.server import create_app
     from dedupdb.index.indexer import Indexer
 
@@ -142,9 +143,12 @@ def indexer(
         serve_metrics(app, uploader, RenderMetrics(settings, redis_url or settings.redis.url))
         listeners = Listeners(settings.home)
         listeners.add(listener)
-        most = MAX_BODY if intake.is_open else _CDX_BODY_BYTES
-        server = create_server(app, sockets=[listener], threads=_CDX_THREADS, max_request_body_size=most)
-        threading.Thread(target=server.run, name="cdx", daemon=True).start()
+        config = server_config(
+            RequestBodies(WsgiThreads(app, _CDX_THREADS), intake.longest_body),
+            grace_seconds=_CDX_GRACE_SECONDS,
+            most_at_once=_MOST_CDX_CONNECTIONS,
+        )
+        server = ServerThread(config, [listener], "cdx")
         parent.report_ready()
         if parent.is_absent:
             click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))

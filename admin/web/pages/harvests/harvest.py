@@ -31,7 +31,7 @@ from admin.web.extended_inputs import ExtendedInputs
 from admin.web.forms import Form
 from admin.web.harvest_form import choices_of, differing, empty_values, given_values, shown_values
 from admin.web.limit_inputs import given_limits
-from admin.web.page import done, needs, page, reading, site, transaction, visitor
+from admin.web.page import done, needs, page, reading, site, transaction, visitor, with_long_lists
 
 BLUEPRINT: Final = Blueprint("harvests", __name__, url_prefix="/harvests")
 _MOST_CHOICES: Final = 500
@@ -54,6 +54,7 @@ def index() -> Response:
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
+@with_long_lists
 @needs(Right.CURATE)
 def create() -> Response:
     """Make a harvest."""
@@ -135,6 +136,7 @@ def show_chosen(name: str) -> Response:
 
 
 @BLUEPRINT.post("/<path:name>/configurations", endpoint="configurations")
+@with_long_lists
 @needs(Right.CURATE)
 def configurations(name: str) -> Response:
     """Add domains to a selective harvest or remove them, one on each line; or add the URLs of an event."""

@@ -1,4 +1,4 @@
-"""admin/site/whole_answers.py: whole answers are sent at once, others piece by piece."""
+"""admin/serving/wsgi_threads.py: whole answers are sent at once, others piece by piece."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from admin.site.whole_answers import WholeAnswers
+from admin.serving.request_bodies import RequestBodies
+from admin.serving.wsgi_threads import WsgiThreads
 
 type Messages = list[dict[str, Any]]
 
@@ -33,7 +34,7 @@ def answers(
             "query_string": b"",
             "headers": [],
         }
-        await WholeAnswers(app, workers=2)(scope, receive, send)  # type: ignore[arg-type]
+        await RequestBodies(WsgiThreads(app, workers=2))(scope, receive, send)  # type: ignore[arg-type]
 
     asyncio.run(run())
     return found
