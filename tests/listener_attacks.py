@@ -135,6 +135,8 @@ FLOODS: Final[dict[str, bytes]] = {
     "a query of many fields": _head(f"GET /login?{'a=&' * 10_000}", end=True),
     "many cookies": _head("GET /login", "Cookie: " + "a=b; " * 6_000, end=True),
     "a foreign target": _post(b"a" * _SIZE, _FORM, path="http://127.0.0.1:9/"),
+    "an upload through a proxy": _post(b"a" * _SIZE, _FORM, path="http://garden.test/"),
+    "an upload without an end through a proxy": _chunked(b"a" * 50_000, "http://garden.test/"),
     "many requests and no ears": _head("GET /login", end=True) * 2_000,
     "WebSocket": _head(
         "GET /", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
@@ -150,6 +152,7 @@ SLOW: Final[dict[str, bytes]] = {
     "two bytes of a form for a page that needs a login": _post(b"a=", _FORM, path="/domains/new", length=1000),
     "the beginning of a long upload": _post(b"a=", "application/octet-stream", path="/news", length=_SIZE),
     "a chunk and no end": _chunked(b"aa")[:200],
+    "two bytes of an upload through a proxy": _post(b"a=", _FORM, path="http://garden.test/", length=1000),
     "questions and no ears": _head("GET /login", end=True) * 200,
 }
 """With what slow clients begin; then they wait."""
@@ -164,19 +167,26 @@ def flood(listener: Listener, sent: bytes) -> None:
 
 @contextmanager
 def slow_clients(listener: Listener, sent: bytes, count: int = 20) -> Iterator[Callable[[], int]]:
-    """Let so many clients begin and then wait. Yields a function that tells how many of them are still connected."""
+    """Let so many clients begin and wait. Yields a function that tells how many of them are connected or answered."""
     with ExitStack() as opened:
         clients = [opened.enter_context(listener.connect()) for _ in range(count)]
         for client in clients:
             client.settimeout(0.2)
             with suppress(OSError):
                 client.sendall(sent)
-        yield lambda: sum(_is_connected(client) for client in clients)
+        yield lambda: sum(_is_connected(client) or _is_answered(client) for client in clients)
 
 
 def _is_connected(client: socket.socket) -> bool:
     information = client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)
     return information[0] == _ESTABLISHED
+
+
+def _is_answered(client: socket.socket) -> bool:
+    try:
+        return client.recv(8).startswith(b"HTTP/1.")
+    except OSError:
+        return False
 
 
 _ESTABLISHED: Final = 1

@@ -28,7 +28,7 @@ from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, EditConflict, InvalidInput, Problem, UseCaseError
 from admin.models.operation import Operation
 from admin.models.transaction import Actor, check_right
-from admin.models.validation import check_storable, problems_of
+from admin.models.validation import check_storable, problems_of, validated
 from archive.settings.load import Settings
 
 PREFIX: Final = "/api/v1"
@@ -153,7 +153,7 @@ def _arguments(operation: Operation, path: dict[str, str], files: ExitStack) -> 
                         "The edition is missing",
                         "send the ETag that you read in If-Match, or the edition in the body; If-Match: * changes any",
                     )
-            arguments[BODY] = body = operation.input.model_validate(values)
+            arguments[BODY] = body = validated(operation.input, values)
             check_storable(body)
     except ValidationError as error:
         raise problems_of(error) from error

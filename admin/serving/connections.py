@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from proxy.protocol.read_budget import SMALL, Portions
+
 PATIENCE_SECONDS: Final = 30.0
 """How long a client may take for the head of a request, for the rest of a refused body, or for its next request."""
 MOST_WAITING: Final = 256
@@ -25,8 +27,12 @@ _DRAINED_BYTES: Final = 1_000_000
 
 
 class BoundedConnection(H11Protocol):
-    """The connection is an HTTP/1.1 connection of uvicorn with a deadline while no request is under way."""
+    """The connection is an HTTP/1.1 connection of uvicorn with a deadline while no request is under way.
 
+    Its bytes are taken in portions, since some bytes cost much more than others: chunks of one byte, for example.
+    """
+
+    _portions: Portions | None = None
     waiting_since: float | None = None
     """When the client's turn to send a request began; None while the server answers one."""
     stalled_since: float | None = None
@@ -43,6 +49,18 @@ class BoundedConnection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take the bytes, which may complete a request."""
+        if self._portions is None:
+            if len(data) <= SMALL:
+                self._take(data)
+                return
+            self._portions = Portions(self._take, self._stop_reading, self._go_on_reading, self.loop)
+        self._portions.put(data)
+        if self._portions.is_waiting:
+            self._stop_reading()  # uvicorn may have begun to read again
+
+    def _take(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         super().data_received(data)
         if self.waiting_since is not None and self.cycle is not None and self.cycle.more_body:
             self._drained += len(data)
@@ -68,7 +86,9 @@ class BoundedConnection(H11Protocol):
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the deadlines."""
+        """Forget the deadlines, and the bytes that were not taken."""
+        if self._portions is not None:
+            self._portions.drop()
         self._stop_waiting()
         self._stop_stalling()
         super().connection_lost(exc)
@@ -78,6 +98,13 @@ class BoundedConnection(H11Protocol):
         self._stop_waiting()
         self._stop_stalling()
         self.transport.abort()
+
+    def _stop_reading(self) -> None:
+        self.transport.pause_reading()
+
+    def _go_on_reading(self) -> None:
+        if not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _note_turn(self) -> None:
         is_answering = self.cycle is not None and not self.cycle.response_complete

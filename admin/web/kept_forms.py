@@ -156,10 +156,10 @@ def _notice(form: KeptForm) -> str:
 
 
 def _page_of_form() -> str:
-    """Return the path of the page that has the form: its own address, else the page that the browser names."""
+    """Return the path of the page that has the form: the one that the browser names, else the form's own address."""
     referer = urlsplit(request.headers.get("Referer", ""))
     named = referer._replace(scheme="", netloc="").geturl() if referer.netloc == request.host else ""
-    for target in (request.full_path.rstrip("?"), named):
+    for target in (named, request.full_path.rstrip("?")):
         if safe_target(target, "") and _can_be_shown(urlsplit(target).path):
             return target
     return "/"

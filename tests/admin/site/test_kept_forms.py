@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -26,6 +25,13 @@ def token_of(client: httpx.Client, path: str) -> str:
     found = re.search(r'name="csrf_token" value="([^"]+)"', client.get(path).text)
     assert found is not None
     return found[1]
+
+
+def send(
+    client: httpx.Client, data: dict[str, str], path: str = "/domains", page: str = "/domains/new"
+) -> httpx.Response:
+    """Send a form of a page that was loaded before, as browsers do."""
+    return client.post(path, data=data, headers={"Referer": str(client.base_url.join(page))})
 
 
 def log_in(client: httpx.Client, name: str, where: str = "/login", password: str = PASSWORD) -> str:
@@ -57,7 +63,7 @@ def test_what_was_typed_comes_back_after_the_login_and_is_saved_when_it_is_sent_
     assert "Your session had ended before the form was sent, so nothing was saved." in shown.text
     assert "example.org" not in curator.get("/domains").text
     assert curator.get("/domains/new").text.count("example.org") == 0  # it is shown once
-    assert send_form(curator, "/domains/new", name="example.org", comments="x").status_code == 303
+    assert send_form(curator, "/domains/new", "/domains", name="example.org", comments="x").status_code == 303
     assert "example.org" in curator.get("/domains").text
 
 
@@ -66,14 +72,15 @@ def test_the_template_editor_keeps_its_many_fields(
 ) -> None:
     page = LexborHTMLParser(curator.get("/templates/new").text)
     values = {
-        each.attributes["name"] or "": each.attributes.get("value") or "" for each in page.css("form input[name]")
+        each.attributes["name"] or "": each.attributes.get("value") or ""
+        for each in page.css("form input[name]:not([type=checkbox])")
     }
     values |= {each.attributes["name"] or "": each.text() for each in page.css("form textarea[name]")}
     values |= {"name": "mine", "view": "fields"}
     fields = [name for name in values if name.startswith("key.")]
     number = next(name for name in fields if name == "key.max_pages" or "limit" in name)
     clock.move(DAY)
-    sent = curator.post("/templates/new", data={**values, number: "4711"})
+    sent = send(curator, {**values, number: "4711"}, "/templates/new", "/templates/new")
     shown = LexborHTMLParser(curator.get(log_in(curator, "the-curator", sent.headers["location"])).text)
     again = shown.css_first(f'[name="{number}"]')
     assert again is not None
@@ -86,34 +93,32 @@ def test_a_password_that_was_changed_elsewhere_loses_no_form(stocked_site: Runni
         change_user(transaction, "the-curator", UserChange(role=Role.OPERATOR))  # ends the sessions, as a password does
         change_user(transaction, "the-curator", UserChange(role=Role.CURATOR))
     assert log_in(curator, "the-curator") == "/"  # in another window of the browser
-    sent = curator.post("/domains/new", data={"csrf_token": token, "name": "example.org"})
+    sent = send(curator, {"csrf_token": token, "name": "example.org"})
     assert (sent.status_code, sent.headers["location"]) == (303, "/domains/new")
     assert 'value="example.org"' in curator.get("/domains/new").text
     assert "example.org" not in curator.get("/domains").text
 
 
-def test_a_form_without_a_page_of_its_own_leads_to_the_page_that_has_it(
-    stocked_site: RunningSite, curator: httpx.Client, clock: MovableClock
+def test_a_form_without_an_address_of_its_own_leads_to_the_page_that_has_it(
+    stocked_site: RunningSite, clock: MovableClock
 ) -> None:
-    send_form(curator, "/harvests/new", kind="selective", name="daily", schedule="", channel="FOCUSED")
-    page = "/harvests/daily/configurations"
-    assert curator.get(page).status_code == 200
-    token = token_of(curator, page)
-    clock.move(DAY)
-    sent = curator.post(
-        page,
-        data={"csrf_token": token, "action": "add", "domains": "example.org"},
-        headers={"Referer": f"{stocked_site.address}{page}"},
-    )
-    assert urlsplit(sent.headers["location"]).query == f"next={page}"
-    assert "example.org" in curator.get(log_in(curator, "the-curator", sent.headers["location"])).text
+    with stocked_site.client(Role.ADMINISTRATOR) as browser:
+        token = token_of(browser, "/fleet")
+        clock.move(DAY)
+        typed = {"csrf_token": token, "name": "NIGHT", "comments": "at night", "takes_snapshots": "on"}
+        sent = send(browser, typed, "/fleet/channels", "/fleet?x=1")
+        assert sent.headers["location"] == "/login?next=/fleet?x%3D1"
+        shown = browser.get(log_in(browser, "the-administrator", sent.headers["location"])).text
+        assert 'value="NIGHT"' in shown
+        assert "at night" in shown
+        assert browser.get("/fleet").text.count("NIGHT") == 0
 
 
 def test_nobody_else_gets_the_form(stocked_site: RunningSite, curator: httpx.Client, clock: MovableClock) -> None:
     with stocked_site.client(Role.OPERATOR):
         token = token_of(curator, "/domains/new")
         clock.move(DAY)
-        sent = curator.post("/domains/new", data={"csrf_token": token, "name": "example.org"})
+        sent = send(curator, {"csrf_token": token, "name": "example.org"})
     log_in(curator, "the-operator", sent.headers["location"])
     with stocked_site.database.transaction(COMMAND_LINE) as transaction:
         change_user(transaction, "the-operator", UserChange(role=Role.CURATOR))
@@ -125,7 +130,7 @@ def test_a_form_that_this_site_did_not_give_to_the_browser_is_not_kept(
     stocked_site: RunningSite, curator: httpx.Client, clock: MovableClock, csrf: str
 ) -> None:
     clock.move(DAY)
-    sent = curator.post("/domains/new", data={"csrf_token": csrf, "name": "example.org"})
+    sent = send(curator, {"csrf_token": csrf, "name": "example.org"})
     assert sent.headers["location"] == "/login"
     log_in(curator, "the-curator")
     assert 'value="example.org"' not in curator.get("/domains/new").text
@@ -136,7 +141,7 @@ def test_a_form_that_is_too_long_leads_back_and_says_so(
 ) -> None:
     token = token_of(curator, "/domains/new")
     clock.move(DAY)
-    sent = curator.post("/domains/new", data={"csrf_token": token, "name": "a" * 100_000})
+    sent = send(curator, {"csrf_token": token, "name": "a" * 100_000})
     shown = curator.get(log_in(curator, "the-curator", sent.headers["location"])).text
     assert "too long to be kept" in shown
     assert "csrf_token" in shown

@@ -41,7 +41,7 @@ def test_strangers_take_no_memory_and_keep_nobody_waiting_at_any_port(start_up: 
                 for listener in listeners:
                     with slow_clients(listener, sent) as connected:
                         assert listener.answers(), f"{name} at {listener}"
-                        assert connected() == 20, f"{name} at {listener}: the others were not waiting any more"
+                        assert connected() == 20, f"{name} at {listener}: clients had to go for it"
             peaks = Peaks(processes)
             with ExitStack() as opened:
                 for listener in listeners:
