@@ -137,7 +137,7 @@ FLOODS: Final[dict[str, bytes]] = {
     "a foreign target": _post(b"a" * _SIZE, _FORM, path="http://127.0.0.1:9/"),
     "an upload through a proxy": _post(b"a" * _SIZE, _FORM, path="http://garden.test/"),
     "an upload without an end through a proxy": _chunked(b"a" * 50_000, "http://garden.test/"),
-    "many requests and no ears": _head("GET /login", end=True) * 2_000,
+    "many requests and no ears": _head("GET /login", end=True) * 500,
     "WebSocket": _head(
         "GET /", "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", end=True,
@@ -153,7 +153,7 @@ SLOW: Final[dict[str, bytes]] = {
     "the beginning of a long upload": _post(b"a=", "application/octet-stream", path="/news", length=_SIZE),
     "a chunk and no end": _chunked(b"aa")[:200],
     "two bytes of an upload through a proxy": _post(b"a=", _FORM, path="http://garden.test/", length=1000),
-    "questions and no ears": _head("GET /login", end=True) * 200,
+    "questions and no ears": _head("GET /login", end=True) * 30,
 }
 """With what slow clients begin; then they wait."""
 

@@ -19,6 +19,7 @@ MAX_HEADERS: Final = 200
 MAX_BODY: Final = 2_000_000
 """Bytes of a request's body, which is read before the request is answered."""
 CHUNK: Final = 4096
+REFUSAL: Final = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 LAST_MODIFIED: Final = "Wed, 01 May 2024 06:00:00 GMT"
 BODILESS: Final = frozenset({204, 304})
 

@@ -14,7 +14,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
@@ -116,16 +115,18 @@ def keep_sent_form(user_id: int | None = None) -> str:
         return ""
     request.max_form_parts = MOST_FIELDS  # the form of a person that this site knows, within the bytes of a stranger
     fields: MultiDict[str, str] = MultiDict()
-    has_file = True
-    with suppress(RequestEntityTooLarge):
+    try:
         fields.update(request.form)
-        has_file = any(file.filename for file in request.files.values())
+        is_whole = not any(file.filename for file in request.files.values())
+    except RequestEntityTooLarge:
+        is_whole = False
+    else:
+        if _token_of(fields.get(_CSRF, "")) != former[0]:
+            return ""
     page = _page_of_form()
-    if fields and _token_of(fields.get(_CSRF, "")) != former[0]:
-        return ""
     if page != "/":
         path = urlsplit(page).path
-        session[_KEPT] = _forms().keep(former[1], path, fields, is_whole=bool(fields) and not has_file)
+        session[_KEPT] = _forms().keep(former[1], path, fields, is_whole=is_whole)
     return page
 
 

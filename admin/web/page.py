@@ -182,7 +182,9 @@ def require_login(app: Flask) -> None:
         is_public = request.endpoint in (None, "static") or getattr(view, "is_public", False)
         if g.visitor is not None or is_public or (request.blueprint == "api"):
             return None
-        target = request.full_path.rstrip("?") if request.method == "GET" else keep_sent_form()
+        target = request.full_path.rstrip("?") if request.method == "GET" else ""
+        if request.method == "POST":
+            target = keep_sent_form()
         return redirect(url_for("login.show", next=target) if target not in ("", "/") else url_for("login.show"), 303)
 
     app.before_request(look)

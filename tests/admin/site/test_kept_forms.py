@@ -46,9 +46,7 @@ def test_what_was_typed_comes_back_after_the_login_and_is_saved_when_it_is_sent_
 ) -> None:
     token = token_of(curator, "/domains/new")
     clock.move(DAY)
-    sent = curator.post(
-        "/domains/new", data={"csrf_token": token, "name": "example.org", "comments": "two\r\nlines <b>"}
-    )
+    sent = send(curator, {"csrf_token": token, "name": "example.org", "comments": "two\r\nlines <b>"})
     assert sent.status_code == 303
     assert sent.headers["location"] == "/login?next=/domains/new"
     back = log_in(curator, "the-curator", sent.headers["location"])
