@@ -59,13 +59,13 @@ class _Turns:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """Have a turn inside the block."""
+        """Wait for a turn, which lasts until the end of the block."""
         async with self._free:
             yield
 
     @asynccontextmanager
     async def given_up(self) -> AsyncIterator[None]:
-        """Have no turn inside the block, which runs within `taken`."""
+        """Give the turn up until the end of the block, which runs within `taken`."""
         self._free.release()
         try:
             yield
@@ -74,7 +74,7 @@ class _Turns:
 
 
 class _ClientLeft(Exception):
-    """Nobody reads the answer any more."""
+    """The client has left, and no one reads the answer any more."""
 
 
 class _Responder(WSGIResponder):

@@ -93,7 +93,7 @@ class LimitedRequest(Request):
 
 
 def limit_forms(app: Flask) -> None:
-    """Bound the forms of an application by `before_request`. Call it after the visitor is known."""
+    """Check the forms of an application by `before_request`. Call it after the visitor is known."""
     app.request_class = LimitedRequest
     app.config.update(
         MAX_CONTENT_LENGTH=SMALL_FORM.size, MAX_FORM_MEMORY_SIZE=SMALL_FORM.size, MAX_FORM_PARTS=SMALL_FORM.fields

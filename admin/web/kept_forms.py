@@ -1,4 +1,4 @@
-"""What a person typed is kept while the person logs in again, when the session had ended before the form was sent.
+"""The site keeps a form that was sent after the end of its session, while the person logs in again.
 
 The login then leads back to the page of the form, which shows the typed values. Nothing is saved until the person sends
 the form again. The values stay in the memory of this process for an hour, and only the same user gets them back, in the
@@ -45,7 +45,7 @@ _KEPT: Final = "kept"
 
 @dataclass(frozen=True, slots=True)
 class KeptForm:
-    """A person sent this form when the session had ended."""
+    """A kept form is what a person sent when the session had ended."""
 
     user_id: int
     page: str
