@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
+from admin.serving.request_bodies import BODY_SECONDS
 from admin.viewing.archived_answer import ArchivedAnswer, archived_answer, plain_answer, redirect_target
 from admin.viewing.player_requests import UNTOLD, PlayerVisits, archived_fields
 from archive.dates import Micros, parse_date
@@ -147,7 +148,12 @@ class ResourceEndpoint:
         except ValueError:
             await _refuse(send, scope["method"], 400, f"{address.timestamp} is no date", wants_html)
             return
-        body = await _body_of(receive)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _body_of(receive)
+        except TimeoutError:
+            await _refuse(send, scope["method"], 408, "the body of the request did not come in time", wants_html)
+            return
         if body is None:
             await _refuse(send, scope["method"], 413, "the body of the request is too large", wants_html)
             return
