@@ -24,6 +24,7 @@ from dedupdb.claims.claims import Claims
 from dedupdb.claims.completeness import declare_whole
 from dedupdb.claims.dedup_rules import DedupRules
 from dedupdb.claims.originals import IsThere, Originals
+from dedupdb.index.holdings import holdings
 from dedupdb.index.removed_files import Sweeper
 from dedupdb.index.sidecar_repair import RepairedSidecar
 from dedupdb.index.sidecars import Sidecars
@@ -65,6 +66,7 @@ class Indexer:
         self._captures = captures
         self._sidecars = Sidecars(home, captures, files)
         self._sweeper = Sweeper(self._link, captures, files, own_home) if files is not None else None
+        self._own_home = own_home
         self._poll_seconds = poll_seconds
         self._reconcile_seconds = reconcile_seconds
         self._is_following = True
@@ -131,15 +133,21 @@ class Indexer:
         """Rebuild the index of a collection from its sidecars. Return how many captures it has now.
 
         Missing and incomplete sidecars are rewritten first, from their WARC files. `report` is called with the state of
-        each sidecar. After an interruption, the next `reconcile` continues.
+        each sidecar. After an interruption, the next `reconcile` continues. Captures in files of other homes stay.
         """
         for repaired in self._sidecars.repair(collection):
             report(repaired)
-        before = self._sidecars.reset(collection)
+        before = self._sidecars.reset(collection, self._own_files(collection))
         self._sidecars.reconcile(collection)
         now = self._captures.count(collection)
         logger.info("collection %s: rebuilt the index, which had %d captures and has %d now", collection, before, now)
         return now
+
+    def _own_files(self, collection: str) -> tuple[str, ...] | None:
+        """Return the files of this home; None when no other home shares the index."""
+        if not self._own_home:
+            return None
+        return holdings(self._link, self._own_home, collection, self._captures.filenames(collection), ()).own
 
     def rebuild_dedup(
         self, collection: str, claims: Claims, eligible: DedupRules, is_there: IsThere | None = None
