@@ -14,7 +14,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
-from sqlalchemy.exc import DataError, IntegrityError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -26,6 +26,7 @@ from admin.models.transaction import Actor, Transaction
 from archive.dates import Micros, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
+from archive.settings.values.extra_libraries import missing_library
 from archive.settings.values.redacted import without_secrets
 
 VERSION_TABLE: Final = "admin_version"
@@ -208,6 +209,17 @@ def open_database(settings: Settings, clock: Callable[[], Micros] | None = None)
 
 
 def _open_engine(url: str) -> Engine:
+    try:
+        return _engine(url)
+    except ImportError as error:
+        raise DatabaseRefused(missing_library("database.url", url, error)) from error
+    except ArgumentError as error:
+        shown = without_secrets(url)
+        why = f"setting database.url = {shown!r} is no address of a database; write such as postgresql://db/ghostfleet"
+        raise DatabaseRefused(why) from error
+
+
+def _engine(url: str) -> Engine:
     url = url.replace("postgresql://", _POSTGRESQL, 1) if url.startswith("postgresql://") else url
     # A PostgreSQL that can't be reached is away after this time, instead of after the quarter of an hour of TCP.
     limits = _POSTGRESQL_LIMITS if make_url(url).get_backend_name() == "postgresql" else {}

@@ -41,6 +41,7 @@ from sqlalchemy.types import TypeEngine
 
 from archive.capture import OWN_BUCKET, Capture, Original
 from archive.json_text import compact_json
+from archive.settings.values.extra_libraries import missing_library
 from archive.settings.values.redacted import without_secrets
 from archive.warc.request_query import asked_key
 
@@ -118,7 +119,6 @@ _SAME_NAMES: Final = (
 _BUSY_SECONDS: Final = 60
 _POSTGRESQL: Final = "postgresql+psycopg://"
 """What a PostgreSQL address means that names no driver; SQLAlchemy would take an older one."""
-_REMEDY: Final = "its driver comes with pip install 'ghostfleet[postgresql]'"
 _AGAIN_SECONDS: Final = 0.005
 _CACHE_KIB: Final = 8_000
 _LOG_PAGES: Final = 8_000
@@ -140,10 +140,11 @@ def open_engine(url: str) -> Engine:
     """
     try:
         engine = new_engine(url)
-    except (SQLAlchemyError, ImportError) as error:
+    except ImportError as error:
+        raise CapturesError(missing_library("database.url", url, error)) from error
+    except SQLAlchemyError as error:
         address = without_secrets(url).rpartition("://")[2]
-        remedy = f"; {_REMEDY}" if isinstance(error, ImportError) and url.startswith("postgresql") else ""
-        raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}{remedy}") from error
+        raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}") from error
     try:
         with writing(engine) as connection:
             _create_tables(connection)

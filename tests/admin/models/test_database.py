@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import suppress
 
@@ -153,3 +154,18 @@ def test_readers_take_no_lock_from_writers_and_change_nothing(database: Database
         write()
     with database.reading(COMMAND_LINE) as reader:
         assert [row.name for row in reader.session.scalars(select(Domain))] == ["example.org"]
+
+
+def test_a_driver_that_is_missing_and_a_url_that_is_none_are_named_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(DatabaseRefused) as missing:
+        Database("postgresql://me:secret@db.example/ghostfleet")
+    with pytest.raises(DatabaseRefused) as unknown:
+        Database("postgresql;me:secret@db.example")
+
+    said = str(missing.value)
+    assert "setting database.url = 'postgresql://" in said
+    assert "requirements/extras.txt" in said
+    assert "secret" not in said
+    assert "\n" not in said
+    assert "setting database.url" in str(unknown.value)
