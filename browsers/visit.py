@@ -115,7 +115,8 @@ class FleetUnavailable(Exception):
     """Our side can't fetch or record at the moment. This says nothing about the site, so the URL is given back.
 
     `may_be_the_page` is set when the page may be the reason, for example of a crashed browser. Then the visit counts as
-    a try, so that the page fails in the end. `trouble` is the problem of the page, if it is known.
+    a try, so that the page fails in the end. `trouble` is the problem of the page, if it is known. `detail` is the
+    reason in the words of the proxy.
     """
 
     def __init__(
@@ -125,12 +126,18 @@ class FleetUnavailable(Exception):
         *,
         may_be_the_page: bool = False,
         trouble: GhostTrouble | None = None,
+        detail: str = "",
     ) -> None:
-        super().__init__(reason)
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.detail = detail
         self.trouble = trouble
         self.reason = reason
         self.retry_after = retry_after
         self.may_be_the_page = may_be_the_page
+
+
+class FleetMisconfigured(FleetUnavailable):
+    """The proxy refuses this worker because of its settings or options, so no later try can succeed."""
 
 
 class Visitor(Protocol):

@@ -33,9 +33,9 @@ from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.missing_pages import MissingPages
 from browsers.plain import PlainVisitor
-from browsers.proxy_client import Control, read_token
+from browsers.proxy_client import Control, SessionRequest, check_session, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
-from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
+from browsers.visit import FleetMisconfigured, FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
 from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
 from frontier.definition.job import BEHAVIOR_FOLDER, Profile
 from frontier.definition.scope import is_embedded
@@ -71,10 +71,13 @@ class WorkerTally:
     visits: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     given_back: Counter[str] = field(default_factory=Counter)
+    details: dict[str, str] = field(default_factory=dict)
+    """The proxy's own words about the last returned URL, by reason."""
 
-    def as_json(self) -> Mapping[str, Mapping[str, int]]:
+    def as_json(self) -> Mapping[str, Mapping[str, int | str]]:
         """Return the counts for a status line."""
-        return {"visits": dict(self.visits), "endings": dict(self.endings), "given_back": dict(self.given_back)}
+        counts = {"visits": dict(self.visits), "endings": dict(self.endings), "given_back": dict(self.given_back)}
+        return {**counts, **({"reasons": dict(self.details)} if self.details else {})}
 
 
 class Worker:
@@ -153,6 +156,10 @@ class Worker:
         try:
             with self._heartbeat.holding(lease):
                 self._visit(lease)
+        except FleetMisconfigured as trouble:
+            self._stop.set()  # the other loops would fail, too
+            self._give_back(lease, trouble)
+            raise
         except FleetUnavailable as trouble:
             self._handle_trouble(lease, trouble)
             return None if trouble.may_be_the_page else trouble.retry_after or 0.0
@@ -270,12 +277,14 @@ class Worker:
         self._give_back(lease, trouble)
 
     def _give_back(self, lease: Lease, trouble: FleetUnavailable) -> None:
-        log.warning("%s (try %d) was given back: %s", lease.url, lease.attempt, trouble.reason)
+        log.warning("%s (try %d) was given back: %s", lease.url, lease.attempt, trouble)
         with self._lock:
             self.tally.given_back[trouble.reason] += 1
+            if trouble.detail:
+                self.tally.details[trouble.reason] = trouble.detail
         counts = trouble.may_be_the_page
         self._persist(
-            lambda: self._queue.give_back(lease, trouble.reason, retry_after=trouble.retry_after, counts=counts)
+            lambda: self._queue.give_back(lease, str(trouble), retry_after=trouble.retry_after, counts=counts)
         )
 
     def _persist[T](self, step: Callable[[], T]) -> T:
@@ -332,7 +341,8 @@ def run_worker(
 
     `proxy` is the host:port of the fleet. `controls` are the control ports of its processes. `log_dir` is the folder of
     the job's crawl.log. After `stop`, current visits are finished and no new ones begin. Raises BrowserMissing,
-    FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read.
+    FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read, or when the proxy
+    refuses the worker.
     """
     return_freed_memory()
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
@@ -345,6 +355,8 @@ def run_worker(
     with ExitStack() as at_the_end:
         at_the_end.callback(frontier.close)
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
+        for port in ports:
+            check_session(port, SessionRequest(frontier.job.collection, frontier.job.name, log_dir=log_dir))
         rules = profile.page_rules()
         has_ghost = renders or needs_ghost(rules)
         login = _login(settings, profile.browser_profile)
