@@ -24,6 +24,9 @@ from archive import crawl_log
 from archive.url import UrlError, ascii_host, host_of
 
 _SEVERAL: Final = ""
+_FEW_OBJECTS: Final = 100
+_FEW_BYTES: Final = 10_000_000
+"""A domain with less than this before its limit is watched, whatever its rate."""
 """The owner of a host that several domains, or none of the job's, lead to."""
 
 
@@ -66,12 +69,26 @@ class DomainCount:
     new_bytes: int = 0
     reached: ReachedLimit | None = None
     """The limit that was reached first."""
+    _objects_before: int = field(default=0, compare=False)
+    _bytes_before: int = field(default=0, compare=False)
 
     def add(self, size: int, *, novel: bool) -> None:
         """Add one object."""
         self.objects += 1
         self.bytes += size
         self.new_bytes += size if novel else 0
+
+    def is_close(self, limits: DomainLimits) -> bool:
+        """Return whether the domain may reach a limit before the next look, at the rate since the last one."""
+        if self.reached is not None:
+            return False
+        objects = limits.max_objects - self.objects <= max(_FEW_OBJECTS, 2 * (self.objects - self._objects_before))
+        size = limits.max_bytes - self.bytes <= max(_FEW_BYTES, 2 * (self.bytes - self._bytes_before))
+        return (limits.max_objects >= 0 and objects) or (limits.max_bytes >= 0 and size)
+
+    def note_look(self) -> None:
+        """Begin to measure the rate until the next look."""
+        self._objects_before, self._bytes_before = self.objects, self.bytes
 
     def note_limit(self, limits: DomainLimits) -> None:
         """Note the limit that is reached now, unless one was reached before."""
@@ -140,6 +157,16 @@ class DomainTally:
         self.counts[name].reached = None
         self.counts[name].note_limit(limits)
         return limits
+
+    @property
+    def is_close_to_limit(self) -> bool:
+        """Return whether any domain may reach a limit before the next look."""
+        return any(count.is_close(self.limits[name]) for name, count in self.counts.items())
+
+    def note_look(self) -> None:
+        """Begin to measure the rates of the domains until the next look."""
+        for count in self.counts.values():
+            count.note_look()
 
     @property
     def at_limit(self) -> set[str]:

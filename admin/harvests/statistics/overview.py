@@ -5,16 +5,18 @@ from __future__ import annotations
 import shutil
 from typing import Final
 
-from sqlalchemy import exists, select, text
+from sqlalchemy import exists, not_, or_, select, text
 
-from admin.harvests.dispatch.channels import ChannelView, list_channels
+from admin.harvests.dispatch.channels import ChannelView, is_of_harvest, list_channels
 from admin.harvests.dispatch.harvesters import HarvesterView, list_harvesters
 from admin.harvests.dispatch.listing import JobLine, count_by_status, lines_of, list_jobs
+from admin.harvests.dispatch.steering import was_cancelled
 from admin.models.domain_tables import Domain
 from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import HarvesterState, HarvestJob, JobStatus
 from admin.models.operation import OutputModel
 from admin.models.people_tables import SchedulerLease
+from admin.models.plain_text import comparable
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
@@ -91,14 +93,14 @@ def show_overview(transaction: Transaction) -> OverviewView:
     transaction.require(Right.READ)
     session = transaction.session
     running = list_jobs(transaction, status=JobStatus.STARTED, limit=_SHOWN)
-    failed = list_jobs(transaction, status=JobStatus.FAILED, limit=_SHOWN)
+    failed = _failed(transaction)
     harvesters = list_harvesters(transaction)
     return OverviewView(
         counts=count_by_status(transaction),
         running=running.items,
         more_running=running.next is not None,
-        failed=failed.items,
-        more_failed=failed.next is not None,
+        failed=failed[:_SHOWN],
+        more_failed=len(failed) > _SHOWN,
         upload_errors=_upload_errors(transaction),
         deactivated=_deactivated(transaction),
         unserved=_unserved(transaction, list_channels(transaction), harvesters),
@@ -115,6 +117,17 @@ def show_overview(transaction: Transaction) -> OverviewView:
 def _has_scheduler(transaction: Transaction) -> bool:
     row = transaction.session.get(SchedulerLease, _SCHEDULER_LEASE)
     return row is not None and row.until > transaction.now - _LATE
+
+
+def _failed(transaction: Transaction) -> list[JobLine]:
+    """Return the newest failed jobs, one more than are shown, without those that a person cancelled."""
+    numbers = transaction.session.scalars(
+        select(HarvestJob.id)
+        .where(HarvestJob.status == JobStatus.FAILED, not_(was_cancelled()))
+        .order_by(HarvestJob.id.desc())
+        .limit(_SHOWN + 1)
+    ).all()
+    return lines_of(transaction, numbers) if numbers else []
 
 
 def _upload_errors(transaction: Transaction) -> list[JobLine]:
@@ -163,18 +176,31 @@ def _unserved(
     transaction: Transaction, channels: list[ChannelView], harvesters: list[HarvesterView]
 ) -> list[ChannelTrouble]:
     """Return the channels without a harvester that is there, when jobs wait in them or an active harvest uses them."""
-    served = {each.channel for each in harvesters if not each.is_silent and each.state is not HarvesterState.STOPPED}
+    served = {each.channel for each in harvesters if _serves(each)}
     unserved = [channel.id for channel in channels if channel.name not in served]
     if not unserved:
         return []
     jobs = exists().where(
         HarvestJob.channel_id == Channel.id, HarvestJob.status.in_((JobStatus.NEW, JobStatus.SUBMITTED))
     )
-    uses = exists().where(Harvest.channel_id == Channel.id, Harvest.is_active.is_(True))
+    uses = exists().where(is_of_harvest(), or_(Harvest.is_active.is_(True), Harvest.run_now.is_(True)))
     rows = transaction.session.execute(
         select(Channel.name, jobs, uses).where(Channel.id.in_(unserved)).order_by(Channel.name)
     )
     return [ChannelTrouble(name=name, waiting=waiting) for name, waiting, used in rows if waiting or used]
+
+
+def without_harvester(transaction: Transaction, harvest: str) -> str:
+    """Return the name of the harvest's channel when no harvester serves it, so that its jobs wait; else nothing."""
+    channel = transaction.session.scalar(
+        select(Channel.name).join(Harvest, is_of_harvest()).where(Harvest.name == comparable(harvest))
+    )
+    served = {each.channel for each in list_harvesters(transaction) if _serves(each)}
+    return channel if channel is not None and channel not in served else ""
+
+
+def _serves(harvester: HarvesterView) -> bool:
+    return not harvester.is_silent and harvester.state is not HarvesterState.STOPPED
 
 
 def _disks(transaction: Transaction, harvesters: list[HarvesterView]) -> list[Disk]:

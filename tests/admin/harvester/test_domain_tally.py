@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from admin.harvester.running.domain_tally import (
+    DomainCount,
     DomainLimits,
     DomainTally,
     ReachedLimit,
@@ -177,6 +178,19 @@ def test_of_two_limits_the_one_that_was_reached_first_counts(size: int, expected
 def test_a_limit_is_reached_with_its_last_object(objects: int, reached: bool) -> None:
     found = tally(*THREE[:objects], example_org=DomainLimits(max_objects=3))
     assert (found.at_limit == {"example.org"}) is reached
+
+
+def test_a_domain_is_watched_close_to_its_limit_only() -> None:
+    limits = DomainLimits(1_000_000_000, 10_000, -1, -1)
+    count = DomainCount()
+    assert not count.is_close(limits)
+    for _ in range(4_000):
+        count.add(10, novel=True)
+    assert count.is_close(limits)  # 6,000 are left, and the last look was 4,000 objects ago
+    count.note_look()
+    assert not count.is_close(limits)
+    assert DomainCount().is_close(DomainLimits(100_000, 10, -1, -1))
+    assert not DomainCount().is_close(DomainLimits(-1, -1, -1, -1))
 
 
 def test_a_domain_without_a_budget_is_at_its_limit_from_the_start() -> None:
