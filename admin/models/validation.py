@@ -9,6 +9,7 @@ from typing import Any, Final
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from admin.models.errors import InvalidInput, Problem
+from archive.names.characters import in_words
 
 _LARGEST: Final = 2**63 - 1
 _CHECKED_BY_LINE: Final = "text"
@@ -28,9 +29,7 @@ def _unstorable(field: str, value: Any) -> Iterator[Problem]:
     elif isinstance(value, str):
         wrong = next((char for char in value if char == "\0" or "\ud800" <= char <= "\udfff"), None)
         if wrong is not None:
-            yield Problem(
-                field, f"the text has the character U+{ord(wrong):04X}, which no database keeps; leave it out"
-            )
+            yield Problem(field, f"the text has {in_words(wrong)}, which no database keeps; leave it out")
     elif isinstance(value, BaseModel):
         yield from _unstorable(field, {name: getattr(value, name) for name in type(value).model_fields})
     elif isinstance(value, Mapping):

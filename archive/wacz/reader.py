@@ -24,6 +24,8 @@ from archive.wacz.pages import EXTRA_PAGES, PAGES, ArchivedPage
 
 MOST_DIRECTORY: Final = 8 << 20
 """Bytes of the list of files at the end of a package, which is about 80,000 files."""
+MOST_WARCS: Final = 5_000
+"""WARC files of a package. Each one is copied, checked and indexed by itself."""
 MOST_PAGES: Final = 1_000_000
 """Further pages of a list are not read."""
 MOST_TEXT: Final = 500_000
@@ -103,6 +105,10 @@ class ForeignPackage:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._zip.close()
         self._file.close()
 
@@ -124,6 +130,8 @@ class ForeignPackage:
             raise PackageError("it contains other packages; unpack it, and import these")
         if not found:
             raise PackageError("it has no WARC files in its folder archive/")
+        if len(found) > MOST_WARCS:
+            raise PackageError(f"it has {len(found):,} WARC files; split it into packages of at most {MOST_WARCS:,}")
         return found
 
     @contextmanager

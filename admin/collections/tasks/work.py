@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +38,8 @@ from dedupdb.captures.schema import CapturesError
 from dedupdb.index.indexer import Indexer
 
 _MOST_NAMED: Final = 20
+_OF_EACH: Final = 10_000
+"""Bytes that a file counts for progress besides its own, since an empty file takes time too."""
 _LONGEST: Final = 500
 _NOTE_SECONDS: Final = 0.3
 _NICENESS: Final = 10
@@ -94,20 +97,22 @@ def _package(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _No
 
 def _import(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Note) -> dict[str, Any]:
     wanted = find([folder.path / UPLOAD_FOLDER / order.conditions["file"]])
-    size = max(1, sum(each.size for each in wanted))
+    size = max(1, sum(each.size + _OF_EACH for each in wanted))
     taken = 0
     with Captures(settings.database_url) as captures:
         importer = Importer(settings, order.collection, captures, Choices())
         check_space(settings, importer.space_needed(wanted))
         done = []
-        for each in wanted:
+        with closing(importer):
+            for each in wanted:
 
-            def copied(count: int, name: str = each.name) -> None:
-                nonlocal taken
-                taken += count
-                note(name, min(taken, size), size)
+                def copied(count: int, name: str = each.name) -> None:
+                    nonlocal taken
+                    taken += count
+                    note(name, min(taken, size), size)
 
-            done.append(importer.take(each, copied))
+                done.append(importer.take(each, copied))
+                copied(_OF_EACH)
         with Indexer("", captures, settings.home) as indexer:
             new = indexer.reconcile(order.collection)
         pages = sum(map(importer.keep_pages, packages_in(wanted, done)))

@@ -223,6 +223,7 @@ class Importer:
         make_folder(self._archive)
         make_folder(self._indexes)
         self._remove_drafts()
+        self._package: tuple[Path, ForeignPackage] | None = None
         self._by_size = defaultdict[int, list[Path]](list)
         for place in closed(self._folder):
             with suppress(OSError):  # a symbolic link whose file is missing
@@ -247,6 +248,12 @@ class Importer:
             reason = error.reason if isinstance(error, WarcError) else str(error)
             at = f" at offset {error.offset}" if isinstance(error, WarcError) else ""
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=f"the file is damaged{at}: {reason}")
+
+    def close(self) -> None:
+        """Close the package that is open."""
+        if self._package is not None:
+            self._package[1].close()
+            self._package = None
 
     def keep_pages(self, package: Path) -> int:
         """Keep the lists of pages of a package in the collection's folder `pages`; return how many pages they have.
@@ -294,7 +301,7 @@ class Importer:
             return self._present(wanted, there)
         with self._draft("copy") as (draft, file):
             sha256 = hashlib.sha256()
-            with _opened(wanted) as source:
+            with self._opened(wanted) as source:
                 while piece := source.read(_COPY_SIZE):
                     sha256.update(piece)
                     file.write(piece)
@@ -312,6 +319,19 @@ class Importer:
                 return refused
             name = self._free_name(wanted.name, sha256.hexdigest)
             return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=False)
+
+    @contextmanager
+    def _opened(self, wanted: ImportItem) -> Iterator[BinaryIO]:
+        """Yield the file for reading. A package stays open for its next file, since its directory may be long."""
+        if not wanted.member:
+            with wanted.path.open("rb") as file:
+                yield file
+            return
+        if self._package is None or self._package[0] != wanted.path:
+            self.close()
+            self._package = wanted.path, ForeignPackage(wanted.path)
+        with self._package[1].open(wanted.member) as member:
+            yield member
 
     def _rewrap(self, wanted: ImportItem, copy: Path) -> ImportedFile:
         """Import the records of `copy` with one gzip member each."""
@@ -442,16 +462,6 @@ def check_space(settings: Settings, needed: int) -> None:
             f"the home {settings.home} has {human_bytes(free)} of free space, but the copies need "
             f"{human_bytes(needed)}; free some space, or import with --by-reference"
         )
-
-
-@contextmanager
-def _opened(wanted: ImportItem) -> Iterator[BinaryIO]:
-    if not wanted.member:
-        with wanted.path.open("rb") as file:
-            yield file
-        return
-    with ForeignPackage(wanted.path) as package, package.open(wanted.member) as member:
-        yield member
 
 
 def _findings(path: Path) -> _Findings:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,7 +73,8 @@ def import_files(
         with Captures(settings.database_url) as captures:
             importer = Importer(settings, collection, captures, Choices(by_reference, dedup, strict))
             check_space(settings, importer.space_needed(wanted))
-            done, stopped_by = _import_all(importer.take, wanted, collection, as_json)
+            with closing(importer):
+                done, stopped_by = _import_all(importer.take, wanted, collection, as_json)
             new = _index(settings, collection, captures)
             known = _add_originals(settings, collection, captures) if dedup and not stopped_by else None
             pages = _keep_pages(importer, packages_in(wanted, done))

@@ -112,7 +112,9 @@ def indexer(
     parent, settings = _begin(home, settings_file, given, "indexer")
     from waitress.server import create_server
 
+    from admin.commands.processes.harvest_metrics import HarvestMetrics
     from admin.fleet import sockets
+    from admin.fleet.frontier_metrics import FrontierMetrics
     from admin.fleet.render_metrics import RenderMetrics
     from admin.fleet.uploads import serve_metrics
     from archive.access_rules import AccessControl
@@ -147,7 +149,10 @@ def indexer(
         names = HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names")
         access = AccessControl(settings.home / "collections")
         app = create_app(captures, names, access, settings.admin.memento_url, intake)
-        serve_metrics(app, uploader, RenderMetrics(settings, redis_url or settings.redis.url))
+        redis = redis_url or settings.redis.url
+        serve_metrics(
+            app, uploader, RenderMetrics(settings, redis), FrontierMetrics(settings, redis), HarvestMetrics(settings)
+        )
         listeners = Listeners(settings.home)
         listeners.add(listener)
         most = MAX_BODY if intake.is_open else _CDX_BODY_BYTES

@@ -18,7 +18,7 @@ class RuleInput(InputModel):
     hour: int | None = Field(None, description="0 to 23, for units from a day on")
     weekday: int | None = Field(None, description="0 (Monday) to 6, for weeks")
     month_day: int | None = Field(None, description="1 to 31, for months; shorter months have their last day")
-    zone: str = Field("UTC", description="the name of a time zone, such as Europe/Copenhagen")
+    zone: str = Field("", description="the name of a time zone, such as Europe/Copenhagen; without it, the own one")
     starts: Micros | None = Field(None, description="microseconds since 1970, UTC; no date is earlier")
     ends: ScheduleEnd = ScheduleEnd.NEVER
     ends_at: Micros | None = Field(None, description="the last moment that may be a date, for ends = date")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import Final
 
-from sqlalchemy import exists, not_, or_, select, text
+from sqlalchemy import exists, func, not_, or_, select, text
 
 from admin.harvests.dispatch.channels import ChannelView, is_of_harvest, list_channels
 from admin.harvests.dispatch.harvesters import HarvesterView, list_harvesters
@@ -108,13 +108,20 @@ def show_overview(transaction: Transaction) -> OverviewView:
         coming=_coming(transaction),
         harvesters=harvesters,
         disks=_disks(transaction, harvesters),
-        has_scheduler=_has_scheduler(transaction),
+        has_scheduler=has_scheduler(transaction),
         has_domains=session.scalar(select(Domain.id).limit(1)) is not None,
         has_harvests=session.scalar(select(Harvest.id).limit(1)) is not None,
     )
 
 
-def _has_scheduler(transaction: Transaction) -> bool:
+def count_active_harvests(transaction: Transaction) -> int:
+    """Return the number of harvests that the scheduler makes jobs of."""
+    query = select(func.count()).select_from(Harvest).where(Harvest.is_active.is_(True))
+    return transaction.session.scalar(query) or 0
+
+
+def has_scheduler(transaction: Transaction) -> bool:
+    """Return whether a scheduler works at the moment."""
     row = transaction.session.get(SchedulerLease, _SCHEDULER_LEASE)
     return row is not None and row.until > transaction.now - _LATE
 
