@@ -83,7 +83,8 @@ def test_all_problems_are_named_at_once_and_nothing_is_stored(database: Database
 def test_a_change_replaces_the_rule_and_leaves_what_differs_in_the_audit(database: Database) -> None:
     create(database)
     anna = Actor("anna", Role.CURATOR, Door.WEB, "192.0.2.7")
-    given = {"name": "dailies", "unit": "day", "comments": "newspapers", "ends": "count", "ends_after": 3, "edition": 1}
+    given = {"name": "dailies", "unit": "day", "zone": "UTC", "comments": "newspapers", "ends": "count"}
+    given |= {"ends_after": 3, "edition": 1}
     changed = call(database, "schedule.change", actor=anna, name="mondays", given=given)
     assert (changed.name, changed.words, changed.edition) == ("dailies", "every day, anytime, 3 times (UTC)", 2)
     with pytest.raises(NotFound):
