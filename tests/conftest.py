@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from needs import chromium, free_port
@@ -43,6 +45,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         pytest.skip("takes long; chosen with --slow")
     if item.get_closest_marker("browser"):
         chromium()
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Print the seconds of each folder when `--durations` asks for the slowest tests."""
+    if terminalreporter.config.getoption("durations") is None:
+        return
+    seconds: dict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds["/".join(report.nodeid.split("::")[0].split("/")[:3][:-1])] += report.duration
+    terminalreporter.section("seconds per folder, all processes together")
+    for folder, total in sorted(seconds.items(), key=lambda pair: -pair[1]):
+        terminalreporter.write_line(f"{total:8.1f}  {folder}")
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ def test_a_test_that_fails_beside_others_only_is_named_as_unstable(tests_alone: 
     assert "test_x.py::test_a" in ended.stderr.splitlines()[-1]
 
 
-@pytest.mark.parametrize("count", [1, 6])
+@pytest.mark.parametrize("count", [1, 21])
 def test_tests_that_fail_alone_too_or_in_great_number_fail_the_run(tests_alone: Path, count: int) -> None:
     functions = "\n".join(f"def test_{number}():\n    assert False" for number in range(count))
     (tests_alone / "test_x.py").write_text(functions + "\n", "utf-8")
