@@ -167,8 +167,10 @@ def main() -> None:
     Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. `crawl` has further ones (`admin.jobs.states`), and
     `job` ends with 6 when the job is not running.
     """
+    from archive.home_access import use_mask
     from archive.program_name import program, remember
 
+    use_mask("owner")
     remember(sys.argv[0])
     ghostfleet.help = re.sub(r"(?m)^( *)ghostfleet ", lambda found: f"{found[1]}{program()} ", ghostfleet.help or "")
     try:

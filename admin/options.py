@@ -131,13 +131,25 @@ def fetching[F: Callable[..., Any]](command: F) -> F:
 
 def load_settings(home: Path | None, file: Path | None, flags: dict[str, Any] | None = None) -> Settings:
     """Return the settings in force; `flags` win over all files. Raises InputError for a setting that can't be used."""
+    from archive.home_access import use_mask
     from archive.settings.load import SettingsError, load
 
     chosen = {"home": str(home) if home else None, **(flags or {})}
     try:
-        return load(chosen, file=file)
+        settings = load(chosen, file=file)
     except SettingsError as error:
         raise InputError(str(error)) from error
+    if settings.archive.readable_by == "group":
+        use_mask("group")
+    return settings
+
+
+def say_mended(settings: Settings) -> None:
+    """Give the files of the home their permissions, and say in one line when other users could read some."""
+    from admin.fleet.home_folder import mended
+
+    if line := mended(settings):
+        click.echo(line, err=True)
 
 
 def resolve_table(pairs: Sequence[str]) -> dict[str, str] | None:

@@ -14,7 +14,7 @@ from admin.fleet.fleet import Addresses
 from admin.fleet.process import StartError
 from admin.jobs.runs import find_runs
 from archive.settings.load import Settings
-from browsers.chromium.flags import trust_flag
+from browsers.chromium.flags import NO_DATAGRAMS, trust_flag
 from browsers.chromium.trust import trusted_keys
 from browsers.visit import FleetUnavailable
 
@@ -40,6 +40,7 @@ class Window:
             "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
             trust_flag(self.trusted),
             "--disable-quic",
+            *NO_DATAGRAMS,
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",

@@ -152,6 +152,16 @@ class HttpCredentials:
     password: str = field(repr=False)
     scheme: str = ""
     """Scheme in lower case, such as `basic` or `digest`; empty while unknown. Basic is sent before the site asks."""
+    realm: str = ""
+    """The site is answered when it asks for this realm alone; empty for any realm."""
+
+    def is_of(self, url: str) -> bool:
+        """Return whether the URL is one of the origin."""
+        return url == self.origin or url.startswith(f"{self.origin}/")
+
+    def is_for_realm(self, realm: str) -> bool:
+        """Return whether a site that asks for this realm gets the credentials."""
+        return not self.realm or self.realm == realm
 
     @property
     def is_sent_at_once(self) -> bool:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
+from archive.steady_work import SteadyWork
 from frontier.lease import Lease
 from frontier.store import FrontierUnavailable
 
@@ -46,11 +47,12 @@ class LeaseHeartbeat:
                 self._held.pop(lease.token, None)
 
     def _beat(self) -> None:
+        renew = SteadyWork("the renewal of leases", self._renew_one)
         while not self._over.wait(self._every_seconds):
             with self._lock:
                 held = list(self._held.values())
             for lease in held:
-                self._renew_one(lease)
+                renew(lease)
 
     def _renew_one(self, lease: Lease) -> None:
         try:

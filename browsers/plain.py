@@ -1,8 +1,9 @@
 """The plain crawler makes one request through the proxy and finds links in the response.
 
-It runs no JavaScript, keeps no cookies but those of a stored login, and follows no redirects. `https` URLs are
-requested in absolute form (`GET https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS
-connection, to the site. One connection to the proxy serves all sites in turn.
+It runs no JavaScript and follows no redirects. It keeps no cookies but those of stored logins, and those of one chain
+of redirects until the chain ends (`browsers.chain_cookies`). `https` URLs are requested in absolute form
+(`GET https://host/path`): there is no TLS to the proxy, and the proxy makes the only TLS connection, to the site. One
+connection to the proxy serves all sites in turn.
 """
 
 from __future__ import annotations
@@ -13,24 +14,29 @@ import re
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Final
+from typing import Final, Literal, Protocol
 
 import httpx
 
 from archive import crawl_log
+from archive.http.content_coding import decode
 from archive.settings.load import Settings
 from archive.url import host_of
 from browsers import proxy_outcome
-from browsers.links import decoding
+from browsers.chain_cookies import ChainCookies
+from browsers.links.decoding import encoding_of, text_of
 from browsers.links.documents import Links, links_of, may_have_links, media_type
+from browsers.links.headers import REDIRECTS, charset
+from browsers.links.kinds import begins_with_links
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import MAX_DOM, PageEvidence
 from browsers.page_quality.missing_page import look_of_html
 from browsers.page_quality.rules import REFUSALS
 from browsers.proxy_client import Control, ProxySession, SessionRequest
+from browsers.proxy_outcome import ERROR_HEADER
 from browsers.rendezvous import ranked
 from browsers.visit import (
     UNRECORDED,
@@ -48,6 +54,7 @@ ACCEPT_ENCODING: Final = "gzip, deflate, br"
 """Codings that every replay tool can decode. zstd is decoded, too, when a site sends it."""
 _CONNECT_SECONDS: Final = 10.0
 _PAGES: Final = frozenset({"text/html", "application/xhtml+xml"})
+_UNAUTHORIZED: Final = 401
 _TRIES: Final = 2
 _TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,1000})", re.IGNORECASE)
 """Number of tries. A kept connection may be closed just when it is used again; then a new one is tried, once."""
@@ -66,6 +73,8 @@ class PlainAnswer:
     length: int
     """Length of the whole body in bytes."""
     duration_ms: int
+    set_cookies: tuple[str, ...] = ()
+    """The values of the fields Set-Cookie of a redirect."""
 
 
 class SiteFailure(Exception):
@@ -75,6 +84,22 @@ class SiteFailure(Exception):
         super().__init__(f"{code} {reason}")
         self.code = code
         self.reason = reason
+
+
+class RequestLogins(Protocol):
+    """The stored logins of a job as the crawler needs them."""
+
+    def is_for(self, url: str) -> bool:
+        """Return whether requests to the URL have a login, so that its secrets must not be recorded."""
+
+    def headers(self, url: str) -> Mapping[str, str]:
+        """Return the headers Cookie and Authorization of a request to the URL, as far as they are known."""
+
+    def answer(self, url: str, asked: Mapping[str, str], sent: str) -> str:
+        """Return the value of Authorization for the same request once more; empty when there is no better one.
+
+        `asked` are the headers of the site's answer with status 401, and `sent` is the value that the request had.
+        """
 
 
 class PlainVisitor:
@@ -89,17 +114,22 @@ class PlainVisitor:
         *,
         user_agent: str = "",
         headers: OwnHeaders | None = None,
-        login: Callable[[str], Mapping[str, str]] | None = None,
+        login: RequestLogins | None = None,
         connections: int = 64,
+        mode: Literal["record", "live"] = "record",
     ) -> None:
-        """`login` returns the headers Cookie and Authorization for a URL. Their values are not recorded."""
+        """`login` has the headers Cookie and Authorization for a URL. Their values are not recorded.
+
+        Nothing is archived in the mode `live`.
+        """
         self._settings = settings
         self._controls = controls
         self._user_agent = user_agent or settings.archive.user_agent
         self._own = headers or OwnHeaders()
         self._login = login
+        self._mode = mode
         self._own_names = {name.lower() for name in self._own.values}
-        self._sessions: dict[tuple[str, str | None, str], ProxySession] = {}
+        self._sessions: dict[tuple[str, str | None, str, bool], ProxySession] = {}
         self._unreachable: dict[str, float] = {}
         """The time (monotonic seconds) from which a control address is tried in its turn again."""
         self._lock = threading.Lock()
@@ -115,7 +145,8 @@ class PlainVisitor:
         found = Links()
         if answer.body or answer.status in range(300, 400):
             limit = self._settings.browsers.max_page_bytes
-            found = links_of(order.url, answer.status, answer.headers, answer.body, limit=limit)
+            path = order.hop_path
+            found = links_of(order.url, answer.status, answer.headers, answer.body, hop_path=path, limit=limit)
         cut = ("body-capped",) if answer.body and answer.length > len(answer.body) else ()
         return Visit(
             code=answer.status,
@@ -125,6 +156,7 @@ class PlainVisitor:
             links=found.links,
             annotations=tuple(dict.fromkeys((*found.annotations, *cut, *_flaws(order.url, answer)))),
             retry_after=proxy_outcome.retry_after(answer.headers),
+            cookies=self._cookies_after(order, answer),
             look=_look(order.url, answer) if self._settings.browsers.soft_404_check else None,
         )
 
@@ -155,7 +187,7 @@ class PlainVisitor:
         self._http.close()
         with self._lock:
             sessions, self._sessions = self._sessions, {}
-        for (address, _, _), session in sessions.items():
+        for (address, *_), session in sessions.items():
             control = next(control for control in self._controls if control.address == address)
             try:
                 control.finish(session, wait_seconds=self._settings.browsers.close_seconds)
@@ -166,7 +198,7 @@ class PlainVisitor:
         session = self._session(order, control)
         for last_try in (False, True):
             try:
-                answer = self._exchange(order, session, keep)
+                answer = self._exchanged(order, session, keep)
             except httpx.ReadTimeout as error:
                 raise SiteFailure(crawl_log.TIMEOUT, "timeout") from error
             except (httpx.RemoteProtocolError, httpx.ReadError) as error:
@@ -181,12 +213,24 @@ class PlainVisitor:
                 return self._checked(answer, order, control)
         raise AssertionError("the last try either returns or raises")
 
-    def _exchange(self, order: VisitOrder, session: ProxySession, keep: int | None) -> PlainAnswer:
+    def _exchanged(self, order: VisitOrder, session: ProxySession, keep: int | None) -> PlainAnswer:
+        """Return the answer to a request; when the site asks for credentials that a login has, to a second one."""
+        headers = self._headers(order, session)
+        answer = self._exchange(order, session, keep, headers)
+        is_question = answer.status == _UNAUTHORIZED and ERROR_HEADER not in answer.headers
+        if self._login is None or not is_question or "authorization" in self._own_names:
+            return answer
+        value = self._login.answer(order.url, answer.headers, headers.get("Authorization", ""))
+        return self._exchange(order, session, keep, {**headers, "Authorization": value}) if value else answer
+
+    def _exchange(
+        self, order: VisitOrder, session: ProxySession, keep: int | None, sent: Mapping[str, str]
+    ) -> PlainAnswer:
         began = time.monotonic()
         request = self._http.build_request(
             "GET",
             f"http://{session.address}/",
-            headers=self._headers(order, session),
+            headers=sent,
             extensions={"target": order.url.encode("ascii")},
             timeout=self._timeout(order),
         )
@@ -194,12 +238,30 @@ class PlainVisitor:
         try:
             headers = {name.lower(): value for name, value in response.headers.items()}
             if keep is None:
-                keep = self._settings.browsers.max_page_bytes if may_have_links(order.url, headers) else 0
+                keep = self._settings.browsers.max_page_bytes
+                searches = may_have_links(order.url, headers, order.hop_path)
+            else:
+                searches = True
             is_endless = is_embed(order.hop_path) and "content-length" not in headers
-            body, length = _read(response, keep, self._settings.browsers.embed_seconds if is_endless else None)
+            seconds = self._settings.browsers.embed_seconds if is_endless else None
+            body, length = _read(response, keep, seconds, searches=searches)
         finally:
             response.close()
-        return PlainAnswer(response.status_code, headers, body, length, _elapsed_ms(began))
+        sets_cookies = response.status_code in REDIRECTS and "set-cookie" in headers
+        cookies = tuple(response.headers.get_list("set-cookie")) if sets_cookies else ()
+        return PlainAnswer(response.status_code, headers, body, length, _elapsed_ms(began), cookies)
+
+    def _cookies_after(self, order: VisitOrder, answer: PlainAnswer) -> str:
+        """Return the cookies for the target of a redirect; none for another answer.
+
+        With cookies of a login or of the profile, none are added: a secret must not be stored with queued URLs.
+        """
+        if answer.status not in REDIRECTS or not (order.cookies or answer.set_cookies) or self._has_own_cookies(order):
+            return ""
+        return ChainCookies.read(order.cookies).after(order.url, answer.set_cookies).text()
+
+    def _has_own_cookies(self, order: VisitOrder) -> bool:
+        return self._has_login(order) or "cookie" in self._own_names
 
     def _timeout(self, order: VisitOrder) -> httpx.Timeout:
         """Return the timeouts of the request. Those for a part of a page are shorter than the proxy's."""
@@ -231,8 +293,10 @@ class PlainVisitor:
         }
         if order.via and not (order.via.startswith("https:") and order.url.startswith("http:")):
             headers["Referer"] = order.via  # never from a secure page to an insecure one (Referrer Policy section 3.7)
+        if order.cookies and (cookies := ChainCookies.read(order.cookies).header(order.url)):
+            headers["Cookie"] = cookies
         if self._login is not None:
-            headers.update(self._login(order.url))
+            headers.update(self._login.headers(order.url))
         if self._own_names:
             headers = {name: value for name, value in headers.items() if name.lower() not in self._own_names}
             headers.update(self._own.values)
@@ -252,7 +316,7 @@ class PlainVisitor:
 
     def _session(self, order: VisitOrder, control: Control) -> ProxySession:
         """Return the session of this job at this process."""
-        key = (control.address, order.job, order.collection)
+        key = self._key(order, control)
         with self._lock:
             session = self._sessions.get(key)
             if session is None:
@@ -261,18 +325,27 @@ class PlainVisitor:
         return session
 
     def _session_request(self, order: VisitOrder) -> SessionRequest:
-        hidden = UNRECORDED if self._login is not None else ()
+        has_login = self._has_login(order)
+        hidden = UNRECORDED if has_login else ()
         return SessionRequest(
             order.collection,
             job=order.job,
+            mode=self._mode,
             log_dir=order.log_dir,
             redact_headers=tuple(dict.fromkeys((*self._own.unrecorded, *hidden))),
-            redact_response_headers=UNRECORDED_OF_RESPONSES if self._login is not None else (),
+            redact_response_headers=UNRECORDED_OF_RESPONSES if has_login else (),
         )
+
+    def _has_login(self, order: VisitOrder) -> bool:
+        return self._login is not None and self._login.is_for(order.url)
+
+    def _key(self, order: VisitOrder, control: Control) -> tuple[str, str | None, str, bool]:
+        """Return the key of the session: requests with a login have one of their own, whose secrets are not kept."""
+        return (control.address, order.job, order.collection, self._has_login(order))
 
     def _forget(self, order: VisitOrder, control: Control) -> None:
         with self._lock:
-            self._sessions.pop((control.address, order.job, order.collection), None)
+            self._sessions.pop(self._key(order, control), None)
 
 
 def _client(settings: Settings, connections: int) -> httpx.Client:
@@ -291,10 +364,13 @@ def _client(settings: Settings, connections: int) -> httpx.Client:
     )
 
 
-def _read(response: httpx.Response, wanted: int, seconds: float | None = None) -> tuple[bytes, int]:
+def _read(
+    response: httpx.Response, wanted: int, seconds: float | None = None, *, searches: bool = True
+) -> tuple[bytes, int]:
     """Return the first `wanted` bytes of the body, and its whole length.
 
-    Raises SiteFailure, also when the body does not end within `seconds`.
+    Without `searches`, the bytes are returned only when the first of them show a document with links. Raises
+    SiteFailure, also when the body does not end within `seconds`.
     """
     kept, length = bytearray(), 0
     end = None if seconds is None else time.monotonic() + seconds
@@ -302,6 +378,8 @@ def _read(response: httpx.Response, wanted: int, seconds: float | None = None) -
         for piece in response.iter_raw():
             if end is not None and time.monotonic() > end:
                 raise SiteFailure(crawl_log.TIMEOUT, "endless")
+            if not length and not searches and not begins_with_links(piece):
+                wanted = 0
             length += len(piece)
             if len(kept) < wanted:
                 kept += piece[: wanted - len(kept)]
@@ -319,7 +397,8 @@ def _facts(order: VisitOrder) -> dict[str, str]:
 def _flaws(url: str, answer: PlainAnswer) -> Iterator[str]:
     """Yield annotations about a refusal of the site: by a firewall, for too many requests, without a login."""
     if answer.status in REFUSALS:
-        dom = answer.body[:MAX_DOM].decode("utf-8", "replace")
+        data = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_DOM).data
+        dom = text_of(data, encoding_of(data, charset(answer.headers.get("content-type", ""))))
         title = _TITLE.search(dom)
         evidence = PageEvidence(
             url,
@@ -336,7 +415,7 @@ def _look(url: str, answer: PlainAnswer) -> PageLook | None:
     """Return the look of a page with status 200; None for any other answer."""
     if answer.status != 200 or media_type(answer.headers.get("content-type", "")) not in _PAGES:
         return None
-    body = decoding.decode(answer.body, answer.headers.get("content-encoding", ""), MAX_DOM).data
+    body = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_DOM).data
     return look_of_html(url, body)
 
 

@@ -18,12 +18,15 @@ import httpx
 
 from archive.dates import Micros, parse_date
 from browsers.proxy_outcome import NOT_KEPT, retry_after
-from browsers.visit import FleetUnavailable, VisitOrder
+from browsers.visit import FleetMisconfigured, FleetUnavailable, VisitOrder
 
 type RecordType = Literal["resource", "metadata", "conversion"]
 
 _CONNECT_SECONDS: Final = 10.0
 _ANSWER_SECONDS: Final = 60.0
+_REFUSES_US: Final = (401, 403, 421)
+"""The control port does not accept the token or the name by which it was asked."""
+_LONGEST_REASON: Final = 500
 _LONGEST_WAIT: Final = 50.0
 """The control port may wait for exchanges for so long, and still answer in time."""
 
@@ -288,7 +291,34 @@ class Control:
             raise PortNotKept(answer.json()["error"])
         if answer.status_code == 503:
             raise FleetUnavailable("not-accepting", retry_after(answer.headers))
-        raise FleetUnavailable(f"control-{answer.status_code}")
+        reason, detail = f"control-{answer.status_code}", _said(answer)
+        if answer.status_code in _REFUSES_US:
+            raise FleetMisconfigured(reason, detail=detail)
+        is_about_content = answer.is_client_error and answer.status_code != 404  # 404: the session ended with its proxy
+        raise FleetUnavailable(reason, may_be_the_page=is_about_content, detail=detail)
+
+
+def check_session(control: Control, request: SessionRequest) -> None:
+    """Open and close a session, to find out whether the proxy takes what all sessions of a worker have in common.
+
+    Raises FleetMisconfigured with the proxy's words when it does not. A proxy that can't answer now is not at fault.
+    """
+    try:
+        control.finish(control.open(request), wait_seconds=_CONNECT_SECONDS)
+    except FleetMisconfigured:
+        raise
+    except FleetUnavailable as error:
+        if error.may_be_the_page:
+            raise FleetMisconfigured(error.reason, detail=error.detail) from error
+
+
+def _said(answer: httpx.Response) -> str:
+    """Return the reason in an answer of the control port, on one line."""
+    try:
+        found = answer.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        found = answer.text
+    return " ".join(str(found).split())[:_LONGEST_REASON]
 
 
 def read_token(home: Path) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 from urllib.parse import urljoin
 
 from archive import crawl_log
-from archive.url import UrlError, canonical
-from browsers.links import decoding
+from archive.http.content_coding import decode, gunzip
+from archive.url import UrlError, canonical, host_of
+from browsers.chain_cookies import ChainCookies
 from browsers.plain import PlainAnswer, SiteFailure
 from browsers.visit import VisitOrder
 from frontier.lease import Lease, extend
@@ -33,12 +35,23 @@ class RobotsDecision:
 
     code: int | None = None
     crawl_delay_seconds: float | None = None
+    """The Crawl-Delay of robots.txt, or the least delay that the job has for the domain, whichever is longer."""
 
 
 class RobotsRules:
     """The rules ask the frontier for a host's robots.txt, and fetch it when the frontier has none."""
 
-    def __init__(self, frontier: Frontier, fetcher: Fetcher, user_agent: str, *, obey: bool) -> None:
+    def __init__(
+        self,
+        frontier: Frontier,
+        fetcher: Fetcher,
+        user_agent: str,
+        *,
+        obey: bool,
+        least_delay: Callable[[str], float] = lambda _: 0.0,
+    ) -> None:
+        """`least_delay` returns the shortest pause in seconds that the job has for a host."""
+        self._least_delay = least_delay
         self._frontier = frontier
         self._fetcher = fetcher
         self._user_agent = user_agent
@@ -46,6 +59,12 @@ class RobotsRules:
 
     def decide(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
         """Return whether `lease.url` may be visited, with the Crawl-Delay. Raises FleetUnavailable."""
+        decision, least = self._decided(lease, order), self._least_delay(host_of(lease.url))
+        if least <= (decision.crawl_delay_seconds or 0):
+            return decision
+        return replace(decision, crawl_delay_seconds=least)
+
+    def _decided(self, lease: Lease, order: VisitOrder) -> RobotsDecision:
         if not self._obey:
             return RobotsDecision()
         robots = self._frontier.robots(lease.url) or self._ask(lease, order)
@@ -66,7 +85,8 @@ class RobotsRules:
             answer = self._follow(replace(order, url=url, hop_path=hop_path, via=lease.url))
         except SiteFailure as failure:
             return self._frontier.set_robots(lease.url, failure.code)
-        body = decoding.decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data
+        body = decode(answer.body, answer.headers.get("content-encoding", ""), MAX_BYTES + 1).data
+        body = gunzip(body, MAX_BYTES + 1).data
         robots = self._frontier.set_robots(lease.url, answer.status, body)
         # Targets of its redirects are not marked as seen, since they were not searched for links.
         self._frontier.mark_seen([url])
@@ -76,15 +96,19 @@ class RobotsRules:
         return robots
 
     def _follow(self, order: VisitOrder) -> PlainAnswer:
-        """Return the answer after up to five redirects (RFC 9309 section 2.3.1.2)."""
+        """Return the answer after up to five redirects (RFC 9309 section 2.3.1.2), with the cookies that they set."""
         visited: list[str] = []
         while True:
             answer = self._fetcher.fetch(order, keep=MAX_BYTES + 1)
             visited.append(order.url)
             target = _redirect_target(order.url, answer)
-            if target is None or target in visited or len(visited) > MAX_REDIRECTS:
+            if target is None or len(visited) > MAX_REDIRECTS:
                 return answer
-            order = replace(order, url=target, hop_path=extend(order.hop_path, "R"), via=order.url)
+            cookies = ChainCookies.read(order.cookies).after(order.url, answer.set_cookies)
+            if target in visited and not cookies.may_revisit:
+                return answer
+            path = extend(order.hop_path, "R")
+            order = replace(order, url=target, hop_path=path, via=order.url, cookies=cookies.text())
 
 
 def _redirect_target(url: str, answer: PlainAnswer) -> str | None:

@@ -18,6 +18,7 @@ from archive.url import MAX_LENGTH
 from browsers.links.documents import media_type
 from browsers.proxy_outcome import proxy_error
 from browsers.visit import FleetUnavailable
+from frontier.definition.scope import MAX_CHAIN
 
 MAX_REMEMBERED: Final = 5000
 """URLs in a page's account; what comes after is counted and not listed."""
@@ -107,12 +108,17 @@ class Traffic:
         self.exchanges: list[AskedExchange] = []
         """The first requests in their order, with their answers."""
         self.requests = 0
+        self.bytes = 0
+        """Number of bytes that were received, as far as the engine reports them."""
         self.main: MainAnswer | None = None
         """The newest answer to a main-frame navigation that was no redirect."""
         self.trouble: FleetUnavailable | None = None
         """Set when the proxy said of any request that it can't keep anything at present."""
         self.main_failed = asyncio.Event()
         """Set when the main document broke off after its head."""
+        self.too_many_navigations = asyncio.Event()
+        """Set when the main frame went on to one new URL after the other by itself. A reload is no new URL."""
+        self._navigations: set[str] = set()
         self._open: dict[str, str] = {}
         """Shapes of the URLs of awaited requests, by their keys."""
         self._turns: dict[str, int] = {}
@@ -144,6 +150,10 @@ class Traffic:
         """Count a request. `key` is the engine's name of the request."""
         self.requests += 1
         self._list(request)
+        if request.is_main:
+            self._navigations.add(request.url)
+            if len(self._navigations) > 1 + MAX_CHAIN:
+                self.too_many_navigations.set()
         if request.is_awaited and request.kind not in _ENDLESS and request.url.startswith("http"):
             shape = _VARIABLE.sub("", request.url)
             if request.kind not in _POLLING or not self._is_polled(shape):
@@ -160,8 +170,12 @@ class Traffic:
             self._changed = time.monotonic()
 
     def renew(self) -> None:
-        """Wait again for a page that asked the same several times, since a behaviour has done something."""
+        """Wait again for a page that asked the same several times, since a behaviour has done something.
+
+        Navigations count anew, too.
+        """
         self._turns.clear()
+        self._navigations.clear()
 
     def answered(self, request: BrowserRequest, status: int, headers: Mapping[str, str]) -> None:
         """Remember the head of an answer. Names of headers are in lower case."""
@@ -181,8 +195,9 @@ class Traffic:
         if listed := self._listed.get(id(request)):
             listed.is_cached = True
 
-    def finished(self, key: str, request: BrowserRequest) -> None:
-        """End a request whose answer arrived whole."""
+    def finished(self, key: str, request: BrowserRequest, size: int = 0) -> None:
+        """End a request whose answer of `size` bytes arrived whole."""
+        self.bytes += size
         if listed := self._listed.get(id(request)):
             listed.ended = now_micros()
         self.release(key)

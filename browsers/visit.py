@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Literal, Protocol
 
-type Hop = Literal["L", "E", "R", "X", "P"]
-"""Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite."""
+type Hop = Literal["L", "E", "R", "X", "P", "M"]
+"""Heritrix's discovery letters: link, embed, redirect, speculative, prerequisite, sitemap or another list of URLs."""
 
 _LOOK: Final = re.compile(r"([0-9a-f]{1,16}) ([0-9]{1,9}) (.*)", re.DOTALL)
 
@@ -46,6 +46,10 @@ class FoundLink:
     context: str
 
 
+XSLT_CONTEXT: Final = "xml-stylesheet/@href(xslt)"
+"""The context of a link to a style sheet by which a browser makes a page of an XML document."""
+
+
 @dataclass(frozen=True, slots=True)
 class OwnHeaders:
     """A job sends these headers with every request. The values of `unrecorded` names are not recorded."""
@@ -65,6 +69,8 @@ class VisitOrder:
     via: str | None = None
     source: str | None = None
     log_dir: str | None = None
+    cookies: str = ""
+    """The cookies that a chain of redirects to this URL has set (`browsers.chain_cookies`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +110,26 @@ class Visit:
     """Seconds of the site's Retry-After."""
     fetched: tuple[str, ...] = ()
     """Other URLs that this visit fetched: targets of redirects and embeds. They are marked as seen and not queued."""
+    cookies: str = ""
+    """The cookies of the chain of redirects with which the target of this redirect is visited."""
     look: PageLook | None = None
     """The look of a page, when the settings ask for it."""
     stages: Mapping[str, float] = field(default_factory=dict)
     """Seconds of the stages of a ghost's visit, such as load, settle, behaviors, records. A stage with a slash in its
     name is a part of another one, such as behaviors/scroll."""
 
+    @property
+    def is_made_by_xslt(self) -> bool:
+        """Return whether the document is XML of which a browser makes a page."""
+        return any(link.context == XSLT_CONTEXT for link in self.links)
+
 
 class FleetUnavailable(Exception):
     """Our side can't fetch or record at the moment. This says nothing about the site, so the URL is given back.
 
     `may_be_the_page` is set when the page may be the reason, for example of a crashed browser. Then the visit counts as
-    a try, so that the page fails in the end. `trouble` is the problem of the page, if it is known.
+    a try, so that the page fails in the end. `trouble` is the problem of the page, if it is known. `detail` is the
+    reason in the words of the proxy.
     """
 
     def __init__(
@@ -125,12 +139,18 @@ class FleetUnavailable(Exception):
         *,
         may_be_the_page: bool = False,
         trouble: GhostTrouble | None = None,
+        detail: str = "",
     ) -> None:
-        super().__init__(reason)
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.detail = detail
         self.trouble = trouble
         self.reason = reason
         self.retry_after = retry_after
         self.may_be_the_page = may_be_the_page
+
+
+class FleetMisconfigured(FleetUnavailable):
+    """The proxy refuses this worker because of its settings or options, so no later try can succeed."""
 
 
 class Visitor(Protocol):

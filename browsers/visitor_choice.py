@@ -41,10 +41,13 @@ class VisitKind(StrEnum):
     """The plain crawler fetches the page at its turn, and a ghost opens the page later."""
 
 
-def visit_kind(url: str, hop_path: str, sheets: Sheets) -> VisitKind:
-    """Return how a canonical URL is visited. `hop_path` leads to the URL."""
+def visit_kind(url: str, hop_path: str, sheets: Sheets, *, is_known_page: bool = False) -> VisitKind:
+    """Return how a canonical URL is visited. `hop_path` leads to the URL.
+
+    With `is_known_page`, the URL leads to a page, whatever its name.
+    """
     rules = sheets.rules_for(url)
-    if not wants_ghost(url, hop_path, rules.visitor, rules.rendered_fraction):
+    if not wants_ghost(url, hop_path, rules.visitor, rules.rendered_fraction, is_known_page=is_known_page):
         return VisitKind.PLAIN
     return VisitKind.GHOST if rules.rendering == "synchronous" else VisitKind.PLAIN_AND_RENDER
 
@@ -63,9 +66,11 @@ def _renders(rules: PageRules) -> bool:
     return rules.visitor == "chromium" or (rules.visitor == "mixed" and rules.rendered_fraction > 0)
 
 
-def wants_ghost(url: str, hop_path: str, visitor: VisitorKind, rendered_fraction: float) -> bool:
+def wants_ghost(
+    url: str, hop_path: str, visitor: VisitorKind, rendered_fraction: float, *, is_known_page: bool = False
+) -> bool:
     """Return whether a ghost visits this URL. `url` is canonical, and `hop_path` leads to it."""
-    if visitor == "plain" or not is_page(url, hop_path):
+    if visitor == "plain" or not (_is_navigated_to(hop_path) if is_known_page else is_page(url, hop_path)):
         return False
     return visitor == "chromium" or _share(url) < rendered_fraction
 
@@ -77,10 +82,14 @@ def is_embed(hop_path: str) -> bool:
 
 def is_page(url: str, hop_path: str) -> bool:
     """Return whether the URL is probably an HTML document that a reader opens."""
-    if hop_path.rstrip("R")[-1:] not in ("", "L"):
+    if not _is_navigated_to(hop_path):
         return False
     name = urlsplit(url).path.rpartition("/")[2]
     return name.rpartition(".")[2].lower() not in FILES or "." not in name
+
+
+def _is_navigated_to(hop_path: str) -> bool:
+    return hop_path.rstrip("R")[-1:] in ("", "L")
 
 
 def _share(url: str) -> float:

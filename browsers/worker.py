@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,20 +24,32 @@ from archive.dates import now_micros
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
+from browsers.chain_cookies import ChainCookies
 from browsers.engine import BrowserMissing
 from browsers.engine_choice import proxy_trust
 from browsers.freed_memory import return_freed_memory
 from browsers.heartbeat import LeaseHeartbeat
-from browsers.logins.browser_profile import BrowserProfile
+from browsers.links.headers import REDIRECTS
+from browsers.logins.login_book import LoginBook
+from browsers.logins.plain_login import PlainLogin
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.missing_pages import MissingPages
+from browsers.own_redirects import OwnRedirects
 from browsers.plain import PlainVisitor
-from browsers.proxy_client import Control, read_token
+from browsers.proxy_client import Control, SessionRequest, check_session, read_token
 from browsers.robots_rules import RobotsDecision, RobotsRules
-from browsers.visit import FleetUnavailable, OwnHeaders, Visit, Visitor, VisitOrder
+from browsers.visit import (
+    FleetMisconfigured,
+    FleetUnavailable,
+    FoundLink,
+    OwnHeaders,
+    Visit,
+    Visitor,
+    VisitOrder,
+)
 from browsers.visitor_choice import VisitKind, is_embed, needs_ghost, visit_kind
 from frontier.definition.job import BEHAVIOR_FOLDER, Profile
-from frontier.definition.scope import is_embedded
+from frontier.definition.scope import CHAINS, REDIRECT_CHAIN, Candidate, Rejected, ScopeDecision, is_embedded
 from frontier.lease import MAX_LOST, JobFinished, JobStopped, Lease, Pause
 from frontier.lease_queue import LeaseQueue
 from frontier.politeness import LeaseEnding, VisitOutcome
@@ -71,10 +82,13 @@ class WorkerTally:
     visits: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     given_back: Counter[str] = field(default_factory=Counter)
+    details: dict[str, str] = field(default_factory=dict)
+    """The proxy's own words about the last returned URL, by reason."""
 
-    def as_json(self) -> Mapping[str, Mapping[str, int]]:
+    def as_json(self) -> Mapping[str, Mapping[str, int | str]]:
         """Return the counts for a status line."""
-        return {"visits": dict(self.visits), "endings": dict(self.endings), "given_back": dict(self.given_back)}
+        counts = {"visits": dict(self.visits), "endings": dict(self.endings), "given_back": dict(self.given_back)}
+        return {**counts, **({"reasons": dict(self.details)} if self.details else {})}
 
 
 class Worker:
@@ -109,6 +123,7 @@ class Worker:
         self._pages = pages or BrowserSettings()
         self._crawl_log = CrawlLog(Path(log_dir)) if log_dir else None
         self._lock = threading.Lock()
+        self._own_redirects = OwnRedirects(frontier, rules, stop)
         self._missing = MissingPages(frontier, rules, stop, self._note_check) if self._pages.soft_404_check else None
 
     def run(self, concurrency: int) -> WorkerTally:
@@ -153,6 +168,10 @@ class Worker:
         try:
             with self._heartbeat.holding(lease):
                 self._visit(lease)
+        except FleetMisconfigured as trouble:
+            self._stop.set()  # the other loops would fail, too
+            self._give_back(lease, trouble)
+            raise
         except FleetUnavailable as trouble:
             self._handle_trouble(lease, trouble)
             return None if trouble.may_be_the_page else trouble.retry_after or 0.0
@@ -180,7 +199,13 @@ class Worker:
         kind = self._kind_of(lease)
         ghost = self._visitors.ghost
         visitor = ghost if kind is VisitKind.GHOST and ghost is not None else self._visitors.plain
-        visit = visitor.visit(order)
+        visit, reached = visitor.visit(order), lease
+        if visitor is self._visitors.plain and visit.code in REDIRECTS:
+            reached, visit = self._own_redirects.followed(lease, order, visit, visitor)
+        if kind is VisitKind.PLAIN and visit.is_made_by_xslt:
+            kind = self._kind_of(lease, is_known_page=True)
+            if kind is VisitKind.GHOST and ghost is not None:
+                visitor, visit = ghost, _with_links(ghost.visit(order), visit.links)
         if self._missing is not None:
             visit = self._missing.checked(lease, order, visit, visitor)
         with self._lock:
@@ -188,13 +213,15 @@ class Worker:
         self._persist(lambda: self._frontier.mark_seen(visit.fetched))
         is_rendered_later = kind is VisitKind.PLAIN_AND_RENDER and _can_be_rendered(visit)
         left_hops = _PARTS if is_rendered_later else ()
-        candidates = [lease.candidate(link.url, link.hop) for link in visit.links if link.hop not in left_hops]
+        links = _links(visit)
+        candidates = [_candidate(reached, link, visit) for link in links if link.hop not in left_hops]
         added = self._persist(lambda: self._frontier.add(candidates, lease))
         if is_rendered_later:
-            embeds = [lease.candidate(link.url, link.hop) for link in visit.links if link.hop in left_hops]
+            embeds = [reached.candidate(link.url, link.hop) for link in links if link.hop in left_hops]
             self._persist(lambda: self._frontier.renders.add(lease, embeds, links=len(added)))
-        if visit.annotations:
-            self._note(lease, visit.code, *visit.annotations, mime=visit.content_type, annotates=True)
+        notes = (*visit.annotations, *self._ended_chains(lease, visit, added))
+        if notes:
+            self._note(lease, visit.code, *notes, mime=visit.content_type, annotates=True)
         trouble = next((note for note in visit.annotations if self._is_tried_again(lease, note)), None)
         if trouble is not None:
             self._give_back(lease, FleetUnavailable(trouble, may_be_the_page=True))
@@ -205,6 +232,17 @@ class Worker:
             if self._renders:  # the page was counted when the plain crawler fetched it
                 outcome = replace(outcome, is_document=False, fetched=visit.fetched)
             self._finish(lease, outcome)
+
+    def _ended_chains(self, lease: Lease, visit: Visit, added: Sequence[ScopeDecision]) -> Sequence[str]:
+        """Return the annotations about links that were not taken since their chain is too long.
+
+        A chain that a browser ended is counted here, as its next URL never reached the frontier.
+        """
+        reasons = {decision.reason for decision in added if isinstance(decision, Rejected)}
+        if REDIRECT_CHAIN in visit.annotations:
+            ended = [Rejected(lease.candidate(lease.url, "R"), REDIRECT_CHAIN, "in a browser")]
+            self._persist(lambda: self._frontier.note_rejected(ended))
+        return sorted(reasons.intersection(CHAINS.values()).difference(visit.annotations))
 
     def _is_tried_again(self, lease: Lease, note: str) -> bool:
         """Return whether the settings let a page be tried again after this problem or flaw."""
@@ -270,12 +308,14 @@ class Worker:
         self._give_back(lease, trouble)
 
     def _give_back(self, lease: Lease, trouble: FleetUnavailable) -> None:
-        log.warning("%s (try %d) was given back: %s", lease.url, lease.attempt, trouble.reason)
+        log.warning("%s (try %d) was given back: %s", lease.url, lease.attempt, trouble)
         with self._lock:
             self.tally.given_back[trouble.reason] += 1
+            if trouble.detail:
+                self.tally.details[trouble.reason] = trouble.detail
         counts = trouble.may_be_the_page
         self._persist(
-            lambda: self._queue.give_back(lease, trouble.reason, retry_after=trouble.retry_after, counts=counts)
+            lambda: self._queue.give_back(lease, str(trouble), retry_after=trouble.retry_after, counts=counts)
         )
 
     def _persist[T](self, step: Callable[[], T]) -> T:
@@ -295,10 +335,10 @@ class Worker:
                 self._stop.wait(rest)
                 rest = min(rest * 2, _LONGEST_REST)
 
-    def _kind_of(self, lease: Lease) -> VisitKind:
+    def _kind_of(self, lease: Lease, *, is_known_page: bool = False) -> VisitKind:
         if self._renders:
             return VisitKind.GHOST
-        kind = visit_kind(lease.url, lease.hop_path, self._sheets)
+        kind = visit_kind(lease.url, lease.hop_path, self._sheets, is_known_page=is_known_page)
         return VisitKind.PLAIN if kind is VisitKind.GHOST and self._visitors.ghost is None else kind
 
     def _order(self, lease: Lease) -> VisitOrder:
@@ -310,6 +350,7 @@ class Worker:
             via=lease.via,
             source=lease.source,
             log_dir=self._log_dir,
+            cookies=lease.cookies,
         )
 
 
@@ -332,7 +373,8 @@ def run_worker(
 
     `proxy` is the host:port of the fleet. `controls` are the control ports of its processes. `log_dir` is the folder of
     the job's crawl.log. After `stop`, current visits are finished and no new ones begin. Raises BrowserMissing,
-    FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read.
+    FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read, or when the proxy
+    refuses the worker.
     """
     return_freed_memory()
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
@@ -345,17 +387,19 @@ def run_worker(
     with ExitStack() as at_the_end:
         at_the_end.callback(frontier.close)
         ports = [at_the_end.enter_context(Control(address, token)) for address in controls]
+        for port in ports:
+            check_session(port, SessionRequest(frontier.job.collection, frontier.job.name, log_dir=log_dir))
         rules = profile.page_rules()
         has_ghost = renders or needs_ghost(rules)
-        login = _login(settings, profile.browser_profile)
-        sent = (lambda url: login.headers_for(url, time.time())) if login is not None else None
+        logins = _logins(settings, profile)
+        sent = PlainLogin(logins) if logins else None
         plain = PlainVisitor(settings, ports, user_agent=agent, headers=own, login=sent, connections=concurrency)
         at_the_end.callback(plain.close)
         ghost = None
         if has_ghost:
-            ghost = _ghost(_for_job(settings, profile), ports, proxy, own, login, at_the_end)
+            ghost = _ghost(_for_job(settings, profile), ports, proxy, own, logins, at_the_end)
         visitors = Visitors(plain, ghost)
-        robots = RobotsRules(frontier, plain, agent, obey=obey)
+        robots = RobotsRules(frontier, plain, agent, obey=obey, least_delay=profile.least_delay)
         queue = frontier.renders if renders else frontier
         beat_seconds = settings.frontier.lease_seconds / _BEATS_PER_LEASE
         heartbeat = at_the_end.enter_context(LeaseHeartbeat(queue.renew, beat_seconds))
@@ -427,7 +471,7 @@ def _ghost(
     controls: Sequence[Control],
     proxy: str,
     headers: OwnHeaders,
-    login: BrowserProfile | None,
+    logins: LoginBook,
     at_the_end: ExitStack,
 ) -> Visitor:
     """Return a started ghost, which is closed at the end. A ghost that can't start must not claim URLs.
@@ -436,18 +480,17 @@ def _ghost(
     """
     from browsers.ghosts.ghost import ChromiumVisitor
 
-    ghost = ChromiumVisitor(settings, controls, proxy_trust(settings.home, proxy), headers, login)
+    ghost = ChromiumVisitor(settings, controls, proxy_trust(settings.home, proxy), headers, logins=logins)
     at_the_end.callback(ghost.close)
     ghost.open()
     return ghost
 
 
-def _login(settings: Settings, name: str) -> BrowserProfile | None:
-    """Return the browser profile of that name; None without a name. Raises FleetUnavailable."""
-    if not name:
-        return None
+def _logins(settings: Settings, profile: Profile) -> LoginBook:
+    """Return the stored logins that the job's profile names. Raises FleetUnavailable."""
+    store, everywhere = ProfileStore(settings.home), profile.browser_profile
     try:
-        return ProfileStore(settings.home).load(name)
+        return LoginBook(store.load(everywhere) if everywhere else None, [store.load(name) for name in profile.logins])
     except ProfileUnusable as error:
         log.error("%s", error)
         raise FleetUnavailable("no-browser-profile") from error
@@ -468,9 +511,32 @@ def _outcome(visit: Visit, decision: RobotsDecision, hop_path: str) -> VisitOutc
     )
 
 
+def _links(visit: Visit) -> Sequence[FoundLink]:
+    """Return the links of the visit, without those to the target of its redirect.
+
+    A page that repeats the target as a link, for people without automatic redirects, must not begin a chain anew.
+    """
+    targets = {link.url for link in visit.links if link.hop == "R"}
+    return [link for link in visit.links if link.hop == "R" or link.url not in targets] if targets else visit.links
+
+
+def _candidate(lease: Lease, link: FoundLink, visit: Visit) -> Candidate:
+    """Return the candidate of a link. The target of a redirect takes the cookies of its chain."""
+    candidate = lease.candidate(link.url, link.hop)
+    if link.hop != "R" or not visit.cookies:
+        return candidate
+    return replace(candidate, cookies=visit.cookies, force=ChainCookies.read(visit.cookies).may_revisit)
+
+
+def _with_links(visit: Visit, links: Sequence[FoundLink]) -> Visit:
+    """Return the visit of a browser with further links, of the same page as the plain crawler read it."""
+    fetched = set(visit.fetched)
+    return replace(visit, links=(*visit.links, *(link for link in links if link.url not in fetched)))
+
+
 def _can_be_rendered(visit: Visit) -> bool:
-    """Return whether a render can follow this plain visit: the site answered with a document, and with no error."""
-    return 200 <= visit.code < 300 and visit.content_type in _DOCUMENTS
+    """Return whether a render can follow this plain visit: the site answered with a page, and with no error."""
+    return 200 <= visit.code < 300 and (visit.content_type in _DOCUMENTS or visit.is_made_by_xslt)
 
 
 def is_document(visit: Visit, hop_path: str) -> bool:

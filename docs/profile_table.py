@@ -24,13 +24,16 @@ key in force. Each run keeps its profile as `profile.json` in its folder.
 YAML is read by version 1.2: `yes` and `on` are texts, `true` and `null` are not. A file may have 1 MB, 20,000 lines
 and 5,000 keys. Anchors, aliases, tags, directives and keys that are given twice are refused.
 
+The forms of the admin site show each key by its name, with the key beside it.
+
 ## Which links are in scope
 
 The first case that applies decides:
 
 | # | the link | decision |
 |---|---|---|
-| 1 | matches a pattern of `exclude`, or exceeds a bound on the URL | rejected |
+| 1 | matches a pattern of `exclude`, exceeds a bound on the URL, or makes a \
+[chain](../how-to/crawl.md#redirects-and-other-chains) too long | rejected |
 | 2 | is a seed | taken |
 | 3 | is more than `hops` links away from the seed | rejected |
 | 4 | is within `scope`, or matches a pattern of `include` | taken |
@@ -71,12 +74,13 @@ def document() -> str:
     parts = [HEAD]
     for title, model, words in GROUPS:
         parts.append(f"\n## {title}\n\n{words}{'\n' if words else ''}")
-        parts.append("| key | default | values | meaning |\n|---|---|---|---|\n")
+        parts.append("| key | name | default | values | meaning |\n|---|---|---|---|---|\n")
         schema = model.model_json_schema()
         for name, info in model.model_fields.items():
             if name not in TABLES:
                 values, meaning = _values(schema, schema["properties"][name]), (info.description or "")
-                parts.append(f"| `{name}` | {_default(info.default)} | {values} | {meaning.replace('|', '\\|')} |\n")
+                cells = (f"`{name}`", info.title or "", _default(info.default), values, meaning.replace("|", "\\|"))
+                parts.append(f"| {' | '.join(cells)} |\n")
     parts.append("\n## Examples\n")
     for name in ORDER:
         text = (EXAMPLES / f"{name}.toml").read_text("utf-8")

@@ -38,6 +38,8 @@ class Lease:
     """Failed visits of this host in a row before this visit."""
     seconds: float
     """The duration of the lease from its claim."""
+    cookies: str = ""
+    """The cookies that the chain of redirects to this URL has set (`browsers.chain_cookies`)."""
     lost: int = 0
     """Earlier leases of this URL that expired because their workers were gone."""
 

@@ -15,7 +15,7 @@ from frontier.lease import Lease
 from frontier.politeness import Step
 
 _SEED: Final = 1
-_EMPTY: Final[tuple[Any, ...]] = ("", int(Priority.STANDARD), 0, "", "", "", 0)
+_EMPTY: Final[tuple[Any, ...]] = ("", int(Priority.STANDARD), 0, "", "", "", 0, "")
 
 
 def pack(candidate: Candidate) -> str:
@@ -28,6 +28,7 @@ def pack(candidate: Candidate) -> str:
         candidate.via or "",
         candidate.source or "",
         _SEED if candidate.is_seed else 0,
+        candidate.cookies,
     ]
     while not fields[-1]:
         fields.pop()
@@ -40,7 +41,7 @@ def unpack(record: bytes) -> Candidate | None:
         values: Any = json.loads(record.split(b"\n", 2)[2])
         if not isinstance(values, list) or not values:
             return None
-        url, priority, depth, hop_path, via, source, flags = [*values, *_EMPTY[len(values) :]]
+        url, priority, depth, hop_path, via, source, flags, cookies = [*values, *_EMPTY[len(values) :]]
         return Candidate(
             url=str(url),
             hop_path=str(hop_path),
@@ -49,6 +50,7 @@ def unpack(record: bytes) -> Candidate | None:
             depth=int(depth),
             is_seed=bool(flags & _SEED),
             priority=Priority(priority),
+            cookies=str(cookies),
         )
     except (IndexError, TypeError, ValueError):
         return None
@@ -81,6 +83,7 @@ def leased(
         attempt=tries + 1,
         host_failures=failures,
         seconds=seconds,
+        cookies=candidate.cookies,
         lost=lost,
     )
 

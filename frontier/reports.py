@@ -104,6 +104,17 @@ class Reports:
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    def active_workers(self) -> set[str]:
+        """Return the names of the worker processes that visit a URL of the job, or render one."""
+        found = set[str]()
+        for store in (self._store, self._store.renders()):
+            with store.guarded():
+                held = store.client.hgetall(store.key("lease"))
+            # A lease has its token and the name of a worker's thread, which ends in a number.
+            leases = (value for key, value in held.items() if key[:2] not in (b"c:", b"f:"))
+            found |= {lease.decode().partition("\n")[2].rpartition("-")[0] for lease in leases}
+        return found
+
     def progress(self) -> JobProgress:
         """Return the progress of the job at one moment. The cost does not depend on the size of the job."""
         answer = self._store.run("progress", _NAMED_WAITS)

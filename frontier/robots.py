@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +30,7 @@ UNANSWERED_SECONDS: Final = 2.0
 MAX_REDIRECTS: Final = 5
 """Largest number of redirects from /robots.txt (RFC 9309 section 2.3.1.2). After more, the answer counts as a 404."""
 LONGEST_CRAWL_DELAY: Final = 86_400.0
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _MAX_SITEMAPS: Final = 1000
 
 type RobotsVerdict = Literal["rules", "open", "unreachable"]
@@ -79,7 +81,7 @@ class Robots:
     def sitemaps(self, url: str) -> tuple[str, ...]:
         """Return the absolute URLs of the first thousand sitemaps. `url` is the URL of the robots.txt."""
         found = list(self._rules.sitemaps)[:_MAX_SITEMAPS] if self.verdict == "rules" else []
-        return tuple(dict.fromkeys(urljoin(url, link) for link in found))
+        return tuple(dict.fromkeys(filter(None, (_joined(url, link) for link in found))))
 
     def believed_seconds(self, robots_seconds: float) -> float:
         """Return the seconds for which this answer is valid. `robots_seconds` is the setting for usual answers."""
@@ -92,8 +94,21 @@ class Robots:
         return Protego.parse(_text(self.body))
 
 
+def _joined(url: str, link: str) -> str | None:
+    """Return the absolute URL of a link; None for a link that is no URL."""
+    try:
+        return urljoin(url, link)
+    except ValueError:
+        return None
+
+
 def _text(body: bytes) -> str:
-    """Return the whole lines within the size limit as UTF-8, without byte order mark and NULs."""
+    """Return the whole lines within the size limit, without byte order mark and NULs.
+
+    The text is UTF-8 (RFC 9309 section 2.3.1), or UTF-16 when its byte order mark says so.
+    """
+    if body.startswith(_UTF16):
+        return body[:MAX_BYTES].decode("utf-16", "replace").replace("\0", "")
     if len(body) > MAX_BYTES:
         kept = body[:MAX_BYTES]
         body = kept[: max(kept.rfind(b"\n"), kept.rfind(b"\r")) + 1]

@@ -43,7 +43,8 @@ Times are milliseconds of the clock of Redis, since the clocks of the workers ma
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from copy import copy
 from functools import cache
@@ -70,6 +71,8 @@ _NAMES: Final = (
 RENDERS: Final = "=renders"
 """The queue of a job's renders has the name of the job with this ending, which no job's name can have."""
 _CHUNK: Final = 1000
+_RUN: Final = re.compile(r".+-\d{14}", re.DOTALL)
+"""The name of a job's run ends with the time at which the run began."""
 _TRIES: Final = 3
 _FIRST_PAUSE: Final = 0.05
 _LONGEST_PAUSE: Final = 0.5
@@ -180,6 +183,15 @@ def job_names(url: str, shard: str, *, timeout_seconds: float) -> list[str]:
     store = Store(url, shard, "", timeout_seconds=timeout_seconds)
     with store.guarded(), closing(store.client):
         return sorted(name.decode("utf-8", "replace") for name in store.client.smembers(_jobs_key(shard)))
+
+
+def latest_run(name: str, known: Iterable[str]) -> str | None:
+    """Return the run that a name means among the names of jobs in the frontier: itself, or the job's latest run."""
+    names = set(known)
+    if name in names:
+        return name
+    runs = [each for each in names if _RUN.fullmatch(each) and each[: -len("-YYYYMMDDhhmmss")] == name]
+    return max(runs, key=lambda run: run[-14:], default=None)
 
 
 def _jobs_key(shard: str) -> str:

@@ -22,6 +22,9 @@ from archive.settings.load import Settings, load
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Tests start many viewers; those that need the player fetch it once.
+os.environ.setdefault("GHOSTFLEET_VIEW__FETCH_PLAYER", "false")
+
 # A slow machine is no failure: no example has a deadline, and examples may take long to make.
 hypothesis_settings.register_profile("ghostfleet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 hypothesis_settings.load_profile("ghostfleet")

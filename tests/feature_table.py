@@ -47,7 +47,14 @@ INTRODUCTION: Final = (
     "Each page of `tests/feature_site` uses one feature of the web, and tells by itself whether it works. A page is"
     " captured when a ghost with the default settings has recorded every URL that proves the feature. It is replayed"
     " when it works in a browser behind `ghostfleet replay` while its site is gone. The table is made by"
-    " `tests/feature_table.py`."
+    " `tests/feature_table.py`.\n\n"
+    "**The score below is on our own pages.** The ghost was improved with these pages, so that the score says what is"
+    " known to work, and not what to expect of a page on the web. On pages that nobody here had seen before, the"
+    " figures were:\n\n"
+    "| unseen pages | captured | replayed by the proxy | played in the viewer |\n"
+    "|---|---|---|---|\n"
+    "| 100 pages, a feature each | 96 | 96 | not measured |\n"
+    "| 45 newer pages, of today's kinds | 38 | 37 | 32 |"
 )
 
 

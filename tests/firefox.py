@@ -11,6 +11,8 @@ import signal
 import socket
 import subprocess
 import tempfile
+from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -25,11 +27,16 @@ _ADDRESS = re.compile(rb"BiDi listening on ws://127\.0\.0\.1:([0-9]+)")
 class Firefox:
     """Runs from `with` to its end, with an empty profile. Skips the test when no Firefox is installed."""
 
+    def __init__(self, preferences: Mapping[str, bool | int | str] | None = None) -> None:
+        self._preferences = dict(preferences or {})
+
     def __enter__(self) -> Self:
         executable = shutil.which("firefox-esr") or shutil.which("firefox")
         if executable is None:
             pytest.skip("no Firefox; apt-get install firefox-esr")
         self._folder = tempfile.mkdtemp(prefix="firefox-")
+        lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in self._preferences.items()]
+        (Path(self._folder) / "user.js").write_text("\n".join(lines))
         self._process = subprocess.Popen(
             [executable, "--headless", "--no-remote", "--profile", self._folder, "--remote-debugging-port=0"],
             stderr=subprocess.PIPE,

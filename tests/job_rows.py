@@ -42,7 +42,9 @@ def add_domain(transaction: Transaction, name: str) -> Configuration:
         transaction.session.add(template)
         transaction.session.flush()
     domain = Domain(name=name, tld=name.rpartition(".")[2], comments="", created=transaction.now)
-    configuration = Configuration(domain=domain, name="defaultconfig", comments="", template_id=template.id)
+    configuration = Configuration(
+        domain=domain, name="defaultconfig", comments="", template_id=template.id, max_rate=1_000_000
+    )
     transaction.session.add(configuration)
     transaction.session.flush()
     return configuration

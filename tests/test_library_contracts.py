@@ -30,6 +30,8 @@ SCRIPTED: Final = "proxy/scripting/scripted.py and flow_translation.py"
 CERTIFICATES: Final = "proxy/process/leaf_certificates.py"
 HTTP2: Final = "proxy/protocol/http2.py"
 REDIS: Final = "dedupdb/redis_io/server_wire.py"
+SERVING: Final = "admin/serving/connections.py"
+UVICORN: Final = "uvicorn.protocols.http.h11_impl:H11Protocol"
 HTTP: Final = "mitmproxy.proxy.layers.http"
 
 
@@ -110,6 +112,11 @@ CONTRACTS: Final = [
     function("h2", "h2.connection:H2Connection._begin_new_stream", "self, stream_id, allowed_ids", HTTP2),
     function("h2", "h2.connection:H2Connection._receive_goaway_frame", "self, frame", HTTP2),
     function("h2", "h2.stream:H2Stream._track_content_length", "self, length, end_stream", HTTP2),
+    function("uvicorn", f"{UVICORN}.connection_made", "self, transport", SERVING),
+    function("uvicorn", f"{UVICORN}.data_received", "self, data", SERVING),
+    function("uvicorn", f"{UVICORN}.on_response_complete", "self", SERVING),
+    function("uvicorn", f"{UVICORN}.pause_writing", "self", SERVING),
+    function("uvicorn", f"{UVICORN}.resume_writing", "self", SERVING),
     function("redis", "redis:Connection.send_packed_command", "self, command, check_health", REDIS),
     function(
         "redis",

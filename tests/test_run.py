@@ -95,6 +95,59 @@ def test_shellcheck_finds_nothing() -> None:
     assert ended.stdout == ""
 
 
+@pytest.fixture(scope="module")
+def choice(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A script with the part of `./run` that looks for settings that need further libraries."""
+    text = (TOP / "run").read_text("utf-8")
+    functions = [re.search(rf"^{name}\(\) {{.*?^}}", text, re.M | re.S) for name in ("settings_files", "needs_extras")]
+    script = tmp_path_factory.mktemp("choice") / "script"
+    script.write_text("\n".join([*(found[0] for found in functions if found), 'needs_extras "$@"', ""]), "utf-8")
+    return script
+
+
+@pytest.mark.parametrize(
+    ("environment", "file", "arguments", "expected"),
+    [
+        ({}, "", ["admin"], False),
+        ({"GHOSTFLEET_DATABASE__URL": "postgresql://db/ghostfleet"}, "", ["admin"], True),
+        ({"GHOSTFLEET_DATABASE__URL": "sqlite:////tmp/x.db"}, "", ["admin"], False),
+        ({"GHOSTFLEET_STORAGE__URL": "s3://bucket/folder"}, "", ["crawl", "http://postgresql.example/"], True),
+        ({"GHOSTFLEET_PEOPLE__OIDC_ISSUER": "https://id.example.org"}, "", [], True),
+        ({}, '[database]\nurl = "postgresql+psycopg://db/x"\n', ["admin", "--home", "HOME"], True),
+        ({}, '[database]\nurl = "postgresql://db/x"\n', ["admin"], False),
+        ({"GHOSTFLEET_HOME": "HOME"}, "[storage]\nurl = 's3://bucket'\n", ["admin"], True),
+        ({}, '[people]\noidc_issuer = "https://id.example.org"\n', ["admin", "--settings=HOME/ghostfleet.toml"], True),
+        ({}, '[people]\noidc_issuer = ""\n', ["admin", "--settings", "HOME/ghostfleet.toml"], False),
+        ({}, '# [database]\n# url = "postgresql://db/x"\n', ["--home=HOME", "admin"], False),
+    ],
+)
+def test_libraries_are_added_when_a_setting_needs_them(
+    choice: Path, tmp_path: Path, environment: dict[str, str], file: str, arguments: list[str], *, expected: bool
+) -> None:
+    (tmp_path / "ghostfleet.toml").write_text(file, "utf-8")
+    given = {name: value.replace("HOME", str(tmp_path)) for name, value in environment.items()}
+    ended = subprocess.run(
+        ["bash", str(choice), *(argument.replace("HOME", str(tmp_path)) for argument in arguments)],
+        env={"PATH": os.environ["PATH"], **given}, cwd=choice.parent, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (ended.returncode, ended.stderr) == (0 if expected else 1, "")
+
+
+def test_the_locked_libraries_of_settings_are_those_of_every_other_lock_file() -> None:
+    def pinned(name: str) -> dict[str, str]:
+        text = (TOP / "requirements" / f"{name}.txt").read_text("utf-8")
+        assert "://" not in text
+        assert text.count("==") <= text.count("--hash=sha256:")
+        return dict(re.findall(r"^([\w.-]+(?:\[\w,]+)?)==(\S+)", text, re.MULTILINE))
+
+    run, extras, check = pinned("run"), pinned("extras"), pinned("check")
+
+    assert {name: extras.get(name) for name in run} == run
+    assert {"psycopg", "psycopg-binary", "s3fs", "authlib"} <= extras.keys()
+    assert all(check.get(name, version) == version for name, version in extras.items())
+
+
 @pytest.fixture
 def tests_alone(tmp_path: Path) -> Path:
     """A folder with tests of its own, and a script with the part of `./run` that runs tests."""

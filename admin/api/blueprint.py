@@ -28,12 +28,12 @@ from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, EditConflict, InvalidInput, Problem, UseCaseError
 from admin.models.operation import Operation
 from admin.models.transaction import Actor, check_right
-from admin.models.validation import check_storable, problems_of
+from admin.models.validation import check_storable, problems_of, validated
 from archive.settings.load import Settings
 
 PREFIX: Final = "/api/v1"
-MAX_BODY: Final = 16 * 1024 * 1024
-"""Bytes of a JSON body."""
+MAX_BODY: Final = 1024 * 1024
+"""Bytes of a JSON body. Longer lists go as lines."""
 MAX_UPLOAD: Final = 1024 * 1024 * 1024
 """Bytes of an upload of lines."""
 MAX_LINE: Final = 1_000_000
@@ -110,6 +110,20 @@ def _view(database: Database, operation: Operation, authenticate: Authenticate) 
             return problem_of(error)
         return _answer(operation, body)
 
+    def body_limit() -> int:
+        """Return the most bytes of the present request's body; 0 for who may not send it."""
+        try:
+            actor = authenticate(request)
+            if actor is None:
+                return 0
+            check_right(actor, operation.right)
+        except UseCaseError:
+            return 0
+        if operation.takes_file:
+            return database.settings.admin.upload_max_bytes
+        return MAX_UPLOAD if operation.takes_lines else MAX_BODY
+
+    view.__dict__["body_limit"] = body_limit
     return view
 
 
@@ -139,7 +153,7 @@ def _arguments(operation: Operation, path: dict[str, str], files: ExitStack) -> 
                         "The edition is missing",
                         "send the ETag that you read in If-Match, or the edition in the body; If-Match: * changes any",
                     )
-            arguments[BODY] = body = operation.input.model_validate(values)
+            arguments[BODY] = body = validated(operation.input, values)
             check_storable(body)
     except ValidationError as error:
         raise problems_of(error) from error
@@ -168,6 +182,7 @@ def _json_body() -> Any:
     )
     if (request.content_length or 0) > MAX_BODY:
         raise too_large
+    request.max_content_length = MAX_BODY + 1  # the limit of forms is a smaller one
     raw = request.stream.read(MAX_BODY + 1)
     if len(raw) > MAX_BODY:
         raise too_large
@@ -186,7 +201,7 @@ def _json_body() -> Any:
 
 def _upload() -> IO[bytes]:
     """Return an upload, once all of it is here: a slow client must not hold a transaction open."""
-    request.max_content_length = MAX_UPLOAD  # forms may not be as large
+    request.max_content_length = MAX_UPLOAD + 1  # forms may not be as large
     upload = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 the caller closes it
     size = 0
     while piece := request.stream.read(_PIECE):
@@ -205,7 +220,7 @@ def _upload() -> IO[bytes]:
 def _received_file(settings: Settings) -> Iterator[Path]:
     """Yield the path of a file with the request's body, once all of the body is here. Raises RequestRefused."""
     most = settings.admin.upload_max_bytes
-    request.max_content_length = None  # the limit of forms is a smaller one
+    request.max_content_length = most + 1  # the limit of forms is a smaller one
     with upload_draft(settings) as file:
         size = 0
         while piece := request.stream.read(_PIECE):

@@ -1,5 +1,8 @@
 """Delete a collection: its files, index, sidecars and jobs, and its data in Redis.
 
+Several homes may share an index and a dedup store. Then a deletion takes out what belongs to the files of this home,
+and what others hold stays.
+
 First the folder gets a name that marks the deletion. Then the index and Redis are cleared, and the files are removed
 last. An interrupted deletion leaves the marked folder, and the same command continues: each step can be repeated.
 """
@@ -7,11 +10,12 @@ last. An interrupted deletion leaves the marked folder, and the same command con
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from admin.collections.holders import Holders, find_holders, shared_places
 from admin.collections.marks import RENAMING_FILE, deleting_folder, unfinished_renaming
 from admin.collections.stores import FAILURES, Stores, has_index, open_stores
 from admin.collections.usage import writers
@@ -20,12 +24,13 @@ from admin.units import counted, human_bytes
 from archive.files import sync_folder
 from archive.program_name import command
 from archive.settings.load import Settings
-from archive.storage.storage import Storage, StorageError
 from dedupdb.captures.inventory import Inventory
-from dedupdb.claims.collection_keys import drop_collection
-from dedupdb.index.sidecars import source
+from dedupdb.claims.collection_keys import count_keys, drop_collection
+from dedupdb.claims.forgetting import forget_files
+from dedupdb.claims.homes import Homes
+from dedupdb.index.sidecars import source, source_of
 
-__all__ = ["FAILURES", "ChangeRefused", "Deleted", "delete", "refusal"]
+__all__ = ["FAILURES", "ChangeRefused", "Deleted", "Erasure", "delete", "erasure", "refusal"]
 
 _MAX_NAMED: Final = 3
 
@@ -47,6 +52,8 @@ class Deleted:
     stored: int = 0
     """The number of files that the storage still has."""
     storage: str = ""
+    kept: int = 0
+    """The number of captures that the index still has, because others hold their files."""
     kept_new: bool = False
     """A new collection of the same name was made after the deletion had begun. The new one is kept."""
 
@@ -55,6 +62,7 @@ class Deleted:
         return {
             **{"name": self.name, "files": self.files, "bytes": self.bytes, "captures": self.captures},
             **{"redis_keys": self.redis_keys, "jobs": self.jobs, "left_in_storage": self.stored},
+            "captures_of_others": self.kept,
             "kept_new": self.kept_new,
         }
 
@@ -67,6 +75,8 @@ class Deleted:
         ]
         if self.stored:
             found.append(f"{counted(self.stored, 'file')} kept in {self.storage}, in the folder {self.name}")
+        if self.kept:
+            found.append(f"{counted(self.kept, 'capture')} kept in the index, because others hold their files")
         if self.kept_new:
             found.append(
                 f"this completed an earlier deletion; the newer collection {self.name} is kept, and the same command "
@@ -75,17 +85,77 @@ class Deleted:
         return found
 
 
-def refusal(settings: Settings, name: str, *, force: bool) -> str:
-    """Return the reason why this collection can't be deleted now; empty when it can. Raises CapturesError."""
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """The erasure says what a deletion takes away, and what stays because others hold it."""
+
+    name: str
+    files: int
+    bytes: int
+    jobs: int
+    captures: int
+    redis_keys: int
+    index: str
+    redis: str
+    stored: int
+    storage: str
+    others: tuple[str, ...]
+    """One line for each other holder."""
+    takes_others: bool
+    """The deletion also takes out of the index and Redis what belongs to the files of others."""
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines that a person reads before the deletion."""
+        yield f"deleting the collection {self.name} erases:"
+        jobs, keys = counted(self.jobs, "job"), counted(self.redis_keys, "key")
+        yield f"  in this home: {counted(self.files, 'file')} ({human_bytes(self.bytes)}) and {jobs}"
+        yield f"  in {self.index}: {counted(self.captures, 'capture')}"
+        entries = f"the entries of these files, in up to {keys}" if self.others and not self.takes_others else keys
+        yield f"  in {self.redis}: {entries}{f', and the frontier of {jobs}' if self.jobs else ''}"
+        if self.stored:
+            yield f"  in the storage {self.storage}: nothing; its {counted(self.stored, 'file')} stay"
+        if self.others:
+            fate = "their captures and dedup entries are erased too" if self.takes_others else "what they hold stays"
+            yield f"others hold the collection, and {fate}:"
+            yield from (f"  {line}" for line in self.others)
+
+
+def erasure(settings: Settings, name: str, *, everywhere: bool) -> Erasure:
+    """Return what a deletion would take away. Raises one of FAILURES."""
+    with open_stores(settings) as stores:
+        held = _holders(stores, name)
+        own = sum(held.captures.values()) if everywhere or not held.has_others else held.count(held.own)
+        places = [path for path in (settings.collection(name), deleting_folder(settings, name)) if path.is_dir()]
+        sizes = [size for path in places for size in _sizes(path)]
+        jobs = sum(len(find_job_names(path / "jobs")) for path in places)
+        index, redis = shared_places(settings)
+        keys = count_keys(stores.link, name)
+    others = tuple(held.lines()) if held.has_others else ()
+    stored = len(held.stored)
+    return Erasure(
+        name, len(sizes), sum(sizes), jobs, own, keys, index, redis, stored, held.storage, others, everywhere
+    )
+
+
+def refusal(settings: Settings, name: str, *, force: bool, everywhere: bool = False) -> str:
+    """Return the reason why this collection can't be deleted now; empty when it can. Raises one of FAILURES."""
     folder = settings.collection(name)
     if found := writers(folder):
         return in_use(name, found)
     if change := unfinished_renaming(folder):
         again = command(f"collection rename {change.old} {change.new}")
         return f"collection {name} is only partly renamed; run `{again}` first"
-    if force or not has_index(settings):
+    if not has_index(settings):
         return ""
     with Inventory(settings.database_url) as inventory:
+        held = find_holders(settings, name, inventory.files(name))
+        if not held.is_here and held.has_others and not everywhere:
+            return (
+                f"collection {name} has no folder in this home, and others hold it: {'; '.join(held.lines())}; run the "
+                "command in their homes, or give --everywhere to erase what the index and Redis have of their files"
+            )
+        if force:
+            return ""
         referring = inventory.referring(name)
     if not referring:
         return ""
@@ -102,10 +172,13 @@ def in_use(name: str, found: list[str]) -> str:
     return f"collection {name} is in use: {found[0]}{more}; stop the writer, then run the command again"
 
 
-def delete(settings: Settings, name: str, step: Callable[[str], None] = lambda _: None) -> Deleted:
+def delete(
+    settings: Settings, name: str, step: Callable[[str], None] = lambda _: None, *, everywhere: bool = False
+) -> Deleted:
     """Delete the collection, or complete an interrupted deletion. `step` is called with the name of each done step.
 
-    Raises ChangeRefused, or one of FAILURES when a step fails; then the function can be called again.
+    What the index and the dedup store have of files that others hold stays, unless `everywhere` is given. Raises
+    ChangeRefused, or one of FAILURES when a step fails; then the function can be called again.
     """
     folder, deleting = settings.collection(name), deleting_folder(settings, name)
     kept_new = deleting.is_dir() and folder.is_dir()
@@ -113,16 +186,31 @@ def delete(settings: Settings, name: str, step: Callable[[str], None] = lambda _
         _mark(settings, name)
     step("marked")
     jobs = find_job_names(deleting / "jobs")
-    captures = keys = 0
+    captures = keys = kept = 0
+    stored: tuple[int, str] = (0, "")
     if not kept_new:
         with open_stores(settings) as stores:
-            keys = _clear_redis(stores, name, jobs)
+            held = _holders(stores, name)
+            stored = len(held.stored), held.storage
+            is_whole = everywhere or not held.has_others
+            for job in jobs:
+                stores.drop_job(job)
+            keys = drop_collection(stores.link, name) if is_whole else _clear_own(stores, name, held.own)
             step("redis")
-            captures = stores.captures.drop(name, source(name, ""))
+            if is_whole:
+                captures = stores.captures.drop(name, source(name, ""))
+            else:
+                captures = sum(stores.captures.drop_file(name, each, source_of(name, each)) for each in held.own)
+                kept = held.count(held.others)
             step("index")
     files, size = _remove(deleting, step)
     step("files")
-    return Deleted(name, files, size, captures, keys, len(jobs), *_left_in_storage(settings, name), kept_new)
+    return Deleted(name, files, size, captures, keys, len(jobs), *stored, kept, kept_new)
+
+
+def _holders(stores: Stores, name: str) -> Holders:
+    with Inventory(stores.settings.database_url) as inventory:
+        return find_holders(stores.settings, name, inventory.files(name), stores.link)
 
 
 def _mark(settings: Settings, name: str) -> None:
@@ -136,17 +224,22 @@ def _mark(settings: Settings, name: str) -> None:
     sync_folder(deleting.parent)
 
 
-def _clear_redis(stores: Stores, name: str, jobs: list[str]) -> int:
-    for job in jobs:
-        stores.drop_job(job)
-    return drop_collection(stores.link, name)
+def _clear_own(stores: Stores, name: str, own: tuple[str, ...]) -> int:
+    """Forget the originals in these files, and their homes. Return the number of dropped entries."""
+    forgotten = forget_files(stores.link, name, own)
+    Homes(stores.link, "").forget(name, own)
+    return forgotten
+
+
+def _sizes(folder: Path) -> list[int]:
+    return [path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
 
 
 def _remove(deleting: Path, step: Callable[[str], None]) -> tuple[int, int]:
     """Remove the folder; return the number of its files and their bytes. `step` is called with each removed entry."""
     if not deleting.is_dir():
         return 0, 0
-    sizes = [path.stat().st_size for path in deleting.rglob("*") if path.is_file() and not path.is_symlink()]
+    sizes = _sizes(deleting)
     # The folder of the jobs names the jobs to drop from the frontier, so it is removed last.
     for path in sorted(deleting.iterdir(), key=lambda path: path.name == "jobs"):
         if path.is_dir() and not path.is_symlink():
@@ -157,13 +250,3 @@ def _remove(deleting: Path, step: Callable[[str], None]) -> tuple[int, int]:
     deleting.rmdir()
     sync_folder(deleting.parent)
     return len(sizes), sum(sizes)
-
-
-def _left_in_storage(settings: Settings, name: str) -> tuple[int, str]:
-    if not settings.storage.url:
-        return 0, ""
-    try:
-        storage = Storage(settings.storage)
-        return len(storage.sizes(f"{name}/archive")), storage.place
-    except StorageError:
-        return 0, ""

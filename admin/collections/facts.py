@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from admin.collections.holders import Holders, find_holders
 from admin.collections.marks import deleting_folder, unfinished_deletions, unfinished_renaming
 from admin.collections.stores import has_index
 from admin.collections.usage import left_open, writers
@@ -17,8 +18,8 @@ from archive.dates import Micros, iso_second
 from archive.names.warc_paths import closed, growing, sidecars
 from archive.program_name import command
 from archive.settings.load import Settings
-from archive.storage.storage import Storage, StorageError
 from dedupdb.captures.inventory import Indexed, Inventory
+from dedupdb.index.holdings import Holdings
 
 _NOT_INDEXED: Final = Indexed(0, 0, 0)
 
@@ -39,6 +40,8 @@ class CollectionFacts:
     writers: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     """One line for each problem, with the remedy."""
+    held: tuple[str, ...] = ()
+    """One line for each other holder, when this home has no folder of the collection and others hold it."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields for `--json`."""
@@ -53,6 +56,7 @@ class CollectionFacts:
             "open_files": self.open_files,
             "writers": list(self.writers),
             "problems": list(self.problems),
+            "held": list(self.held),
         }
 
 
@@ -77,7 +81,7 @@ class Details:
     facts: CollectionFacts
     files: list[CollectionFile] = field(default_factory=list)
     elsewhere: list[str] = field(default_factory=list)
-    """Files that the index and the storage have, but not the home."""
+    """Files that the index has and this home has not: the storage or another home holds them."""
     differences: list[str] = field(default_factory=list)
     """One line for each difference between the index and the disk, with the remedy."""
 
@@ -110,9 +114,10 @@ def details(settings: Settings, name: str) -> Details:
         lines = _lines(place.sidecar)
         size = place.growing.stat().st_size if place.growing.exists() else 0
         found.files.append(CollectionFile(place.name, size, True, lines, rows.pop(place.name, 0)))
-    stored = _stored(settings, name) if rows or settings.storage.url else set()
-    found.elsewhere = sorted(rows.keys() & stored)
-    found.differences = [*_differences(found.files), *_gone(rows, stored)]
+    held = find_holders(settings, name, rows) if rows else Holders(Holdings())
+    elsewhere = {*held.stored, *held.others}
+    found.elsewhere = sorted(rows.keys() & elsewhere)
+    found.differences = [*_differences(found.files), *_gone(rows, elsewhere)]
     return found
 
 
@@ -127,9 +132,9 @@ def _differences(files: list[CollectionFile]) -> Iterator[str]:
             )
 
 
-def _gone(rows: dict[str, int], stored: set[str]) -> Iterator[str]:
+def _gone(rows: dict[str, int], elsewhere: set[str]) -> Iterator[str]:
     for name, count in sorted(rows.items()):
-        if name not in stored:
+        if name not in elsewhere:
             yield f"{name} is missing, but the index has {counted(count, 'capture')} of it; run `{command('reindex')}`"
 
 
@@ -150,7 +155,18 @@ def _facts(settings: Settings, name: str, indexed: Indexed) -> CollectionFacts:
         open_files=len(open_files),
         writers=tuple(writers(folder)),
         problems=tuple(problems(settings, name, indexed.captures)),
+        held=tuple(held_elsewhere(settings, name)),
     )
+
+
+def held_elsewhere(settings: Settings, name: str) -> Iterator[str]:
+    """Yield a line for each other holder of a collection that has no folder in this home. Raises CapturesError."""
+    if settings.collection(name).is_dir() or deleting_folder(settings, name).is_dir():
+        return
+    held = find_holders(settings, name, _rows(settings, name))
+    if held.has_others:
+        yield "the collection has no folder in this home; commands about its files run where the files are"
+        yield from held.lines()
 
 
 def problems(settings: Settings, name: str, captures: int) -> Iterator[str]:
@@ -162,10 +178,13 @@ def problems(settings: Settings, name: str, captures: int) -> Iterator[str]:
         again = command(f"collection rename {change.old} {change.new}")
         yield f"the collection is only partly renamed from {change.old} to {change.new}; run `{again}` again"
     if not folder.is_dir():
-        if not deleting.is_dir():
+        if not deleting.is_dir() and not any(held_elsewhere(settings, name)):
             again = command(f"collection delete {name}")
             known = counted(captures, "capture")
-            yield f"the folder is missing, but the index has {known} of the collection; run `{again}`"
+            yield (
+                f"the folder is missing, but the index has {known} of the collection; put the folder back, or, if it "
+                f"was removed on purpose, run `{again}`, which first says what it erases"
+            )
         return
     if unfinished := left_open(folder):
         count = counted(len(unfinished), "WARC file")
@@ -218,13 +237,3 @@ def _lines(sidecar: Path) -> int | None:
             return sum(not line.startswith((b"!", b"#")) and bool(line.strip()) for line in file)
     except FileNotFoundError:
         return None
-
-
-def _stored(settings: Settings, name: str) -> set[str]:
-    """Return the names of the collection's files in the storage; none when no storage is set or it fails."""
-    if not settings.storage.url:
-        return set()
-    try:
-        return set(Storage(settings.storage).sizes(f"{name}/archive"))
-    except StorageError:
-        return set()

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from admin.collections.delete import ChangeRefused, in_use
+from admin.collections.holders import find_holders
 from admin.collections.marks import RENAMING_FILE, Renaming, deleting_folder, mark_renaming, unfinished_renaming
-from admin.collections.stores import FAILURES, Stores, open_stores
+from admin.collections.stores import FAILURES, Stores, has_index, open_stores
 from admin.collections.usage import writers
 from admin.jobs.runs import find_runs
 from admin.units import counted
@@ -23,6 +24,7 @@ from archive.program_name import command
 from archive.settings.load import Settings
 from archive.storage.presence import WarcFiles
 from archive.storage.storage import Storage, StorageError
+from dedupdb.captures.inventory import Inventory
 from dedupdb.claims.collection_keys import move_collection
 from dedupdb.index.sidecars import Sidecars, source
 from frontier.store import Store
@@ -65,6 +67,7 @@ def rename(settings: Settings, old: str, new: str, step: Callable[[str], None] =
     if unfinished_renaming(folder) != change:
         _check(settings, change)
         _check_storage(settings, old)
+        _check_others(settings, old)
         mark_renaming(source_folder, change)
         step("marked")
         source_folder.rename(folder)
@@ -113,6 +116,19 @@ def _check_storage(settings: Settings, name: str) -> None:
         raise ChangeRefused(
             f"the storage {settings.storage.url} has {counted(count, 'file')} of {name}, which this command can't "
             f"rename; rename the folder {name} in the storage first, or keep the name"
+        )
+
+
+def _check_others(settings: Settings, name: str) -> None:
+    """Raise ChangeRefused when other homes hold files of the collection, because these would keep the old name."""
+    if not has_index(settings):
+        return
+    with Inventory(settings.database_url) as inventory:
+        held = find_holders(settings, name, inventory.files(name))
+    if held.has_others:
+        raise ChangeRefused(
+            f"others hold files of {name}, which this command can't rename: {'; '.join(held.lines())}; keep the name, "
+            "or export and import the files into a collection with the new name"
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, Final, cast
 
-from admin.demo.wire import Answer, BadRequest, Request, read_request, respond
+from admin.demo.wire import REFUSAL, Answer, BadRequest, Request, read_request, respond
 
 PATIENCE_SECONDS: Final = 60
 """A silent connection is kept for this time."""
@@ -70,11 +70,15 @@ class GardenServer:
                 with wire.makefile("rwb") as stream:
                     while self._exchange(cast(BinaryIO, stream), scheme):
                         pass
-        except (OSError, BadRequest):
-            return  # the client left, refused our certificate, or spoke no HTTP: nothing to answer
+        except OSError:
+            return  # the client left, or refused our certificate: nothing to answer
 
     def _exchange(self, stream: BinaryIO, scheme: str) -> bool:
-        request = read_request(stream, scheme)
+        try:
+            request = read_request(stream, scheme)
+        except BadRequest:
+            stream.write(REFUSAL)
+            return False
         return request is not None and respond(stream, request, self._answer(request), self._stopping)
 
     @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +15,11 @@ from typing import BinaryIO, Final, Literal
 type Framing = Literal["length", "chunked", "close"]
 
 MAX_LINE: Final = 65_536
+MAX_HEADERS: Final = 200
+MAX_BODY: Final = 2_000_000
+"""Bytes of a request's body, which is read before the request is answered."""
 CHUNK: Final = 4096
+REFUSAL: Final = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 LAST_MODIFIED: Final = "Wed, 01 May 2024 06:00:00 GMT"
 BODILESS: Final = frozenset({204, 304})
 
@@ -77,7 +82,10 @@ def read_request(stream: BinaryIO, scheme: str) -> Request | None:
     if len(parts) != 3 or not parts[1].startswith("/"):
         raise BadRequest(f"request line {line[:100]!r} is not METHOD /target HTTP/1.1")
     headers = dict(_headers(stream))
-    body = stream.read(int(headers.get("content-length", "0")))
+    length = headers.get("content-length", "0")
+    if not (length.isascii() and length.isdecimal() and len(length) < 9 and int(length) <= MAX_BODY):
+        raise BadRequest(f"Content-Length {length[:100]!r} is no number up to {MAX_BODY}")
+    body = stream.read(int(length))
     return Request(scheme, headers.get("host", "").partition(":")[0].lower(), parts[0], parts[1], headers, body)
 
 
@@ -97,7 +105,12 @@ def respond(stream: BinaryIO, request: Request, answer: Answer, stopping: thread
 
 
 def _headers(stream: BinaryIO) -> Iterator[tuple[str, str]]:
-    while (line := stream.readline(MAX_LINE)).strip():
+    for count in itertools.count():
+        line = stream.readline(MAX_LINE)
+        if not line.strip():
+            return
+        if count >= MAX_HEADERS:
+            raise BadRequest(f"the request has more than {MAX_HEADERS} header lines")
         name, colon, value = line.decode("latin-1").partition(":")
         if not colon:
             raise BadRequest(f"header line {line[:100]!r} has no colon")

@@ -103,7 +103,8 @@ class Fleet:
         """
         if problem := exposure(self.settings):
             raise StartError(problem)
-        home_folder.prepare(self.settings.home)
+        if mended := home_folder.prepare(self.settings.home, self.settings.archive.readable_by):
+            self._note(mended)
         self._published_listeners.sweep()
         try:
             return self._start()

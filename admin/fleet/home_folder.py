@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from archive.files import write_once
+from archive.home_access import mend
 from archive.names.name_rules import NAME_PATTERN
+from archive.settings.archive import Readers
 from archive.settings.load import Settings
 
 TOKEN_FILE: Final = "control.token"
@@ -20,18 +22,35 @@ class HomeError(Exception):
     """The home can't be used. The message names the folder and the remedy."""
 
 
-def prepare(home: Path) -> None:
-    """Create the home if needed, check that it is writable, and create its control token. Raises HomeError."""
+def prepare(home: Path, readers: Readers = "owner") -> str:
+    """Create the home if needed, check that it is writable, and create its control token. Raises HomeError.
+
+    Files of the home that other users can read get their permissions. Return a line for people; empty when none did.
+    """
     try:
+        if not home.exists():
+            home.mkdir(mode=0o700, parents=True)
         (home / "logs").mkdir(parents=True, exist_ok=True)
         probe = home / f".writable-{os.getpid()}"
         probe.touch()
         probe.unlink()
         write_once(home / TOKEN_FILE, f"{secrets.token_urlsafe(_TOKEN_BYTES)}\n".encode())  # all commands use one token
+        return mend(home, readers).line
     except OSError as error:
         raise HomeError(
             f"the home {home} can't be written to ({error.strerror}); choose another home with --home"
         ) from error
+
+
+def mended(settings: Settings) -> str:
+    """Give the files of a home their permissions, if there is a home that this process may change.
+
+    Return a line for people; empty when nothing was changed.
+    """
+    try:
+        return mend(settings.home, settings.archive.readable_by).line
+    except OSError:
+        return ""
 
 
 def control_token(home: Path) -> str:

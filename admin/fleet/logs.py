@@ -9,7 +9,7 @@ from typing import Final
 from admin.fleet.log_format import JsonFormatter, TextFormatter
 from archive.settings import LogFormat
 
-_NOISY: Final = ("httpx", "httpcore", "waitress.queue")
+_NOISY: Final = ("httpx", "httpcore")
 
 
 def to_stderr(form: LogFormat) -> None:

@@ -16,11 +16,13 @@ from admin.harvests.dispatch.harvesters import Registration, announce, refuse_re
 from admin.harvests.dispatch.observations import Observations
 from admin.harvests.dispatch.queue import TOO_LATE, ClaimedJob
 from admin.harvests.dispatch.reports import JobResult, PendingCommand
+from admin.harvests.domains.passwords import DomainLogin, logins_of_job
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused, NotFound, UseCaseError
 from admin.models.job_tables import HarvesterState
 from admin.models.people_tables import Role
 from admin.models.transaction import Actor, Door
+from archive.steady_work import SteadyWork
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +62,11 @@ class DispatchLink:
         """Take the oldest job that waits for this channel; None when there is none."""
         with self.database.transaction(self.actor) as transaction:
             return queue.claim_job(transaction, self.name)
+
+    def logins(self, job: ClaimedJob) -> list[DomainLogin]:
+        """Return the passwords that the job's configurations use. Raises IllegalState when one can't be decrypted."""
+        with self.database.transaction(self.actor) as transaction:
+            return logins_of_job(transaction, job.id)
 
     def unfinished(self) -> list[ClaimedJob]:
         """Return the jobs that this harvester has taken and has not reported the end of."""
@@ -119,11 +126,10 @@ class DispatchLink:
         stop = threading.Event()
 
         def beat() -> None:
+            what = f"the report that somebody works on job {job.id}"
+            touch = SteadyWork(what, self._touch, DatabaseRefused, UseCaseError)
             while True:
-                try:
-                    self._touch(job, state)
-                except (DatabaseRefused, UseCaseError) as error:
-                    log.warning("job %d: %s", job.id, error)
+                touch(job, state)
                 if stop.wait(seconds):
                     return
 

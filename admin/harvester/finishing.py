@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,8 +25,11 @@ from admin.harvester.job_folder import JobFolder, JobStep
 from admin.harvester.outcome import (
     default_stop_reason,
     ended_in_order,
+    gaps_of,
     harvest_error,
     left_by_host,
+    loss_of_files,
+    seed_ends,
     upload_error,
     with_errors,
 )
@@ -45,6 +49,9 @@ from archive.dates import iso_date, now_micros, timestamp14
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
 from archive.warc.repair import being_written, repair
+from dedupdb.captures.capture_index import Captures
+from dedupdb.captures.schema import CapturesError
+from dedupdb.index.sidecars import Sidecars
 from frontier.private_redis.server import RedisProblem, start_redis
 from frontier.queue import Frontier
 from frontier.store import FrontierLost, FrontierUnavailable
@@ -152,25 +159,33 @@ class Finishing:
         run = self._run()
         tally = DomainTally(limits_of(folder.claim, state.domain_limits), self.settings.harvester.disregard_seed_url)
         report: dict[str, Any] = {}
+        objects_by_file = Counter[str]()
         if run is not None:
             if run.state.status is JobState.RUNNING:
                 run = self._write_reports(run)
             for line in LogFollower(run.folder / crawl_log.FILE_NAME).lines():
                 tally.add(line)
+                if line.code > 0 and (name := line.extra.get("warcFilename")):
+                    objects_by_file[str(name)] += 1
             report = run.report()
         run_state = run.state if run is not None else None
-        error = harvest_error(state, run_state, self._last_words())
-        left = None if state.was_interrupted or state.was_killed else left_by_host(report, run_state)
+        loss = loss_of_files(state.seen_objects, tally.total.objects, self._removed(objects_by_file))
+        error = loss if loss.short else harvest_error(state, run_state, self._last_words())
+        is_known = not state.was_interrupted and not state.was_killed
+        left = left_by_host(report, run_state) if is_known else None
+        seeds = seed_ends(report) if is_known else None
+        domains = domain_results(tally, default_stop_reason(state, run_state, is_lost=bool(loss.short)), left, seeds)
         return JobResult(
             succeeded=not error.short,
             harvest_error=error.short,
             harvest_error_details=error.details,
-            domains=domain_results(tally, default_stop_reason(state, run_state), left),
+            domains=domains,
             objects=tally.total.objects,
             bytes=tally.total.bytes,
             new_bytes=tally.total.new_bytes,
             exit_code=state.exit_code,
             run_name=state.run_name,
+            gaps=gaps_of(run_state, domains),
             report={
                 **report,
                 "new_bytes": tally.total.new_bytes,
@@ -179,6 +194,17 @@ class Finishing:
                 "cause": state.cause,
             },
         )
+
+    def _removed(self, objects_by_file: Mapping[str, int]) -> dict[str, int]:
+        """Return those of the WARC files that are not in the home, and were not handed over, with their objects."""
+        home, is_uploaded = self.settings.collection(self.folder.claim.collection), bool(self.settings.storage.url)
+        removed = {}
+        for name, objects in objects_by_file.items():
+            place = WarcPaths(home, name)
+            is_there = place.warc.exists() or place.growing.exists() or (is_uploaded and place.sidecar.exists())
+            if not is_there:
+                removed[name] = objects
+        return removed
 
     def _run(self) -> Run | None:
         place = self.folder.run_folder
@@ -227,6 +253,15 @@ class Finishing:
             parts = make_documents(settings, folder, self._result_of_domains())
             write_metadata(draft, folder.state.metadata_name, owner, parts, crawl_settings(job, settings), now_micros())
         publish_metadata(draft, place, job.collection)
+        self._index(job.collection)
+
+    def _index(self, collection: str) -> None:
+        """Add the lines of new sidecars to the index, as a rebuild of the index does."""
+        try:
+            with Captures(self.settings.database_url) as captures:
+                Sidecars(self.settings.home, captures).reconcile(collection)
+        except CapturesError as error:  # the next indexer of this home adds them
+            log.warning("the metadata of collection %s is not in the index yet: %s", collection, error)
 
     def _result(self) -> JobResult:
         """Return the result that was kept; one without statistics when these could not be made."""

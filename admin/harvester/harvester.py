@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from admin.fleet import home_folder
 from admin.fleet.process import StartError
@@ -24,11 +24,13 @@ from admin.harvester.documents.documentation import log_sizes
 from admin.harvester.documents.harvest_info import crawl_settings, harvest_info
 from admin.harvester.finishing import Finishing, NotFinished, report_end
 from admin.harvester.job_folder import INFO_FILE, FolderError, JobFolder, JobStep, StopCause, is_here, leftovers
+from admin.harvester.job_logins import forget_logins, with_logins
 from admin.harvester.kept_folders import name_of_home, prune_old_jobs
 from admin.harvester.notices import notify_users
 from admin.harvester.running.control_loop import ControlLoop
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import JobResult
+from admin.harvests.domains.passwords import DomainLogin
 from admin.jobs.crawl import single_machine_settings
 from admin.jobs.interrupts import Interrupts
 from admin.models.database import Database
@@ -38,6 +40,7 @@ from admin.notifications.events import Event
 from archive.dates import now_micros
 from archive.files import free_bytes
 from archive.settings.load import Settings
+from browsers.logins.profile_store import ProfileUnusable
 from frontier.definition.job import JobError, Seed
 
 log = logging.getLogger(__name__)
@@ -45,6 +48,7 @@ log = logging.getLogger(__name__)
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 _MOST_BAD_SEEDS: Final = 1_000
 _RETRY_SECONDS: Final = 10.0
+_MINUTE: Final = 60.0
 
 
 class HarvesterRefused(Exception):
@@ -80,7 +84,8 @@ class HarvesterProcess:
         Raises HarvesterRefused when another harvester of this name works here, IllegalState when one works elsewhere,
         NotFound for an unknown channel, DatabaseRefused when the database is away at the start, HomeError.
         """
-        home_folder.prepare(self._settings.home)
+        if mended := home_folder.prepare(self._settings.home, self._settings.archive.readable_by):
+            self._note(mended)
         with self._alone():
             self._link = replace(self._link, home=name_of_home(self._place))
             self._link.register(self._free_bytes)
@@ -186,7 +191,13 @@ class HarvesterProcess:
         if job.max_seconds > 0:
             limits = dict(profile.get("limits") or {})
             profile["limits"] = limits | {"seconds": min(job.max_seconds, limits.get("seconds") or job.max_seconds)}
+        profile = _with_rates(profile, job, self._settings)
         info = harvest_info(job, self._settings, folder.job_name, now_micros())
+        try:
+            profile = with_logins(self._settings.home, job.id, profile, self._logins(job))
+        except (UseCaseError, DatabaseRefused, ProfileUnusable) as error:
+            folder.save(refusal=f"the logins of the job can't be used: {error}")
+            return
         try:
             folder.write_setup(info, seeds, profile)
         except (OSError, FolderError) as error:
@@ -196,6 +207,17 @@ class HarvesterProcess:
             folder.save(refusal=f"none of the {len(bad)} seeds can be used; the first: {bad[0] if bad else '-'}")
             return
         folder.save(step=JobStep.PREPARED, bad_seeds=tuple(bad), log_sizes=log_sizes(self._settings.home))
+
+    def _logins(self, job: ClaimedJob) -> list[DomainLogin]:
+        """Return the job's passwords, once the database is there. Raises UseCaseError and DatabaseRefused."""
+        while True:
+            try:
+                return self._link.logins(job)
+            except DatabaseRefused as error:
+                log.warning("job %d: its logins could not be asked for: %s", job.id, error)
+                if self._interrupts.asked_to_stop:
+                    raise
+            self._interrupts.wait(_RETRY_SECONDS)
 
     def _crawl(self, folder: JobFolder) -> None:
         settings = single_machine_settings(crawl_settings(folder.claim, self._settings))
@@ -221,6 +243,7 @@ class HarvesterProcess:
             errors = "; ".join(filter(None, (result.harvest_error, result.upload_error))) if result else ""
             self._note(f"job {job.id} {'reported' if counted else 'ended'}{f': {errors}' if errors else ''}")
         finally:
+            forget_logins(self._settings.home, job.id)
             folder.close(is_over=is_over)
             prune_old_jobs(self._place, self._settings.harvester.old_jobs)
 
@@ -313,6 +336,15 @@ def _usable_seeds(job: ClaimedJob) -> tuple[list[str], list[str]]:
             if len(bad) < _MOST_BAD_SEEDS:
                 bad.append(str(error))
     return list(seeds), bad
+
+
+def _with_rates(profile: dict[str, Any], job: ClaimedJob, settings: Settings) -> dict[str, Any]:
+    """Return the profile with the pauses of the domains whose rate is lower than the job's politeness allows."""
+    own = (profile.get("politeness") or {}).get("min_delay_seconds")
+    shortest = settings.frontier.min_delay_seconds if own is None else own
+    pauses = {each.domain_name: _MINUTE / each.max_rate for each in job.domains if each.max_rate > 0}
+    longer = {name: seconds for name, seconds in pauses.items() if seconds > shortest}
+    return profile | {"least_delays": {**profile.get("least_delays", {}), **longer}} if longer else profile
 
 
 def default_name(channel: str) -> str:

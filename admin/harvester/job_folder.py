@@ -118,6 +118,8 @@ class JobFolderState:
     """Limits that operators gave to domains, by the names `bytes` and `objects`; -1 is no limit."""
     was_interrupted: bool = False
     """The harvester ended, or was killed, while the crawl went on."""
+    seen_objects: int = 0
+    """The objects that crawl.log told of while the crawl went on."""
     log_sizes: Mapping[str, int] = field(default_factory=dict)
     """Sizes of the home's log files before the crawl."""
     bad_seeds: tuple[str, ...] = ()

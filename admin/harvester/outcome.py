@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from admin.fleet.process import exit_text
 from admin.harvester.job_folder import JobFolderState, JobStep, StopCause
-from admin.harvests.dispatch.reports import JobResult
-from admin.jobs.ending import is_time_limit
+from admin.harvests.dispatch.reports import DomainResult, JobResult
+from admin.jobs.ending import SeedEnd, is_time_limit
 from admin.jobs.runs import RunState
-from admin.jobs.states import EXIT_CODES, HostState, JobState
+from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
 from admin.models.job_tables import StopReason
+from admin.units import counted
 
 _SHORT: Final = 300
 _LONG: Final = 10_000
+_GAPS: Final = 1_000
+_SHOWN: Final = 5
+_WITH_GAPS: Final = (JobState.GAPS, JobState.LIMIT, JobState.STOPPED, JobState.INTERRUPTED)
+"""A run with one of these states has left something out, and has lines that say what."""
 _STEP_TEXTS: Final = {
     JobStep.CRAWLED: "the closing of the crawl",
     JobStep.COUNTED: "the counting of the domains",
@@ -66,9 +71,29 @@ def harvest_error(state: JobFolderState, run: RunState | None, last_words: str) 
     return _error(f"the crawl's process {exit_text(state.exit_code)}", last_words)
 
 
-def default_stop_reason(state: JobFolderState, run: RunState | None) -> StopReason:
-    """Return why the harvest of those domains ended that reached no limit of their own."""
-    if run is None or state.was_interrupted or state.was_killed or state.refusal:
+def loss_of_files(seen: int, counted_objects: int, removed: Mapping[str, int]) -> HarvestError:
+    """Return what was removed from the home while the job ran, with counts; empty when nothing was.
+
+    `seen` objects were told of while the crawl went on, and crawl.log has `counted_objects` now. `removed` are WARC
+    files that are not there, each with the number of its objects.
+    """
+    all_objects = max(seen, counted_objects)
+    lost = all_objects - counted_objects + sum(removed.values())
+    if not lost:
+        return HarvestError()
+    what = "files of the collection were removed while the job ran"
+    details = [f"{name}: {counted(objects, 'object')}" for name, objects in removed.items()]
+    if seen > counted_objects:
+        details.insert(0, f"crawl.log: {counted(seen - counted_objects, 'object')} with their WARC files")
+    return _error(f"{what}: {lost} of {counted(all_objects, 'object')} are lost", "\n".join(details))
+
+
+def default_stop_reason(state: JobFolderState, run: RunState | None, *, is_lost: bool = False) -> StopReason:
+    """Return why the harvest of those domains ended that reached no limit of their own.
+
+    `is_lost` tells that files of the job were removed while it ran.
+    """
+    if is_lost or run is None or state.was_interrupted or state.was_killed or state.refusal:
         return StopReason.UNFINISHED
     if run.status in (JobState.FINISHED, JobState.GAPS):
         return StopReason.COMPLETE
@@ -93,6 +118,22 @@ def left_by_host(report: Mapping[str, Any], run: RunState | None) -> dict[str, i
         for host in report["hosts"]
         if host["left"] and host["state"] != HostState.VISITED
     }
+
+
+def seed_ends(report: Mapping[str, Any]) -> list[SeedEnd] | None:
+    """Return the ends of the seeds, as report.json has them; None when the crawl wrote none."""
+    found = report.get("seeds")
+    return [SeedEnd(each["url"], SeedState(each["state"]), int(each["code"])) for each in found] if found else None
+
+
+def gaps_of(run: RunState | None, domains: Sequence[DomainResult]) -> str:
+    """Return what is missing in a job that ended, the domains without a good answer first; empty for nothing."""
+    dead = [each.domain_name for each in domains if each.stop_reason is StopReason.NO_GOOD_ANSWER]
+    lines = list(run.missing) if run is not None and run.status in _WITH_GAPS else []
+    if dead:
+        more = f" and {len(dead) - _SHOWN} more" if len(dead) > _SHOWN else ""
+        lines.insert(0, f"no good answer from {counted(len(dead), 'domain')}: {', '.join(dead[:_SHOWN])}{more}")
+    return "; ".join(lines)[:_GAPS]
 
 
 def upload_error(errors: Mapping[str, str]) -> HarvestError:

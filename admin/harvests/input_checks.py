@@ -11,6 +11,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from admin.models.errors import InvalidInput, Problem
 from admin.models.transaction import Transaction
+from archive.names.characters import in_words
 
 LONGEST_NAME: Final = 100
 LONGEST_NOTE: Final = 20_000
@@ -38,7 +39,7 @@ def name_problem(field: str, name: str) -> Problem | None:
         return Problem(field, f"{name!r} can't be a name; use a letter or a digit")
     wrong = next((char for char in name if char in "/\\" or unicodedata.category(char) in _UNSEEN), None)
     if wrong is not None:
-        return Problem(field, f"the name {name!a} has the character U+{ord(wrong):04X}; leave it out")
+        return Problem(field, f"the name {name!a} has {in_words(wrong)}; leave it out")
     return None
 
 
@@ -48,7 +49,7 @@ def note_problem(field: str, text: str, longest: int = LONGEST_NOTE) -> Problem 
         return Problem(field, f"the text has {len(text):,} characters; use at most {longest:,}")
     wrong = next((char for char in text if char == "\0" or unicodedata.category(char) == "Cs"), None)
     if wrong is not None:
-        return Problem(field, f"the text has the character U+{ord(wrong):04X}, which no database keeps; leave it out")
+        return Problem(field, f"the text has {in_words(wrong)}, which no database keeps; leave it out")
     return None
 
 

@@ -19,8 +19,9 @@ from admin.fleet.fleet import RENDER_WORKER, WORKER, Addresses, Fleet
 from admin.fleet.process import StartError
 from admin.fleet.supervisor import RestartLimitReached
 from admin.jobs.definition import Definition
-from admin.jobs.ending import FrontierFacts, JobEnding, decide_ending, fleet_failed
+from admin.jobs.ending import FrontierFacts, JobEnding, decide_ending, fleet_failed, with_gaps
 from admin.jobs.interrupts import Interrupts
+from admin.jobs.logins import make_logins
 from admin.jobs.meter import Meter
 from admin.jobs.progress import Display
 from admin.jobs.reports import JobFacts, report_json, write_rejected, write_reports
@@ -69,6 +70,8 @@ class Crawl:
         self._definition = definition
         self._display = display
         self._interrupts = interrupts
+        self._failed_logins: tuple[str, ...] = ()
+        """One line for each login that failed."""
         self._render_workers = 0
         """Number of render worker processes that were started."""
         self._fleet = Fleet(self._settings, display.note, lambda: interrupts.asked_to_stop, fds=fds)
@@ -80,7 +83,8 @@ class Crawl:
         and StartInterrupted when a signal came before. Then the folder of a new run is removed.
         """
         definition, home = self._definition, self._settings.home
-        home_folder.prepare(home)
+        if mended := home_folder.prepare(home, self._settings.archive.readable_by):
+            self._display.note(mended)
         if not self._is_supervised:
             logs.to_file(home / "logs" / "crawl.log", self._settings.logs.format)
         jobs = self._settings.collection(definition.collection) / "jobs"
@@ -93,7 +97,9 @@ class Crawl:
     def _attempt(self, run: Run) -> Summary:
         meter = Meter(run.state.name, run.crawl_log, JobTally([seed.url for seed in self._definition.seeds]))
         try:
-            frontier = self._open(run, self._fleet.start())
+            addresses = self._fleet.start()
+            self._log_in(addresses)
+            frontier = self._open(run, addresses)
             run = run.save(
                 status=JobState.RUNNING,
                 reason="",
@@ -131,7 +137,19 @@ class Crawl:
         if self._fleet.failures and not self._interrupts.asked_to_hurry():
             reason = "; ".join(self._fleet.failures)
             ending = replace(ending, state=JobState.FAILED, reason=reason, missing=(*ending.missing, reason))
-        return self._end(run, meter, watch.progress, ending, remaining)
+        return self._end(run, meter, watch.progress, with_gaps(ending, self._failed_logins), remaining)
+
+    def _log_in(self, addresses: Addresses) -> None:
+        """Make the logins of the job that are not made yet. The job goes on without those that fail, and says so."""
+        profile = self._definition.profile
+        if not profile.logins:
+            return
+        made, self._failed_logins = make_logins(
+            self._settings, addresses, profile.logins, lambda: self._interrupts.asked_to_stop
+        )
+        for line in self._failed_logins:
+            self._display.note(line)
+        self._definition = replace(self._definition, profile=profile.model_copy(update={"logins": made}))
 
     def _open(self, run: Run, addresses: Addresses) -> Frontier:
         """Return the frontier with the job and its queued seeds."""

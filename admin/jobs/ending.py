@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from admin.jobs.good_answers import has_good_answer
 from admin.jobs.states import EXIT_CODES, HostState, JobState, SeedState
 from admin.jobs.status_names import is_failure, status_text
 from admin.jobs.tally import JobTally
@@ -18,6 +19,7 @@ from admin.units import counted
 from archive import crawl_log
 from archive.url import host_of
 from frontier.definition.job import Limits
+from frontier.definition.scope import CHAINS, MAX_CHAIN, MAX_LISTS, REDIRECT_CHAIN
 from frontier.lease import JobProgress, RenderProgress
 from frontier.reports import HostReport, RejectedSeed, SeedReport
 
@@ -27,6 +29,13 @@ _SHOWN: Final = 10
 _LIMIT_OF_HOST: Final = "limit-host-pages"
 _FAILING: Final = "failing"
 _SECONDS: Final = " seconds"
+_CHAINS: Final = {
+    REDIRECT_CHAIN: ("redirect", f"{MAX_CHAIN} redirects and embeds"),
+    CHAINS["E"]: ("embed", f"{MAX_CHAIN} redirects and embeds"),
+    CHAINS["M"]: ("sitemap", f"{MAX_LISTS} sitemaps and pages of feeds"),
+}
+"""Links that would make a chain too long, by the reason of their rejection, with the words for them and the limit."""
+_SOMETHING_MISSING: Final = "something is missing"
 _SEEDS_OF_CODE: Final = {
     crawl_log.ROBOTS: SeedState.FORBIDDEN,
     crawl_log.QUOTA: SeedState.QUOTA,
@@ -115,7 +124,8 @@ def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, inte
     """Return the ending of a job whose workers have ended.
 
     The first of these cases that applies decides: URLs are queued (`interrupted`, `stopped`, `limit`); no seed
-    answered (`failed`); hosts were set aside at their limit (`limit`); something is missing (`gaps`); `finished`.
+    gave a good answer (`failed`); hosts were set aside at their limit (`limit`); something is missing (`gaps`);
+    `finished`.
     """
     progress = facts.progress
     seeds = tuple(_seed_ends(facts, tally))
@@ -128,6 +138,7 @@ def decide_ending(facts: FrontierFacts, limits: Limits, tally: JobTally, *, inte
         *_seed_lines(seeds),
         *_host_lines(hosts),
         *_url_lines(progress),
+        *_chain_lines(progress),
         *_render_lines(renders),
     )
     state, reason = _state(queued, progress, limits, seeds, hosts, missing, interrupted=interrupted)
@@ -142,6 +153,16 @@ def is_time_limit(state: JobState, reason: str) -> bool:
 def fleet_failed(reason: str, tally: JobTally) -> JobEnding:
     """Return the ending of a job whose fleet failed, so that the frontier can't be asked."""
     return JobEnding(JobState.FAILED, reason, missing=tuple(ghost_lines(tally)))
+
+
+def with_gaps(ending: JobEnding, lines: Sequence[str]) -> JobEnding:
+    """Return the ending with further lines about what is missing. A job that had finished has gaps then."""
+    if not lines:
+        return ending
+    missing = (*lines, *ending.missing)
+    if ending.state is not JobState.FINISHED:
+        return replace(ending, missing=missing)
+    return replace(ending, state=JobState.GAPS, reason=_SOMETHING_MISSING, missing=missing)
 
 
 def ghost_lines(tally: JobTally) -> Iterator[str]:
@@ -169,12 +190,12 @@ def _state(
 ) -> tuple[JobState, str]:
     if queued:
         return _why_cut_off(progress, limits, interrupted=interrupted)
-    if not any(seed.state is SeedState.ANSWERED for seed in seeds):
+    if not has_good_answer((seed.state, seed.code) for seed in seeds):
         return JobState.FAILED, _why_no_seed(seeds)
     at_limit = [host for host in hosts if host.state is HostState.LIMIT and host.left]
     if at_limit:
         return JobState.LIMIT, f"{limits.host_pages} pages of a host, on {counted(len(at_limit), 'host')}"
-    return (JobState.GAPS, "something is missing") if missing else (JobState.FINISHED, "")
+    return (JobState.GAPS, _SOMETHING_MISSING) if missing else (JobState.FINISHED, "")
 
 
 def _why_cut_off(progress: JobProgress, limits: Limits, *, interrupted: bool) -> tuple[JobState, str]:
@@ -312,6 +333,12 @@ def _url_lines(progress: JobProgress) -> Iterator[str]:
             yield f"{counted(count, 'URL')} not fetched: {status_text(code)}"
     if count := progress.rejected.get("too-many-links", 0):
         yield f"{counted(count, 'link')} not followed: their pages have more links than max_links allows"
+
+
+def _chain_lines(progress: JobProgress) -> Iterator[str]:
+    for reason, (things, limit) in _CHAINS.items():
+        if count := progress.rejected.get(reason, 0):
+            yield f"{counted(count, things)} not followed after {limit} in a row without a link ({reason} in crawl.log)"
 
 
 def _is_final_failure(code: int) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from admin.jobs.states import JobState
 from archive.dates import now_micros, timestamp14
-from archive.files import replacement
+from archive.files import make_folder, replacement, sync_folder
 
 STATE_FILE: Final = "run.json"
 PROFILE_FILE: Final = "profile.json"
@@ -118,20 +118,27 @@ class Run:
 
 
 def resume_or_create(jobs: Path, collection: str, job: str, limits: Mapping[str, float], *, anew: bool = False) -> Run:
-    """Return the job's latest run when it can be resumed, else, or with `anew`, a new run. Raises RunError."""
+    """Return the job's latest run when it can be resumed, else, or with `anew`, a new run. Raises RunError.
+
+    The name of a new run is durable when this function returns, so before the first record: a power cut leaves no
+    record whose run nobody knows.
+    """
     runs = [] if anew else list(find_runs(jobs))
     latest = next((run for run in reversed(runs) if run.state.job == job), None)
     if latest is not None and latest.state.can_resume(limits):
         return replace(latest, resumed=True)
     name = f"{job}-{timestamp14(now_micros())}"
     folder = jobs / name
+    run = Run(folder, RunState(job, collection, name), resumed=False)
     try:
-        folder.mkdir(parents=True)
+        make_folder(jobs)
+        folder.mkdir()
+        sync_folder(jobs)
+        return run.save()
     except FileExistsError as error:
         raise RunError(f"{folder} was created a moment ago by another command; run the command again") from error
     except OSError as error:
         raise RunError(f"{folder} can't be created: {error.strerror}; check its permissions or --home") from error
-    return Run(folder, RunState(job, collection, name), resumed=False)
 
 
 def find_runs(jobs: Path) -> Iterator[Run]:

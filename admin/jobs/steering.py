@@ -25,7 +25,7 @@ from frontier.definition.scope import Accepted, Rejected
 from frontier.lease import JobProgress
 from frontier.private_redis.server import running_url
 from frontier.queue import Frontier
-from frontier.store import FrontierLost, FrontierUnavailable, job_names
+from frontier.store import FrontierLost, FrontierUnavailable, job_names, latest_run
 
 _PAUSE: Final = 0.2
 _CLOSE_MATCHES: Final = 0.5
@@ -141,8 +141,8 @@ def find(settings: Settings, name: str) -> FoundJob:
         run = max(found, key=lambda run: run.folder.name[-14:])
         return FoundJob(run.state.name, run, settings)
     shared = _shared_names(settings)
-    if name in shared:
-        return FoundJob(name, None, settings)
+    if (run_name := latest_run(name, shared)) is not None:
+        return FoundJob(run_name, None, settings)
     known = [*shared, *(text for run in runs for text in (run.state.name, run.state.job))]
     near = difflib.get_close_matches(name, known, n=1, cutoff=_CLOSE_MATCHES)
     hint = f"; did you mean {near[0]}?" if near else f"; `{command('job list')}` lists the jobs"

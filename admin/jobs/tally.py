@@ -6,6 +6,7 @@ once, while it grows.
 
 from __future__ import annotations
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -157,11 +158,15 @@ class JobTally:
 
 
 class LogFollower:
-    """The follower reads a growing crawl.log: each call yields the complete lines since the last call."""
+    """The follower reads a growing crawl.log: each call yields the complete lines since the last call.
+
+    A file that took the place of a removed one is read from its beginning.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
+        self._inode = 0
         self.damaged = 0
         """The number of lines that can't be parsed."""
 
@@ -172,6 +177,8 @@ class LogFollower:
         except FileNotFoundError:
             return
         with file:
+            if (inode := os.fstat(file.fileno()).st_ino) != self._inode:
+                self._inode, self._offset = inode, 0
             file.seek(self._offset)
             for raw in file:
                 if not raw.endswith(b"\n"):

@@ -6,15 +6,10 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from alembic import command as alembic
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
-from sqlalchemy.exc import DataError, IntegrityError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.exc import StaleDataError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -22,11 +17,17 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from admin.models.clock import clock_of
 from admin.models.database_clock import DatabaseClock
 from admin.models.errors import DatabaseRefused, InvalidInput, Problem, UseCaseError
+from admin.models.migration_files import FOLDER, known_versions, newest_version
 from admin.models.transaction import Actor, Transaction
 from archive.dates import Micros, now_micros
 from archive.program_name import command
 from archive.settings.load import Settings
+from archive.settings.values.extra_libraries import missing_library
 from archive.settings.values.redacted import without_secrets
+from dedupdb.captures.schema import keep_private
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 VERSION_TABLE: Final = "admin_version"
 FILE_NAME: Final = "admin.db"
@@ -134,6 +135,8 @@ class Database:
 
     def upgrade(self) -> tuple[str | None, str]:
         """Bring the tables to the version of this program. Return the versions before and after."""
+        from alembic import command as alembic
+
         before = self.version()
         with self.engine.connect() as connection:
             config = _alembic_config()
@@ -142,10 +145,12 @@ class Database:
                 alembic.upgrade(config, "head")
             except SQLAlchemyError as error:
                 raise DatabaseRefused(self._why(error)) from error
-        return before, _head()
+        return before, newest_version()
 
     def downgrade(self, revision: str) -> None:
         """Bring the tables back to an earlier version; "base" removes all of them."""
+        from alembic import command as alembic
+
         with self.engine.connect() as connection:
             config = _alembic_config()
             config.attributes["connection"] = connection
@@ -155,20 +160,22 @@ class Database:
         """Return the version of the tables that are there; None when there are none."""
         try:
             with self.engine.connect() as connection:
-                context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-                return context.get_current_revision()
+                if not inspect(connection).has_table(VERSION_TABLE):
+                    return None
+                found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
+                return str(found) if found is not None else None
         except SQLAlchemyError as error:
             raise DatabaseRefused(self._why(error)) from error
 
     def check(self) -> None:
         """Raise DatabaseRefused unless the tables are those of this program. An empty database gets them."""
-        here, ours = self.version(), _head()
+        here, ours = self.version(), newest_version()
         if here is None and not self._has_tables():
             self.upgrade()
             return
         if here == ours:
             return
-        if here in _known():
+        if here in known_versions():
             raise DatabaseRefused(
                 f"the database {self.shown} has version {here}, this program needs {ours};"
                 f" run `{command('database upgrade')}`"
@@ -208,6 +215,17 @@ def open_database(settings: Settings, clock: Callable[[], Micros] | None = None)
 
 
 def _open_engine(url: str) -> Engine:
+    try:
+        return _engine(url)
+    except ImportError as error:
+        raise DatabaseRefused(missing_library("database.url", url, error)) from error
+    except ArgumentError as error:
+        shown = without_secrets(url)
+        why = f"setting database.url = {shown!r} is no address of a database; write such as postgresql://db/ghostfleet"
+        raise DatabaseRefused(why) from error
+
+
+def _engine(url: str) -> Engine:
     url = url.replace("postgresql://", _POSTGRESQL, 1) if url.startswith("postgresql://") else url
     # A PostgreSQL that can't be reached is away after this time, instead of after the quarter of an hour of TCP.
     limits = _POSTGRESQL_LIMITS if make_url(url).get_backend_name() == "postgresql" else {}
@@ -217,6 +235,7 @@ def _open_engine(url: str) -> Engine:
     event.listen(engine, "checkin", _note_return)
     event.listen(engine, "checkout", _checks_of_idle_connections(engine))
     if engine.dialect.name == "sqlite":
+        event.listen(engine, "do_connect", keep_private)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_at_once)
     return engine
@@ -270,17 +289,9 @@ def _begin_at_once(connection: Connection) -> None:
 
 
 def _alembic_config() -> Config:
+    from alembic.config import Config
+
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).resolve().parent / "migrations"))
+    config.set_main_option("script_location", str(FOLDER))
     config.set_main_option("path_separator", "os")
     return config
-
-
-def _head() -> str:
-    head = ScriptDirectory.from_config(_alembic_config()).get_current_head()
-    assert head is not None
-    return head
-
-
-def _known() -> frozenset[str]:
-    return frozenset(script.revision for script in ScriptDirectory.from_config(_alembic_config()).walk_revisions())

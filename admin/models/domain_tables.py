@@ -109,7 +109,7 @@ class Configuration(Base):
     max_objects: Mapped[Limit]
     max_bytes: Mapped[Limit]
     max_rate: Mapped[Number] = mapped_column(default=100)
-    """Requests in a minute; NetarchiveSuite has this number and does not enforce the rate."""
+    """Visits in a minute to each host of the domain. A lower rate than the template's politeness allows holds."""
     attributes: Mapped[Document] = mapped_column(default=dict)
     """Keys of the crawl profile that this configuration sets otherwise than the template, such as {"hops": 3}."""
     edition: Mapped[Edition]
@@ -134,7 +134,7 @@ class DomainOwner(Base):
 
 
 class DomainPassword(Base):
-    """A password lets a harvest into a part of a domain that asks for one (HTTP authentication)."""
+    """A password lets a harvest into a part of a domain that asks for one, by HTTP authentication or in a form."""
 
     __tablename__ = "domain_passwords"
     __table_args__ = (UniqueConstraint("domain_id", "name"),)

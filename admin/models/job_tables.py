@@ -63,6 +63,12 @@ class HarvestJob(Base):
             sqlite_where=text("upload_error <> ''"),
             postgresql_where=text("upload_error <> ''"),
         ),
+        Index(
+            "ix_jobs_unanswered_domains",
+            "id",
+            sqlite_where=text("unanswered_domains > 0"),
+            postgresql_where=text("unanswered_domains > 0"),
+        ),
     )
 
     id: Mapped[Key]
@@ -116,6 +122,10 @@ class HarvestJob(Base):
     exit_code: Mapped[int | None]
     report: Mapped[Document | None]
     """What the crawl's report.json says at the end."""
+    gaps: Mapped[Words] = mapped_column(default="", server_default="")
+    """What the job did not capture, though it ended; empty when nothing is missing."""
+    unanswered_domains: Mapped[Number] = mapped_column(default=0, server_default="0")
+    """The number of domains without a good answer."""
 
     harvest: Mapped[Harvest] = relationship()
     channel: Mapped[Channel] = relationship()
@@ -200,6 +210,8 @@ class StopReason(StrEnum):
     CONFIGURATION_SIZE_LIMIT = "config-size-limit"
     TIME_LIMIT = "time-limit"
     UNFINISHED = "unfinished"
+    NO_GOOD_ANSWER = "no-good-answer"
+    """No seed of the domain gave a good answer (`admin.jobs.good_answers`)."""
 
 
 class DomainHistory(Base):

@@ -15,8 +15,11 @@ from sqlalchemy.orm import Session
 
 from admin.models.errors import EditConflict, Forbidden
 from admin.models.people_tables import AuditEntry, Role
-from archive.dates import Micros
+from archive.dates import Micros, iso_second
 from archive.settings.load import Settings
+
+_MOMENTS: Final = frozenset(("ends_at", "expires", "first_run", "next_run", "old_key_signs_until", "starts", "until"))
+"""Names of values that are microseconds since 1970."""
 
 
 class Door(StrEnum):
@@ -124,7 +127,17 @@ class Transaction:
                 entity=entity,
                 entity_id=str(entity_id),
                 entity_name=name[:1000],
-                old=dict(old) if old is not None else None,
-                new=dict(new) if new is not None else None,
+                old=_readable(old),
+                new=_readable(new),
             )
         )
+
+
+def _readable(values: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return the values of an entry with moments as people read them, in UTC."""
+    if values is None:
+        return None
+    return {
+        name: iso_second(value) if name in _MOMENTS and isinstance(value, int) and value > 0 else value
+        for name, value in values.items()
+    }

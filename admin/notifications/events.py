@@ -70,6 +70,11 @@ class Event(StrEnum):
         Severity.WARNING,
         "The crawl of a job did not end when it was asked to, and was killed.",
     )
+    DOMAINS_UNANSWERED = (
+        "job.no-good-answer",
+        Severity.WARNING,
+        "Domains of a job that ended gave no good answer to any of their seeds.",
+    )
     UPLOAD_FAILED = ("job.upload-failed", Severity.ERROR, "Files of a job could not be uploaded.")
     TRAP_TOO_SLOW = (
         "trap.too-slow",

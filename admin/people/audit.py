@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import select, tuple_
 
 from admin.models.errors import Forbidden, InvalidInput, Problem
+from admin.models.moments import InputMoment
 from admin.models.operation import OutputModel, Page
 from admin.models.people_tables import AuditEntry
 from admin.models.plain_text import comparable
@@ -37,12 +38,12 @@ def list_audit(
     action: str | None = None,
     entity: str | None = None,
     entity_id: str | None = None,
-    since: Micros | None = None,
-    until: Micros | None = None,
+    since: InputMoment | None = None,
+    until: InputMoment | None = None,
     after: str = "",
     limit: PageSize = 100,
 ) -> Page[AuditView]:
-    """Return changes, the newest first. `since` and `until` are microseconds since 1970; `until` is not among them."""
+    """Return changes, the newest first. The moment `until` is not among them."""
     transaction.require(Right.READ)
     if Right.ADMINISTER not in RIGHTS[transaction.actor.role]:
         if actor not in (None, transaction.actor.name):

@@ -22,8 +22,8 @@ import httpx
 from admin.models.errors import UseCaseError
 from admin.models.people_tables import Role
 from archive.dates import Micros
-from archive.program_name import command
 from archive.settings.people import PeopleSettings
+from archive.settings.values.extra_libraries import missing_library
 from archive.settings.values.secret_file import SecretUnreadable, secret
 
 ALGORITHMS: Final = (
@@ -91,7 +91,7 @@ class Provider:
         """Raise OpenIdRefused when the settings name no provider, or the extra is missing."""
         if not (settings.oidc_issuer and settings.oidc_client_id):
             raise OpenIdRefused("no provider is set; set people.oidc_issuer and people.oidc_client_id")
-        _check_installed()
+        _check_installed(settings.oidc_issuer)
         self._settings = settings
         self._lock = threading.Lock()
         self._metadata: tuple[Micros, dict[str, Any]] | None = None
@@ -347,12 +347,10 @@ def _short(text: object) -> str:
     return " ".join(plain.split())
 
 
-def _check_installed() -> None:
+def _check_installed(issuer: str) -> None:
     try:
         import authlib
         import requests  # noqa: F401
     except ImportError as error:
-        raise OpenIdRefused(
-            f"login by OpenID Connect takes the extra oidc: pip install '{command('').strip()}[oidc]'"
-        ) from error
+        raise OpenIdRefused(missing_library("people.oidc_issuer", issuer, error)) from error
     assert authlib

@@ -25,13 +25,17 @@ _SECOND: Final = 1_000_000
 _COUNT: Final = text("""
     INSERT INTO login_attempts (key, attempts, until) VALUES (:key, 1, :end)
     ON CONFLICT (key) DO UPDATE SET
-        attempts = CASE WHEN login_attempts.until <= :now OR login_attempts.until > :end
+        attempts = CASE WHEN login_attempts.until <= :now OR login_attempts.until > :latest
                         THEN 1 ELSE login_attempts.attempts + 1 END,
-        until = CASE WHEN login_attempts.until <= :now OR login_attempts.until > :end
+        until = CASE WHEN login_attempts.until <= :now OR login_attempts.until > :latest
                      THEN :end ELSE login_attempts.until END
     RETURNING attempts, until
 """)
-"""Both kinds of database know this statement. An `until` later than now and the window is of a clock that was wrong."""
+"""Both kinds of database know this statement. An `until` later than `latest` is of a clock that was wrong."""
+_DISORDER: Final = 120 * _SECOND
+"""Attempts at the same moment reach the database in any order, and each has the time at which its transaction began. A
+counter may therefore have begun later than the attempt that is counted now, by the longest wait for the database.
+"""
 
 
 class TooManyAttempts(UseCaseError):
@@ -59,7 +63,8 @@ def count_attempt(transaction: Transaction, name: str, address: str, *, known_na
         (address_key(address), people.login_attempts_per_address),
     ):
         end = transaction.now + people.login_window_seconds * _SECOND
-        attempts, until = transaction.session.execute(_COUNT, {"key": key, "end": end, "now": transaction.now}).one()
+        values = {"key": key, "end": end, "now": transaction.now, "latest": end + _DISORDER}
+        attempts, until = transaction.session.execute(_COUNT, values).one()
         if attempts == most + 1:  # once in each window: an attacker must not fill the audit
             transaction.audit("login.throttle", "login", key, known_name, new={"address": address[:100]})
         if attempts > most:

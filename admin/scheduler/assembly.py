@@ -19,6 +19,7 @@ from admin.notifications.sender import Sender
 from admin.scheduler.scheduler import Scheduler
 from admin.scheduler.unserved import tell_of_silent_harvesters, tell_of_unserved_channels
 from archive.settings.load import Settings
+from archive.steady_work import SteadyWork
 
 EVENTS: Final[Mapping[EventKind, Event]] = {
     EventKind.HARVEST_DEACTIVATED: Event.HARVEST_DEACTIVATED,
@@ -78,10 +79,15 @@ def tell(transaction: Transaction, event: GenerationEvent) -> None:
 def send_messages(database: Database, stop: threading.Event) -> None:
     """Send what waits in the outbox until `stop` is set; go on when the database is away for a while."""
     sender = Sender(database)
-    while not stop.is_set():
+
+    def unless_away() -> None:
         try:
             sender.look()
         except DatabaseRefused as error:
             _LOG.debug("messages wait: %s", error)
+
+    look = SteadyWork("the search for messages to send", unless_away)
+    while not stop.is_set():
+        look()
         stop.wait(_SENDER_SECONDS)
     sender.close()

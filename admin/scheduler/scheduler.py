@@ -23,6 +23,7 @@ from admin.models.harvest_tables import Harvest, HarvestKind
 from admin.models.transaction import SCHEDULER, Transaction
 from admin.scheduler.lease import LeaseFence, ProcessLease, Standing
 from archive.settings.load import Settings
+from archive.steady_work import SteadyWork
 
 LEASE: Final = "scheduler"
 _RENEWALS: Final = 3
@@ -141,9 +142,10 @@ class Scheduler:
         """Look each minute until `stop` is set; go on when the database is away for a while."""
         keeper = threading.Thread(target=self._keep_lease, args=(stop,), name="lease", daemon=True)
         keeper.start()
+        look = SteadyWork("the look of the scheduler", self._unless_away)
         while not stop.is_set():
             begun = time.monotonic()
-            self._unless_away(self.tick)
+            look(self.tick)
             stop.wait(max(0.0, self._settings.generation.period_seconds - (time.monotonic() - begun)))
         keeper.join()
         self.close()
@@ -244,8 +246,9 @@ class Scheduler:
 
     def _keep_lease(self, stop: threading.Event) -> None:
         """Renew a lease that is ours, also while a look takes long. Only a look takes a lease that is free."""
+        renew = SteadyWork("the renewal of the scheduler's lease", self._unless_away)
         while not stop.wait(self._settings.generation.lease_seconds / _RENEWALS):
-            self._unless_away(self._lease.renew)
+            renew(self._lease.renew)
 
     def _unless_away(self, work: Callable[[], object]) -> None:
         """Do the work; when the database is away, say so once, and say when it is back."""

@@ -15,6 +15,7 @@ from admin.site.identity import Identity
 from admin.site.live import LiveStreams
 from admin.site.server import SiteServer
 from admin.web.application import Api, create_app
+from admin.web.body_limits import BodyLimits
 from admin.web.page import Site
 from admin.web.pages import ALL_PAGES
 from archive.listener_access import HostNames
@@ -31,4 +32,4 @@ def make_server(database: Database, settings: Settings) -> SiteServer:
     names = HostNames(settings.admin.host, settings.admin.site_names, "admin.host_names")
     app = create_app(site, names, PAGES, api)
     live = LiveStreams(database, names, identity.actor_of_cookie)
-    return SiteServer(app, live, TaskWorker(settings), settings.admin)
+    return SiteServer(app, BodyLimits(app).of, live, TaskWorker(settings), settings.admin)

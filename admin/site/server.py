@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Final
 
 import uvicorn
 from flask import Flask
 
 from admin.collections.tasks.worker import TaskWorker
-from admin.fleet.web_server import send_at_once, server_config
+from admin.serving.request_bodies import RequestBodies
+from admin.serving.web_server import send_at_once, server_config
+from admin.serving.wsgi_threads import WsgiThreads
 from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
-from admin.site.whole_answers import WholeAnswers
 from archive.listener_access import TWO_LENGTHS, Clients, has_two_lengths
 from archive.settings.admin import AdminSettings
 
@@ -38,13 +39,21 @@ class _Server(uvicorn.Server):
 class SiteServer:
     """Serves the site on sockets that are bound already, until it is told to stop."""
 
-    def __init__(self, app: Flask, live: LiveStreams, tasks: TaskWorker, admin: AdminSettings) -> None:
+    def __init__(
+        self,
+        app: Flask,
+        body_limit: Callable[[Any], int],
+        live: LiveStreams,
+        tasks: TaskWorker,
+        admin: AdminSettings,
+    ) -> None:
         """Make the server, which is not started yet. `admin` says who may connect, and by which proxies.
 
-        `tasks` works as long as the server runs.
+        `body_limit` returns how long the body of a request, given as an ASGI scope, may be. `tasks` works as long as
+        the server runs.
         """
         self._tasks = tasks
-        self._pages: Any = WholeAnswers(_input_terminated(app), workers=WORKERS)  # type: ignore[arg-type]
+        self._pages: Any = RequestBodies(WsgiThreads(app, WORKERS), body_limit)
         self._live = live
         self._clients = Clients(admin.allow_clients)
         self._forwarded = Forwarding(self._served, admin)
@@ -83,16 +92,6 @@ class SiteServer:
             await self._live(scope, receive, send)
         else:
             await self._pages(scope, receive, send)
-
-
-def _input_terminated(app: Flask) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
-    """Return the application, told that its input ends: Werkzeug drops a body without Content-Length otherwise."""
-
-    def wrapped(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        environ["wsgi.input_terminated"] = True
-        return app(environ, start_response)
-
-    return wrapped
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:

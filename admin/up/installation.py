@@ -74,7 +74,8 @@ class InstallationProcesses:
         fleet, chosen = self.fleet, self._settings.admin
         if problem := exposure(self._settings) or view_exposure(self._settings):
             raise StartError(problem)
-        home_folder.prepare(self._settings.home)
+        if mended := home_folder.prepare(self._settings.home, self._settings.archive.readable_by):
+            self._note(mended)
         try:
             (site,) = fleet.listen(chosen.host, chosen.port, 1, PORT_OPTION)
             (replay,) = fleet.listen(self._settings.proxy.host, chosen.replay_port, 1, REPLAY_PORT_OPTION)

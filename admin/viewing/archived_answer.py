@@ -18,12 +18,17 @@ from proxy.protocol.http1 import ResponseHead
 _ORIGINAL: Final = b"x-archive-orig-"
 _RENAMED: Final = frozenset(
     (
-        *(b"accept-ch", b"alt-svc", b"cache-control", b"clear-site-data", b"content-security-policy"),
+        *(b"accept-ch", b"access-control-allow-credentials", b"access-control-allow-headers"),
+        *(b"access-control-allow-methods", b"access-control-allow-origin", b"access-control-allow-private-network"),
+        *(b"access-control-expose-headers", b"access-control-max-age", b"activate-storage-access"),
+        *(b"allow-connection-allowlist-from", b"connection-allowlist", b"connection-allowlist-report-only"),
+        *(b"alt-svc", b"cache-control", b"clear-site-data", b"content-security-policy"),
         *(b"content-security-policy-report-only", b"critical-ch", b"cross-origin-embedder-policy"),
         *(b"cross-origin-embedder-policy-report-only", b"cross-origin-opener-policy", b"document-policy"),
         *(b"cross-origin-opener-policy-report-only", b"cross-origin-resource-policy", b"expect-ct", b"expires"),
         *(b"feature-policy", b"link", b"nel", b"no-vary-search", b"origin-agent-cluster", b"permissions-policy"),
         *(b"pragma", b"proxy-authenticate", b"public-key-pins", b"refresh", b"report-to", b"reporting-endpoints"),
+        *(b"document-isolation-policy", b"set-login", b"shared-storage-write"),
         *(b"service-worker", b"service-worker-allowed", b"speculation-rules", b"strict-transport-security"),
         *(b"supports-loading-mode", b"use-as-dictionary", b"vary", b"www-authenticate", b"x-frame-options"),
     )

@@ -12,6 +12,7 @@ from flask import Response, abort, current_app, render_template
 
 from admin.collections.browsing.index import index_if_any
 from admin.models.database import Database
+from admin.viewing.origins import Origins
 from admin.viewing.page_catalogue import PageCatalogue
 from admin.viewing.readable import ReaderAccess
 from archive.names.name_rules import NAME_PATTERN
@@ -36,6 +37,9 @@ class Viewing:
     access: ReaderAccess
     only: Callable[[], str | None]
     """Returns the one collection that the sender of the present request may see; None for all."""
+    origins: Origins
+    root_of_frame: Callable[[str, str], str]
+    """Returns how paths on the host name of a collection begin, for a page whose paths begin with a root."""
 
 
 def viewing() -> Viewing:

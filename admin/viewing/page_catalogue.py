@@ -32,14 +32,14 @@ from archive.capture import Capture
 from archive.dates import Micros, timestamp14
 from archive.settings.load import Settings
 from archive.wacz.pages import ArchivedPage
-from dedupdb.captures.schema import CAPTURES, new_engine, reading, to_capture
+from dedupdb.captures.schema import CAPTURES, keep_private, new_engine, reading, to_capture
 
 log = logging.getLogger(__name__)
 
 THUMBNAIL: Final = "urn:thumbnail:"
 FILE: Final = "pages.db"
-MOST_FOUND: Final = 200
-"""Pages that one search finds."""
+FOUND_AT_ONCE: Final = 50
+"""Pages on one page of what a search finds."""
 MOST_LOOKED_AT: Final = 20_000
 """Visits of pages that one list or one search looks at, when readers may not see many of them."""
 START_MARK: Final = "\x02"
@@ -94,6 +94,11 @@ _LIST: Final = (
     "SELECT p.* FROM viewer_pages p WHERE p.collection = :collection AND p.url > :start"
     " ORDER BY p.url, p.date DESC, p.id DESC LIMIT :limit"
 )
+_NEAR: Final = (
+    "SELECT p.* FROM viewer_pages p WHERE p.collection = :collection AND p.url = :url AND p.picture_file IS NOT NULL"
+    " ORDER BY ABS(p.date - :date) LIMIT :limit"
+)
+_NEAR_VISITS: Final = 50
 _KNOWN_PLACE: Final = (
     'SELECT 1 FROM viewer_places WHERE collection = :collection AND file = :file AND "offset" = :offset'
 )
@@ -144,7 +149,7 @@ class FoundPages:
 
     pages: list[VisitedPage]
     next: int | None
-    """The number behind which the list goes on; None at its end."""
+    """Where the list goes on: behind this number, or at this place of what a search finds. None at its end."""
 
 
 type PageAccess = Callable[[VisitedPage], Access]
@@ -220,15 +225,17 @@ class PageCatalogue:
         with self._reading() as connection:
             return int(connection.scalar(query, {"collection": collection}) or 0)
 
-    def search(self, words: str, access: PageAccess, only: str | None = None) -> list[VisitedPage]:
+    def search(
+        self, words: str, access: PageAccess, only: str | None = None, *, start: int = 0, limit: int = FOUND_AT_ONCE
+    ) -> FoundPages:
         """Return the pages with all the words in title, URL or text, the best first; each page once.
 
         The last word may be the beginning of one. Words between quotation marks stand side by side. Excluded and
-        blocked pages are not found: a search for words would tell their content.
+        blocked pages are not found: a search for words would tell their content. `start` is the `next` of a search.
         """
         query = _sqlite_query(words) if self._is_sqlite else _postgresql_query(words)
         if not query:
-            return []
+            return FoundPages([], None)
         values = {"query": query, "only": only or "", "limit": MOST_LOOKED_AT}
         found: dict[tuple[str, str], VisitedPage] = {}
         with self._reading() as connection:
@@ -238,10 +245,19 @@ class PageCatalogue:
                     page = _page(row)
                     if (page.collection, page.url) not in found and access(page) in _SHOWN:
                         found[page.collection, page.url] = page
-                        if len(found) == MOST_FOUND:
+                        if len(found) > start + limit:
                             break
-        snippets = {} if not found else self._snippets(query, [page.number for page in found.values()])
-        return [replace(page, snippet=snippets.get(page.number, "")) for page in found.values()]
+        shown = list(found.values())[start : start + limit]
+        snippets = {} if not shown else self._snippets(query, [page.number for page in shown])
+        pages = [replace(page, snippet=snippets.get(page.number, "")) for page in shown]
+        return FoundPages(pages, start + limit if len(found) > start + limit else None)
+
+    def near(self, collection: str, url: str, date: Micros, access: PageAccess) -> VisitedPage | None:
+        """Return the visit of a page nearest to a date that has a picture and that readers may see; None without."""
+        values = {"collection": collection, "url": url, "date": date, "limit": _NEAR_VISITS}
+        with self._reading() as connection:
+            pages = [_page(row) for row in connection.execute(text(_NEAR), values)]
+        return next((page for page in pages if access(page) in _SHOWN), None)
 
     def _snippets(self, query: str, pages: list[int]) -> dict[int, str]:
         """Return the part of each page's text that has the words, by the page's number."""
@@ -430,6 +446,7 @@ def _sqlite_engine(settings: Settings) -> Engine:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
 
+    event.listen(engine, "do_connect", keep_private)
     event.listen(engine, "connect", prepare)
     event.listen(engine, "begin", _begin)
     return engine

@@ -16,12 +16,14 @@ from werkzeug.wrappers import Response as AnyResponse
 from admin.collections.browsing import calendar, capture, listing, search
 from admin.collections.browsing.index import check_collection as check_known
 from admin.collections.browsing.index import index_if_any, index_of, missing_index, unread_files
-from admin.models.errors import NotFound
+from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.units import counted
+from admin.viewing.capture_dates import capture_steps
 from admin.viewing.page import address_in, check_collection, page, refresh_catalogue, viewing
 from admin.viewing.readable import readable_calendar, readable_captures
 from archive.access_rules import Access
+from archive.dates import now_micros, parse_date, timestamp14
 
 BLUEPRINT: Final = Blueprint("view", __name__)
 PAGES_AT_ONCE: Final = 60
@@ -34,8 +36,8 @@ def index() -> AnyResponse:
     is_whole, only, access = refresh_catalogue(), viewing().only(), viewing().access
     address = address_in(words)
     if words and address is None:
-        found = viewing().catalogue.search(words, access.of_any_page, only)
-        return page("search.html", name=None, words=words, found=found, is_whole=is_whole)
+        found = viewing().catalogue.search(words, access.of_any_page, only, start=_place())
+        return page("search.html", name=None, words=words, found=found, start=_place(), is_whole=is_whole)
     with viewing().database.reading(COMMAND_LINE) as opened:
         listed = listing.list_collections(opened, limit=listing.MOST)
         shown = [access.line(each) for each in listed.items if only in (None, each.name)]
@@ -62,8 +64,8 @@ def show_collection(name: str) -> AnyResponse:
     rules = access.rules(name)
     is_whole, catalogue = refresh_catalogue(), viewing().catalogue
     if words:
-        found = catalogue.search(words, access.of_page, name)
-        return page("search.html", name=name, words=words, found=found, is_whole=is_whole)
+        found = catalogue.search(words, access.of_page, name, start=_place())
+        return page("search.html", name=name, words=words, found=found, start=_place(), is_whole=is_whole)
     place = int(after) if re.fullmatch("[0-9]{1,18}", after) else None
     listed = catalogue.pages(name, access.of_page, after=place, limit=PAGES_AT_ONCE)
     documents = []
@@ -115,6 +117,29 @@ def show_url(name: str) -> AnyResponse:
     return page("url.html", name=name, calendar=shown, rows=rows, items=items, more=found.next, day=day, url=url)
 
 
+@BLUEPRINT.get("/c/<name>/compare", endpoint="compare")
+def compare(name: str) -> AnyResponse:
+    """Show two captures of a URL side by side. `b` is the later date; without `a`, the capture before is the other."""
+    check_collection(name)
+    given, url = viewing().access, request.args.get("url", "").strip()
+    rules = given.rules(name)
+    refresh_catalogue()
+    with viewing().database.reading(COMMAND_LINE) as opened:
+        second = capture_steps(opened, rules, name, url, _date("b") or timestamp14(now_micros()))
+        first = _date("a") or (second.earlier.timestamp if second.earlier else "")
+        steps = {"a": capture_steps(opened, rules, name, url, first) if first else second, "b": second}
+    sides = [
+        {
+            "name": side,
+            "steps": each,
+            "timestamp": each.shown.timestamp if each.shown else "",
+            "picture": viewing().catalogue.near(name, url, each.shown.date, given.of_page) if each.shown else None,
+        }
+        for side, each in steps.items()
+    ]
+    return page("compare.html", name=name, url=url, sides=sides)
+
+
 @BLUEPRINT.get("/c/<name>/picture", endpoint="picture")
 def show_picture(name: str) -> AnyResponse:
     """Return a picture that a ghost kept, drawn anew; 404 when the rules exclude it, and 451 when they block it."""
@@ -135,6 +160,24 @@ def show_picture(name: str) -> AnyResponse:
     answer.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     answer.headers["Cache-Control"] = "private, max-age=3600"
     return answer
+
+
+def _place() -> int:
+    """Return the place at which the list of found pages begins."""
+    given = request.args.get("start", "")
+    return int(given) if re.fullmatch("[0-9]{1,6}", given) else 0
+
+
+def _date(field: str) -> str:
+    """Return the timestamp in a field of the address; empty for other text. Refuses digits that are no date."""
+    given = request.args.get(field, "").strip()
+    if not re.fullmatch("[0-9]{4,14}", given):
+        return ""
+    try:
+        parse_date(given)
+    except ValueError as error:
+        raise InvalidInput(Problem(field, f"{given} is no date; write a year, or a year with more digits")) from error
+    return given
 
 
 def _has(opened: Transaction, name: str, url: str) -> bool:

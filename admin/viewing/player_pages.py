@@ -1,7 +1,7 @@
 """The viewer plays archived pages here, with the player's own files, and says what the player is.
 
-The player's page and its worker are of the same origin as the archived pages, which the player runs in a frame. Their
-content security policies keep every request at this origin.
+The page that a reader opens has the viewer's bar and a frame. In the frame, the player's page, its worker and the
+archived pages have an origin of their own (`admin.viewing.origins`). Their policies keep every request at that origin.
 """
 
 from __future__ import annotations
@@ -9,24 +9,35 @@ from __future__ import annotations
 import hashlib
 import re
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
-from flask import Blueprint, abort, request, send_file
+from flask import Blueprint, abort, jsonify, redirect, request, send_file
 from werkzeug.wrappers import Response
 
-from admin.models.errors import InvalidInput, Problem
+from admin.collections.browsing.search import CaptureLine
+from admin.models.errors import InvalidInput, Problem, UseCaseError
+from admin.models.transaction import COMMAND_LINE
+from admin.viewing.capture_dates import CaptureSteps, capture_steps
 from admin.viewing.page import LONGEST_URL, check_collection, page, viewing
 from admin.viewing.player import LICENSE_FILE, UI_FILE, WORKER_FILE, Player, PlayerRefused, find_player
-from archive.dates import now_micros, timestamp14
+from archive.dates import iso_second, now_micros, timestamp14
 
 BLUEPRINT: Final = Blueprint("play", __name__)
 _FILES: Final = (UI_FILE, WORKER_FILE, LICENSE_FILE, "README.md", "package.json")
 _URL_CHARACTERS: Final = "!#$%&'()*+,/:;=?@[]~"
-PLAYER_POLICY: Final = (
-    "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'; script-src 'self';"
-    " style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data:;"
-    " frame-src 'self'; worker-src 'self'"
+_PDF: Final = "application/pdf"
+_FRAME_RIGHTS: Final = (
+    "allow-scripts allow-same-origin allow-forms allow-modals allow-downloads allow-orientation-lock"
+    " allow-pointer-lock allow-presentation"
 )
+"""What the frame may do: it opens no window, and it does not lead the reader's page elsewhere."""
+_PLAYER_POLICY: Final = (
+    "default-src 'none'; base-uri 'none'; form-action 'self'; script-src 'self'; style-src 'self' 'unsafe-inline';"
+    " img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data:; frame-src 'self'; worker-src 'self';"
+    f" webrtc 'block'; sandbox {_FRAME_RIGHTS}"
+)
+ONE_ORIGIN: Final = "(response-origin)"
+"""The value of `Connection-Allowlist`, by which Chromium connects to the page's own origin alone, WebRTC included."""
 WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'unsafe-eval'; connect-src 'self'"
 """The policy of the player's worker: whatever the worker fetches comes from the viewer."""
 
@@ -34,40 +45,60 @@ WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'unsafe-eval'; con
 @BLUEPRINT.get("/c/<name>/play", endpoint="show")
 def play(name: str) -> Response:
     """Show a page as it was captured: in the player, or without it the document alone, without scripts."""
-    check_collection(name)
-    viewing().access.rules(name)  # without them, nothing of the collection is shown
-    url, timestamp = request.args.get("url", "").strip(), request.args.get("ts", "").strip()
-    if not re.match(r"https?://[^/]", url) or len(url) > LONGEST_URL:
-        raise InvalidInput(Problem("url", "is no address of a page; it begins with http:// or https://"))
-    if not re.fullmatch("[0-9]{4,17}", timestamp):
-        timestamp = timestamp14(now_micros())
-    path = f"{request.script_root}/w/{name}/"
-    player, why = _player_or_reason()
-    prefix = f"{request.host_url.rstrip('/')}{path}"
+    url, timestamp = _asked(name)
+    view, (player, why) = viewing(), _player_or_reason()
+    if player is not None and (elsewhere := view.origins.bar_origin(name, request.host)):
+        return redirect(f"{elsewhere}{request.script_root}{request.full_path}", 307)
+    steps, origin = _steps(name, url, timestamp), view.origins.of_collection(name, request.host)
+    if player is not None and not origin:
+        player, why = None, "archived pages run on host names of their own only; set view.collection_origin"
     answer = page(
         "play.html",
         name=name,
         url=url,
         timestamp=timestamp,
-        raw=f"{path}{timestamp}id_/{quote(url, safe=_URL_CHARACTERS)}",
+        raw=f"{request.script_root}/w/{name}/{timestamp}id_/{quote(url, safe=_URL_CHARACTERS)}",
         player=player,
         why=why,
+        rights=_FRAME_RIGHTS,
+        frame=_frame(name, url, timestamp),
+        steps=steps,
+        is_pdf=_is_pdf(steps.shown),
+    )
+    answer.headers["Content-Security-Policy"] = _bar_policy(origin)
+    return answer
+
+
+@BLUEPRINT.get("/c/<name>/dates", endpoint="dates")
+def show_dates(name: str) -> Response:
+    """Return the dates of the captures around a date as JSON, for the bar of a page in which a link was followed."""
+    steps = _steps(name, *_asked(name))
+    found = {part: _step(getattr(steps, part)) for part in ("shown", "earlier", "later")}
+    return jsonify({**found, "is_pdf": _is_pdf(steps.shown)})
+
+
+@BLUEPRINT.get("/c/<name>/player", endpoint="player")
+def show_player(name: str) -> Response:
+    """Return the page in the frame of `play`, with the player. The page has the origin of its collection."""
+    url, timestamp = _asked(name)
+    _player()
+    prefix = f"{request.host_url.rstrip('/')}{request.script_root}/w/{name}/"
+    answer = page(
+        "player.html",
+        url=url,
+        timestamp=timestamp,
         prefix=prefix,
         # A browser keeps the source of a name, so that another address of the viewer needs another name.
         collection_id=f"{name}-{hashlib.sha256(prefix.encode()).hexdigest()[:12]}",
     )
-    if player is not None:
-        answer.headers["Content-Security-Policy"] = PLAYER_POLICY
-    return answer
+    return _kept_here(answer)
 
 
 @BLUEPRINT.get("/replay/", endpoint="frame")
 def show_frame() -> Response:
     """Return the page of the player's frame. The player's worker answers in its place once it runs."""
     _player()
-    answer = page("frame.html")
-    answer.headers["Content-Security-Policy"] = PLAYER_POLICY
-    return answer
+    return _kept_here(page("frame.html"))
 
 
 @BLUEPRINT.get("/replay/sw.js", endpoint="worker")
@@ -98,6 +129,60 @@ def show_about() -> Response:
     """Say what the player is, under which licence, and where its source is."""
     player, why = _player_or_reason()
     return page("about.html", player=player, why=why)
+
+
+def _asked(name: str) -> tuple[str, str]:
+    """Return the URL and the timestamp of the request for a page. Refuses what readers may not see."""
+    check_collection(name)
+    viewing().access.rules(name)  # without them, nothing of the collection is shown
+    url, timestamp = request.args.get("url", "").strip(), request.args.get("ts", "").strip()
+    if not re.match(r"https?://[^/]", url) or len(url) > LONGEST_URL:
+        raise InvalidInput(Problem("url", "is no address of a page; it begins with http:// or https://"))
+    return url, timestamp if re.fullmatch("[0-9]{4,17}", timestamp) else timestamp14(now_micros())
+
+
+def _frame(name: str, url: str, timestamp: str) -> str:
+    """Return the address of the player's page for a capture; empty where archived pages can't run."""
+    view = viewing()
+    origin = view.origins.of_collection(name, request.host)
+    if not origin:
+        return ""
+    root = view.root_of_frame(request.script_root, name)
+    return f"{origin}{root}/c/{name}/player?{urlencode({'url': url, 'ts': timestamp})}"
+
+
+def _bar_policy(origin: str) -> str:
+    """Return the policy of a page of the viewer with a frame from that origin."""
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'self'; script-src 'self'; style-src 'self'; img-src 'self';"
+        f" connect-src 'self'; frame-src 'self' {origin}; frame-ancestors {viewing().origins.ancestors}"
+    )
+
+
+def _kept_here(answer: Response) -> Response:
+    """Give a page of the player the policies that keep its requests at its origin, and return it."""
+    frames = viewing().origins.frames_of(request.host)
+    answer.headers["Content-Security-Policy"] = f"{_PLAYER_POLICY}; frame-ancestors 'self' {frames}"
+    answer.headers["Connection-Allowlist"] = ONE_ORIGIN
+    answer.headers["Origin-Agent-Cluster"] = "?1"  # `document.domain` joins no two host names
+    return answer
+
+
+def _steps(name: str, url: str, timestamp: str) -> CaptureSteps:
+    """Return the captures around the date; none while the index can't be searched."""
+    try:
+        with viewing().database.reading(COMMAND_LINE) as opened:
+            return capture_steps(opened, viewing().access.rules(name), name, url, timestamp)
+    except (UseCaseError, ValueError):
+        return CaptureSteps(None)
+
+
+def _step(line: CaptureLine | None) -> dict[str, str] | None:
+    return None if line is None else {"timestamp": line.timestamp, "date": iso_second(line.date)}
+
+
+def _is_pdf(line: CaptureLine | None) -> bool:
+    return line is not None and line.mime.partition(";")[0].strip().lower() == _PDF
 
 
 def _player() -> Player:

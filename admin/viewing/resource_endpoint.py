@@ -23,6 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
+from admin.serving.request_bodies import BODY_SECONDS
 from admin.viewing.archived_answer import ArchivedAnswer, archived_answer, plain_answer, redirect_target
 from admin.viewing.player_requests import UNTOLD, PlayerVisits, archived_fields
 from archive.dates import Micros, parse_date
@@ -57,10 +58,10 @@ _ADDRESS: Final = re.compile(
     r"(?:(?P<collection>[^/]{1,64})/)?(?P<timestamp>[0-9]{0,17})(?:id_)?/(?P<url>https?:/{1,2}[^/].*)", re.ASCII | re.I
 )
 _RAW_PAGE_POLICY: Final = (
-    b"sandbox; default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; font-src data:;"
-    b" frame-ancestors 'self'"
+    "sandbox; default-src 'none'; img-src 'self' data:; media-src 'self'; style-src 'unsafe-inline'; font-src data:; "
 )
 """The policy of a resource that a browser opens by itself: no script runs, and nothing is asked of another server."""
+_PDF: Final = re.compile(rb"\s*application/pdf\s*(?:;.*)?", re.I | re.S)
 
 
 class ResourceArchive(Protocol):
@@ -111,12 +112,16 @@ class ResourceEndpoint:
         names: Callable[[], list[str]],
         *,
         takes_similar: bool = False,
+        ancestors: str = "'self'",
     ) -> None:
         """`names` returns the collections that are asked when an address names none.
+
+        `ancestors` are the sources of a policy that may show a resource in a frame.
 
         With `takes_similar`, the capture of a URL that differs only in volatile parts is an answer.
         """
         self._takes_similar = takes_similar
+        self._ancestors = ancestors
         self._archive = archive
         self._nearest = nearest
         self._names = names
@@ -147,7 +152,12 @@ class ResourceEndpoint:
         except ValueError:
             await _refuse(send, scope["method"], 400, f"{address.timestamp} is no date", wants_html)
             return
-        body = await _body_of(receive)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _body_of(receive)
+        except TimeoutError:
+            await _refuse(send, scope["method"], 408, "the body of the request did not come in time", wants_html)
+            return
         if body is None:
             await _refuse(send, scope["method"], 413, "the body of the request is too large", wants_html)
             return
@@ -197,7 +207,7 @@ class ResourceEndpoint:
         self, answer: ArchivedAnswer, memento: Memento, is_page: bool, receive: Receive, send: Send
     ) -> None:
         loop = asyncio.get_running_loop()
-        headers = [*answer.headers, *([(b"content-security-policy", _RAW_PAGE_POLICY)] if is_page else [])]
+        headers = [*answer.headers, *(self._page_headers(answer) if is_page else [])]
         left = asyncio.ensure_future(_disconnected(receive))
         try:
             await send({"type": "http.response.start", "status": answer.status, "headers": headers})
@@ -215,6 +225,17 @@ class ResourceEndpoint:
             left.cancel()
             with suppress(asyncio.CancelledError):
                 await left
+
+    def _page_headers(self, answer: ArchivedAnswer) -> list[tuple[bytes, bytes]]:
+        """Return the headers of a resource that a browser opens by itself.
+
+        Browsers show a PDF document by a viewer of their own, which does not run in a sandbox; the document has no part
+        in this origin.
+        """
+        kinds = [value for name, value in answer.headers if name == b"content-type"]
+        is_pdf = len(kinds) == 1 and _PDF.fullmatch(kinds[0]) is not None
+        policy = f"{'' if is_pdf else _RAW_PAGE_POLICY}frame-ancestors {self._ancestors}"
+        return [(b"content-security-policy", policy.encode("ascii")), (b"x-content-type-options", b"nosniff")]
 
     def _find_behind_redirects(self, finding: _Finding) -> tuple[Memento | None, str]:
         """Return the capture that answers, and its URL.

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import uvicorn
-from a2wsgi import WSGIMiddleware
 from flask import has_request_context, request
 
 from admin.collections.browsing.index import index_if_any
-from admin.fleet.web_server import send_at_once, server_config
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
+from admin.serving.request_bodies import RequestBodies
+from admin.serving.web_server import send_at_once, server_config
+from admin.serving.wsgi_threads import WsgiThreads
 from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.application import create_app
+from admin.viewing.origins import Origins
 from admin.viewing.page import Viewing
 from admin.viewing.page_catalogue import PageCatalogue
 from admin.viewing.readable import ReaderAccess
@@ -26,6 +28,7 @@ from admin.viewing.resource_endpoint import PREFIX, Receive, ResourceEndpoint, S
 from admin.viewing.tickets import TicketKey
 from archive.dates import Micros, now_micros
 from archive.settings.load import Settings
+from archive.steady_work import SteadyWork
 from dedupdb.captures.capture_index import Captures
 from proxy.replay.access import ReadableCaptures
 from proxy.replay.memento import Archive
@@ -35,6 +38,8 @@ log = logging.getLogger(__name__)
 _WORKERS: Final = 8
 _GRACE_SECONDS: Final = 3
 _ROUND_SECONDS: Final = 5.0
+_REST_SECONDS: Final = 5.0
+"""The catalogue of pages rests so long after an error."""
 _ONLY: Final = "ghostfleet.only"
 
 
@@ -56,6 +61,7 @@ class ViewServer:
             self._nearest,
             self._captures.collections,
             takes_similar=settings.proxy.replay_similar,
+            ancestors=Origins(settings).ancestors,
         )
         viewing = Viewing(
             settings,
@@ -63,8 +69,10 @@ class ViewServer:
             self._catalogue,
             ReaderAccess(settings.home / "collections"),
             _only,
+            Origins(settings),
+            self._gate.root_of_frame,
         )
-        self._pages: Any = WSGIMiddleware(create_app(viewing), workers=_WORKERS)  # type: ignore[arg-type]
+        self._pages: Any = RequestBodies(WsgiThreads(create_app(viewing), _WORKERS))
         self._stops = threading.Event()
         self._server = uvicorn.Server(
             server_config(self._application, grace_seconds=_GRACE_SECONDS, most_at_once=500, has_date_header=False)
@@ -91,14 +99,18 @@ class ViewServer:
 
     def _read_pages(self) -> None:
         """Read what the capture index has of pages at the start; later records are read when a page is asked for."""
-        try:
-            with index_if_any(self._settings) as index:
-                while index is not None and not self._stops.is_set():
-                    if self._catalogue.refresh(index, _ROUND_SECONDS):
-                        return
-                    self._stops.wait(0.1)  # a request reads, too: let it come first
-        except DatabaseRefused as error:
-            log.warning("the catalogue of pages is not whole: %s", error)
+        read = SteadyWork("the reading of the catalogue of pages", self._read_all_pages, DatabaseRefused)
+        while not self._stops.is_set() and not read():
+            self._stops.wait(_REST_SECONDS)
+
+    def _read_all_pages(self) -> bool:
+        """Read until the catalogue is whole, or the server ends. Return True then."""
+        with index_if_any(self._settings) as index:
+            while index is not None and not self._stops.is_set():
+                if self._catalogue.refresh(index, _ROUND_SECONDS):
+                    break
+                self._stops.wait(0.1)  # a request reads, too: let it come first
+        return True
 
     def _nearest(self, names: Sequence[str], url: str, method: str, date: Micros | None) -> list[str]:
         """Return which of the collections have a capture that readers may know of, the nearest to the date first."""
@@ -144,6 +156,7 @@ async def _refuse(send: Send, refused: RefusedRequest) -> None:
         (b"content-type", b"text/plain; charset=utf-8"),
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
+        (b"content-security-policy", b"default-src 'none'; sandbox"),
     ]
     if refused.asks_for_password:
         headers.append((b"www-authenticate", b'Basic realm="archive", charset="UTF-8"'))

@@ -1,7 +1,7 @@
 """A ticket in the path of a link admits a browser to the viewer for some hours. Tickets are signed and kept nowhere.
 
-A path suits better than a cookie: archived scripts run with the rights of the viewer's origin, and cookies of a host
-are shared by all of its ports.
+A path suits better than a cookie: cookies of a host are shared by all of its ports. An archived script can read the
+path of its own page, so that path has a ticket for the collection of the script alone.
 """
 
 from __future__ import annotations
@@ -53,6 +53,11 @@ class TicketKey:
         expires = -(-(int(now) + seconds) // _HOUR) * _HOUR
         name = collection or _ALL
         return f"{expires}.{self._signature(expires, name)}.{name}"
+
+    def narrowed(self, text: str, collection: str) -> str:
+        """Return the ticket of that collection alone that ends when the ticket `text` does."""
+        expires = int(text.partition(".")[0])
+        return f"{expires}.{self._signature(expires, collection)}.{collection}"
 
     def read(self, text: str, now: float) -> Ticket | None:
         """Return the ticket; None for one that was not issued with this key, or that has expired."""

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import IO, Any, Final, cast
+from typing import Any, Final, cast
 
-from flask import Blueprint, Flask, Request, current_app, g, request
+from flask import Blueprint, Flask, current_app, g, redirect, request
 from flask.sessions import SecureCookieSessionInterface
 from flask_wtf.csrf import CSRFError, CSRFProtect
 from werkzeug.exceptions import HTTPException
 from werkzeug.sansio.response import Response
 
-from admin.collections.tasks.task_folder import upload_draft
 from admin.models.errors import DatabaseRefused, EditConflict, Forbidden, NotFound, UseCaseError
 from admin.models.recent_readings import RecentReadings
-from admin.web import charts, elements, formats
-from admin.web.page import EXTENSION, RECENT, Site, navigation, page, require_login, takes_large_files
+from admin.web import elements, formats
+from admin.web.body_limits import limit_forms
+from admin.web.kept_forms import keep_sent_form
+from admin.web.page import EXTENSION, RECENT, Site, navigation, page, require_login
 from admin.web.security import protect, secret_key
 from archive.listener_access import HostNames
-from archive.settings.load import Settings
 from archive.version import version
 
 _RETRY_SECONDS: Final = 10
 """A program that got no answer since the database was away may ask again after this time."""
-MAX_FORM_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of a form, uploads included; longer uploads go by the API or the command line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +63,8 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
     """Return the application. It answers these names in the Host header; `site.settings.home` holds its key."""
     app = Flask(__name__)
     app.session_interface = _FormCookies()
-    app.request_class = _Request
-    app.teardown_request(_close_uploads)
     app.config.update(
         SECRET_KEY=secret_key(site.settings.home),
-        MAX_CONTENT_LENGTH=MAX_FORM_BYTES,
-        MAX_FORM_MEMORY_SIZE=MAX_FORM_BYTES,
-        MAX_FORM_PARTS=20_000,
         SESSION_COOKIE_NAME="ghostfleet_form",
         SESSION_COOKIE_HTTPONLY=True,
         SESSION_COOKIE_SAMESITE="Lax",
@@ -85,7 +77,7 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
     app.extensions[RECENT] = RecentReadings(site.database)
     protect(app, names)
     require_login(app)
-    app.before_request(_allow_long_uploads)  # before the form is read for its token
+    limit_forms(app)  # before the form is read for its token
     csrf = CSRFProtect(app)  # after the visitor is known, to whose session forms belong
     for blueprint in blueprints:
         app.register_blueprint(blueprint)
@@ -95,9 +87,11 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
     _add_errors(app, api)
     app.context_processor(_context)
     app.jinja_env.globals.update(
-        {name: getattr(formats, name) for name in ("plural", "duration_text", "unicode_domain", "date_iso")},
+        {
+            name: getattr(formats, name)
+            for name in ("plural", "duration_text", "unicode_domain", "date_iso", "compared_text")
+        },
         NOTHING=formats.NOTHING,
-        bar_chart=charts.bar_chart,
         badge_element=elements.badge,
         time_element=elements.time_element(_zone, site.database.clock),
         options_of=lambda values: [(value, value) for value in values],
@@ -115,37 +109,6 @@ def create_app(site: Site, names: HostNames, blueprints: Iterable[Blueprint], ap
     )
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     return app
-
-
-class _Request(Request):
-    """A form whose view takes large files has them in the home, not in the folder for temporary files."""
-
-    def _get_file_stream(
-        self,
-        total_content_length: int | None,
-        content_type: str | None,
-        filename: str | None = None,
-        content_length: int | None = None,
-    ) -> IO[bytes]:
-        if takes_large_files():
-            return g.uploads.enter_context(upload_draft(_settings()))  # type: ignore[no-any-return]
-        return super()._get_file_stream(total_content_length, content_type, filename, content_length)
-
-
-def _allow_long_uploads() -> None:
-    """Let the form of people who may send large files be as large as the settings say."""
-    if takes_large_files() and request.method == "POST":
-        g.uploads = ExitStack()
-        request.max_content_length = _settings().admin.upload_max_bytes + MAX_FORM_BYTES
-
-
-def _close_uploads(_error: BaseException | None) -> None:
-    if (uploads := g.pop("uploads", None)) is not None:
-        uploads.close()
-
-
-def _settings() -> Settings:
-    return cast(Site, current_app.extensions[EXTENSION]).settings
 
 
 def _context() -> dict[str, Any]:
@@ -179,6 +142,9 @@ def _add_errors(app: Flask, api: Api | None) -> None:
         return _error_page(error.code or 500, error.description or error.name)
 
     def csrf_error(error: CSRFError) -> Response:
+        visitor = g.get("visitor")
+        if visitor is not None and (target := keep_sent_form(visitor.actor.user_id)):
+            return redirect(target, 303)  # the person has logged in again since the page of the form was loaded
         return _error_page(400, "the form was too old, or did not come from this site; load its page again and repeat")
 
     def use_case_error(error: UseCaseError | DatabaseRefused) -> Response:

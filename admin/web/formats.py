@@ -81,6 +81,19 @@ def size_limit_text(limit: int | None) -> str:
     return "no limit" if limit in (None, NO_LIMIT) else size_text(limit)
 
 
+def compared_text(found: int, expected: int) -> str:
+    """Return how a result compares with what was expected, such as `12 % fewer than the 300 expected`."""
+    if not expected:
+        return "nothing was expected"
+    if found == expected:
+        return f"as many as expected: {count_text(expected)}"
+    if found >= 2 * expected:
+        return f"{found / expected:.1f} times the {count_text(expected)} expected"
+    share = abs(found - expected) / expected
+    words = "less than 1 %" if share < 0.01 else f"{min(round(share * 100), 100 if not found else 99)} %"
+    return f"{words} {'more' if found > expected else 'fewer'} than the {count_text(expected)} expected"
+
+
 def plural(count: int, noun: str, nouns: str = "") -> str:
     """Return `1 job`, `2 jobs`; `nouns` is the plural where it has no s."""
     return f"{count_text(count)} {noun if count == 1 else nouns or noun + 's'}"

@@ -20,6 +20,7 @@ from flask import request
 from pydantic import BaseModel, ValidationError
 
 from admin.models.errors import EditConflict, Forbidden, InvalidInput, Problem, UseCaseError
+from admin.web.kept_forms import kept_fields
 
 _SENT_FIELD: Final = "csrf_token"
 _EDITION: Final = "edition"
@@ -59,19 +60,24 @@ class Form:
         self.differences: list[Difference] = []
         """How the present values differ from those of the form, after an edit conflict."""
         self.is_sent = request.method == "POST"
-        if self.is_sent:
+        declared = frozenset(self.values) | self._lists | self._switches
+        kept = None if self.is_sent else kept_fields(declared - {_EDITION})
+        self.is_kept = kept is not None
+        """Whether the form shows what was typed before the session ended."""
+        self.typed = request.form if kept is None else kept
+        if self.is_sent or self.is_kept:
             self.values.update(self.sent())
 
     def sent(self) -> dict[str, Any]:
         """Return what the person sent, by field."""
         found: dict[str, Any] = {}
-        for name in request.form:
+        for name in self.typed:
             if name != _SENT_FIELD:
-                found[name] = request.form.getlist(name) if name in self._lists else request.form[name]
+                found[name] = self.typed.getlist(name) if name in self._lists else self.typed[name]
         for name in self._lists - found.keys():
             found[name] = []
         for name in self._switches:
-            found[name] = name in request.form
+            found[name] = name in self.typed
         return found
 
     def run[M: BaseModel, R](

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Final, Protocol, cast
 from zoneinfo import ZoneInfo
@@ -16,15 +16,19 @@ from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.recent_readings import RecentReadings
 from admin.models.transaction import RIGHTS, Actor, Right, Transaction
+from admin.web.kept_forms import keep_sent_form, note_session
 from admin.web.security import SAFE_METHODS
 from archive.settings.load import Settings
 
+UTC: Final = ZoneInfo("UTC")
 EXTENSION: Final = "ghostfleet"
 RECENT: Final = "ghostfleet-recent"
 SESSION_COOKIE: Final = "ghostfleet_session"
+TAKES_FILES: Final = "files"
+TAKES_LISTS: Final = "lists"
 _NAVIGATION: Final = "ghostfleet-navigation"
-_MOST_NAVIGATIONS: Final = 100
-"""Lists of entries that are kept: one for each role and each path below which a proxy has the site."""
+_MOST_NAVIGATIONS: Final = 2_000
+"""Navigations that are kept: one for each view, each role and each path below which a proxy has the site."""
 _FORMS_OF: Final = "forms-of"
 """The key under which the cookie of forms names the session that the forms belong to."""
 
@@ -52,20 +56,68 @@ class NavigationEntry:
     endpoint: str
     right: Right = Right.READ
 
+    @property
+    def blueprint(self) -> str:
+        """The name of the blueprint whose pages belong to the entry."""
+        return self.endpoint.rpartition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationGroup:
+    """The entries of one kind of work stand together under its name; the first group has none."""
+
+    title: str
+    entries: tuple[NavigationEntry, ...]
+
 
 NAVIGATION: Final = (
-    NavigationEntry("Overview", "overview.show"),
-    NavigationEntry("Domains", "domains.index"),
-    NavigationEntry("Harvests", "harvests.index"),
-    NavigationEntry("Schedules", "schedules.index"),
-    NavigationEntry("Templates", "templates.index"),
-    NavigationEntry("Jobs", "jobs.index"),
-    NavigationEntry("Collections", "collections.index"),
-    NavigationEntry("Fleet", "fleet.index"),
-    NavigationEntry("Users", "users.index", Right.ADMINISTER),
-    NavigationEntry("Audit", "audit.index", Right.ADMINISTER),
-    NavigationEntry("Settings", "settings.index"),
+    NavigationGroup("", (NavigationEntry("Overview", "overview.show"),)),
+    NavigationGroup(
+        "Harvesting",
+        (
+            NavigationEntry("Harvests", "harvests.index"),
+            NavigationEntry("Domains", "domains.index"),
+            NavigationEntry("Schedules", "schedules.index"),
+            NavigationEntry("Templates", "templates.index"),
+            NavigationEntry("Crawler traps", "domains.trap_lists.index"),
+        ),
+    ),
+    NavigationGroup("Jobs and fleet", (NavigationEntry("Jobs", "jobs.index"), NavigationEntry("Fleet", "fleet.index"))),
+    NavigationGroup("Archive", (NavigationEntry("Collections", "collections.index"),)),
+    NavigationGroup(
+        "Administration",
+        (
+            NavigationEntry("Users", "users.index", Right.ADMINISTER),
+            NavigationEntry("Audit", "audit.index", Right.ADMINISTER),
+            NavigationEntry("Extended fields", "domains.extended_fields.index"),
+            NavigationEntry("Settings", "settings.index"),
+        ),
+    ),
 )
+"""All groups. Pages that capture by hand belong to Harvesting, and pages of quality assurance to Archive.
+
+A group is shown when the visitor may open one of its entries.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownEntry:
+    """An entry of the navigation on one page."""
+
+    title: str
+    url: str
+    is_here: bool
+    """Whether the page belongs to this part of the site."""
+    is_page: bool
+    """Whether the page is the one to which the entry leads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Navigation:
+    """The navigation of one page: the groups by name, and the entry to which the page belongs."""
+
+    groups: Sequence[tuple[str, Sequence[ShownEntry]]] = ()
+    here: ShownEntry | None = None
 
 
 class FindVisitor(Protocol):
@@ -91,6 +143,11 @@ def site() -> Site:
 def visitor() -> SiteVisitor:
     """Return who looks at the page; pages for people who are not logged in don't ask."""
     return cast(SiteVisitor, g.visitor)
+
+
+def show_times_in_utc() -> None:
+    """Let the present page show all times in UTC, as the records of an archive do, and not in the person's zone."""
+    g.visitor = replace(visitor(), zone=UTC)
 
 
 @contextmanager
@@ -155,15 +212,14 @@ def needs(right: Right, changes: Right | None = None) -> Callable[[Callable[...,
 
 def with_large_files[F: Callable[..., Any]](view: F) -> F:
     """Mark a view whose form has a file of up to admin.upload_max_bytes. Put the mark above `needs`."""
-    view.__dict__["takes_large_files"] = True
+    view.__dict__["takes"] = TAKES_FILES
     return view
 
 
-def takes_large_files() -> bool:
-    """Return whether the present request is for such a view, by a person who may send its form."""
-    view = current_app.view_functions.get(request.endpoint or "")
-    is_marked = getattr(view, "takes_large_files", False)
-    return is_marked and g.get("visitor") is not None and visitor().may(getattr(view, "changes", Right.ADMINISTER))
+def with_long_lists[F: Callable[..., Any]](view: F) -> F:
+    """Mark a view whose form has long lists or documents, pasted or as a file. Put the mark above `needs`."""
+    view.__dict__["takes"] = TAKES_LISTS
+    return view
 
 
 def require_login(app: Flask) -> None:
@@ -172,32 +228,53 @@ def require_login(app: Flask) -> None:
     def look() -> AnyResponse | None:
         g.visitor = site().find_visitor()
         owner = g.visitor.session_id if g.visitor is not None else ""
-        if session.get(_FORMS_OF, "") != owner:  # forms of one session are of no use in another
-            session.clear()
+        is_new = session.get(_FORMS_OF, "") != owner  # forms of one session are of no use in another
+        note_session(g.visitor.actor.user_id if g.visitor is not None else None, is_new=is_new)
+        if is_new:
             session[_FORMS_OF] = owner
         view = current_app.view_functions.get(request.endpoint or "")
         is_public = request.endpoint in (None, "static") or getattr(view, "is_public", False)
         if g.visitor is not None or is_public or (request.blueprint == "api"):
             return None
         target = request.full_path.rstrip("?") if request.method == "GET" else ""
+        if request.method == "POST":
+            target = keep_sent_form()
         return redirect(url_for("login.show", next=target) if target not in ("", "/") else url_for("login.show"), 303)
 
     app.before_request(look)
 
 
-def navigation() -> list[Mapping[str, Any]]:
+def navigation() -> Navigation:
     """Return the entries that the visitor may open; the present one is marked."""
     if g.get("visitor") is None:
-        return []
-    part = (request.blueprint or "").partition(".")[0]
-    kept: dict[tuple[str, Role], Sequence[tuple[str, str, str]]] = current_app.extensions.setdefault(_NAVIGATION, {})
-    key = request.script_root, visitor().actor.role
-    if (entries := kept.get(key)) is None:
-        entries = [
-            (each.title, url_for(each.endpoint), each.endpoint.partition(".")[0])
-            for each in NAVIGATION
-            if each.endpoint in current_app.view_functions and visitor().may(each.right)
-        ]
+        return Navigation()
+    place = request.blueprint or ""
+    kept: dict[tuple[str, Role, str, str], Navigation] = current_app.extensions.setdefault(_NAVIGATION, {})
+    key = request.script_root, visitor().actor.role, place, request.endpoint or ""
+    if (found := kept.get(key)) is None:
+        found = _navigation_at(place, request.endpoint or "")
         if len(kept) < _MOST_NAVIGATIONS:
-            kept[key] = entries
-    return [{"title": title, "url": url, "is_here": name == part} for title, url, name in entries]
+            kept[key] = found
+    return found
+
+
+def _navigation_at(place: str, endpoint: str) -> Navigation:
+    allowed = [
+        (group.title, [each for each in group.entries if _is_allowed(each)])
+        for group in NAVIGATION
+        if any(map(_is_allowed, group.entries))
+    ]
+    around = [each for _, entries in allowed for each in entries if f"{place}.".startswith(f"{each.blueprint}.")]
+    nearest = max(around, key=lambda each: len(each.blueprint), default=None)
+
+    def shown(entry: NavigationEntry) -> ShownEntry:
+        return ShownEntry(entry.title, url_for(entry.endpoint), entry is nearest, entry.endpoint == endpoint)
+
+    return Navigation(
+        [(title, [shown(each) for each in entries]) for title, entries in allowed],
+        None if nearest is None else shown(nearest),
+    )
+
+
+def _is_allowed(entry: NavigationEntry) -> bool:
+    return entry.endpoint in current_app.view_functions and visitor().may(entry.right)

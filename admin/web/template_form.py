@@ -7,46 +7,21 @@ the text, and the answer shows the other way; so the switch works without JavaSc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from flask import request
 
 from admin.harvests.templates.file_formats import MAX_FILE_BYTES, text_of_file
 from admin.harvests.templates.form_edit import with_typed
-from admin.harvests.templates.form_fields import TemplateField, fields_of, known_fields, shown_value
+from admin.harvests.templates.form_fields import TemplateField, differs, fields_of, known_fields, shown_value
 from admin.harvests.templates.verification import TEXT, problems_of, typed_text
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.web.forms import Form
-from admin.web.template_sections import SECTIONS, FieldSection, unit_of
+from admin.web.profile_fields import VALUE, EditedField, EditedSection, EditorView, key_of
+from admin.web.template_sections import SECTIONS, unit_of
 
-_VALUE: Final = "key."
-"""A form's field for the value of a key has this before the key."""
 _UNSET: Final = "unset."
 _MOST_LISTED: Final = 100
-
-
-class EditorView(StrEnum):
-    """The editor shows a document in one of these ways."""
-
-    FIELDS = "fields"
-    TEXT = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class EditedField:
-    """A field of the form has a key of the profile, and what the page needs to show it."""
-
-    field: TemplateField
-    name: str
-    """The name in the form."""
-    shown: str
-    unit: str
-    default: str
-    is_left_out: bool
-    """Whether the person has asked to take the key out of the text."""
-    problems: list[str]
 
 
 class TemplateForm(Form):
@@ -62,8 +37,10 @@ class TemplateForm(Form):
         """Whether the document was verified, and nothing was wrong with it."""
         self._is_typed = False
         """Whether the fields show what was typed and could not be put into the text."""
-        shown = request.form.get("view", EditorView.TEXT) if self.is_sent else request.args.get("view", "fields")
+        is_typed = self.is_sent or self.is_kept
+        shown = self.typed.get("view", EditorView.TEXT) if is_typed else request.args.get("view", "fields")
         self.view = EditorView.TEXT if shown == EditorView.TEXT else EditorView.FIELDS
+        self._is_typed = self.is_kept and self.view is EditorView.FIELDS
         if not self.is_sent:
             self._check_readable()
 
@@ -107,7 +84,7 @@ class TemplateForm(Form):
         """Return the problems that the page lists above the document: in the form by fields, those without a field."""
         found = self.lines
         if self.view is EditorView.FIELDS:
-            found = [each for each in found if _key_of(each.field) is None]
+            found = [each for each in found if key_of(each.field) is None]
         return found[:_MOST_LISTED]
 
     @property
@@ -115,7 +92,7 @@ class TemplateForm(Form):
         """Return the problems as the editor's script takes them."""
         return marks_of(self.lines)
 
-    def sections(self) -> Iterator[tuple[FieldSection, list[EditedField]]]:
+    def sections(self) -> Iterator[EditedSection]:
         """Yield the sections of the form with their fields; nothing when the document is no YAML."""
         try:
             fields = {each.key: each for each in fields_of(self.document)}
@@ -123,23 +100,26 @@ class TemplateForm(Form):
             fields = {each.key: each.model_copy(update={"value": each.default}) for each in known_fields()}
         by_key: dict[str, list[str]] = {}
         for problem in self.lines:
-            if (key := _key_of(problem.field)) is not None:
+            if (key := key_of(problem.field)) is not None:
                 by_key.setdefault(key, []).append(problem.message)
         for section in SECTIONS:
-            yield section, [self._edited(fields[key], by_key.get(key, [])) for key in section.keys]
+            edited = [self._edited(fields[key], by_key.get(key, [])) for key in section.keys]
+            yield EditedSection(section, edited)
 
     def _edited(self, field: TemplateField, problems: list[str]) -> EditedField:
-        name = _VALUE + field.key
-        shown = request.form[name] if self._is_typed and name in request.form else shown_value(field)
+        name = VALUE + field.key
+        shown = self.typed[name] if self._is_typed and name in self.typed else shown_value(field)
         default = shown_value(field.model_copy(update={"value": field.default}))
+        is_left_out = self._is_typed and _UNSET + field.key in self.typed
         return EditedField(
             field=field,
             name=name,
             shown=shown,
             unit=unit_of(field.key),
             default=default,
-            is_left_out=self._is_typed and _UNSET + field.key in request.form,
+            is_left_out=is_left_out,
             problems=problems,
+            is_own=differs(field) or is_left_out or bool(problems) or shown != shown_value(field),
         )
 
     def _sent_document(self) -> str:
@@ -154,8 +134,8 @@ class TemplateForm(Form):
             return text_of_file(file.filename, data)
         if self.view is EditorView.TEXT:
             return self.document
-        typed = {key.removeprefix(_VALUE): value for key, value in request.form.items() if key.startswith(_VALUE)}
-        unset = {key.removeprefix(_UNSET) for key in request.form if key.startswith(_UNSET)}
+        typed = {key.removeprefix(VALUE): value for key, value in self.typed.items() if key.startswith(VALUE)}
+        unset = {key.removeprefix(_UNSET) for key in self.typed if key.startswith(_UNSET)}
         return with_typed(self.document, typed, unset)
 
     def _check_readable(self) -> None:
@@ -173,15 +153,3 @@ class TemplateForm(Form):
 def marks_of(problems: list[Problem]) -> list[dict[str, Any]]:
     """Return the problems with their lines, as the editor's script takes them."""
     return [{"line": each.line, "message": each.message} for each in problems[:_MOST_LISTED]]
-
-
-def _key_of(field: str) -> str | None:
-    """Return the key of the field beside which a problem stands, such as exclude for exclude.3; None for none."""
-    while field:
-        if field in _KEYS:
-            return field
-        field = field.rpartition(".")[0]
-    return None
-
-
-_KEYS: Final = frozenset(each.key for each in known_fields())

@@ -17,26 +17,35 @@ class FieldSection:
     title: str
     description: str
     keys: tuple[str, ...]
+    is_first: bool = False
+    """Whether the section has the settings that curators change first; the others are behind their titles."""
 
 
-_TABLES: Final = ("limits", "politeness", "device")
+_FIRST: Final = (
+    *("visitor", "scope", "hops", "include", "exclude", "robots"),
+    *("limits.pages", "limits.bytes", "limits.seconds", "politeness.min_delay_seconds", "politeness.per_host"),
+)
+_TABLES: Final = {"limits": "Further limits", "politeness": "Further politeness", "device": "Device"}
 _OWN: Final = (
     (
-        "Visits",
-        "Who visits a page, and as whom.",
-        ("visitor", "rendered_fraction", "rendering", "sheets", "user_agent", "robots"),
+        "Browsers",
+        "How browsers open pages, and what they do there.",
+        (
+            *("rendered_fraction", "engine", "rendering", "behaviors", "behavior_seconds", "behavior_scripts"),
+            *("second_device", "service_workers", "browser_storage", "browser_cache", "soft_404_check"),
+            *("browser_profile", "logins"),
+        ),
     ),
     (
-        "Scope",
-        "Which links are in scope.",
-        ("scope", "hops", "include", "exclude", "embed_hops", "speculative_hops", "redirect_hops"),
+        "Links out of scope, and bounds on URLs",
+        "How far a crawl follows what lies out of scope, and what keeps it out of endless paths.",
+        (
+            *("embed_hops", "speculative_hops", "redirect_hops"),
+            *("max_url_length", "max_path_segments", "max_path_repeats", "max_links"),
+        ),
     ),
-    (
-        "Bounds on URLs",
-        "These bounds keep a crawl out of endless paths.",
-        ("max_url_length", "max_path_segments", "max_path_repeats", "max_links"),
-    ),
-    ("Headers", "What is sent with every request.", ("headers", "redact_headers")),
+    ("Single sites", "Other settings for some of the sites.", ("sheets", "least_delays")),
+    ("Requests", "What is sent with every request.", ("user_agent", "headers", "redact_headers")),
 )
 _UNITS: Final = {
     "seconds": "seconds",
@@ -64,16 +73,19 @@ def unit_of(key: str) -> str:
 
 def _sections() -> Iterator[FieldSection]:
     known = [each.key for each in known_fields()]
-    placed = {key for _, _, keys in _OWN for key in keys}
+    placed = {*_FIRST, *(key for _, _, keys in _OWN for key in keys)}
+    yield FieldSection("Settings", "", _FIRST, is_first=True)
     yield from (FieldSection(title, text, keys) for title, text, keys in _OWN)
     definitions = Profile.model_json_schema()["$defs"]
-    for table, model in zip(_TABLES, ("Limits", "PolitenessOverrides", "DeviceOverrides"), strict=True):
-        keys = tuple(key for key in known if key.startswith(f"{table}."))
+    for (table, title), model in zip(
+        _TABLES.items(), ("Limits", "PolitenessOverrides", "DeviceOverrides"), strict=True
+    ):
+        keys = tuple(key for key in known if key.startswith(f"{table}.") and key not in placed)
         placed.update(keys)
-        yield FieldSection(table.capitalize(), definitions[model]["description"], keys)
+        yield FieldSection(title, definitions[model]["description"], keys)
     if further := tuple(key for key in known if key not in placed):
-        yield FieldSection("Further keys", "", further)
+        yield FieldSection("Further settings", "", further)
 
 
 SECTIONS: Final = tuple(_sections())
-"""All sections, with every key of the profile once."""
+"""All sections, with every key of the profile once; a key that the profile gets later is among the further ones."""

@@ -25,6 +25,11 @@ class AdminSettings(Section):
         " admin.allow_clients.",
     )
     port: int = Field(8080, ge=0, le=65535, description="Port of the admin site. 0 picks a free port.")
+    time_zone: str = Field(
+        "",
+        description="Time zone of new schedules, such as Europe/Copenhagen, for people who have not chosen one. By"
+        " default that of the machine.",
+    )
     replay_port: int = Field(
         8081,
         ge=0,

@@ -12,12 +12,18 @@ from archive.names.file_name import DEFAULT_TEMPLATE, checked_folder, checked_te
 from archive.settings.values.base import Section
 
 _FIELD_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+type Readers = Literal["owner", "group"]
 type Compression = Literal["gzip", "zstd"]
 
 
 class ArchiveSettings(Section):
     """These settings control how WARC files are written."""
 
+    readable_by: Readers = Field(
+        "owner",
+        description="Who can read the files of the home: its owner alone, or the owner's group as well, which then can"
+        " read collections and nothing else (for nginx, rsync or a backup).",
+    )
     warc_max_bytes: int = Field(
         1_000_000_000, ge=1_000, description="Size in bytes at which a WARC file is closed and a new one is opened."
     )

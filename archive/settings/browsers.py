@@ -24,6 +24,7 @@ type RetryReason = Literal[
 ]
 type PageRecordKind = Literal[
     "view",
+    "view-after-consent",
     "thumbnail",
     "full-page",
     "full-page-final",
@@ -36,7 +37,8 @@ type PageRecordKind = Literal[
     "image-map",
 ]
 DEFAULT_PAGE_RECORDS: Final[tuple[PageRecordKind, ...]] = (
-    *("view", "thumbnail", "full-page", "full-page-final", "text", "text-final", "dom", "links"),
+    *("view", "view-after-consent", "thumbnail", "full-page", "full-page-final"),
+    *("text", "text-final", "dom", "links"),
 )
 type ServiceWorkers = Literal["on", "off", "refetched"]
 type BrowserStorage = Literal["nothing", "site-data"]
@@ -166,9 +168,9 @@ class BrowserSettings(Section):
     )
     page_records: tuple[PageRecordKind, ...] = Field(
         DEFAULT_PAGE_RECORDS,
-        description="Records that a browser leaves of a page beside urn:pageinfo:, comma separated: view, thumbnail,"
-        " full-page, full-page-final, text, text-final, dom, links, har, pdf, image-map. An image map"
-        " needs full-page or full-page-final.",
+        description="Records that a browser leaves of a page beside urn:pageinfo:, comma separated: view,"
+        " view-after-consent, thumbnail, full-page, full-page-final, text, text-final, dom, links, har, pdf, image-map."
+        " An image map needs full-page or full-page-final.",
     )
     record_names: tuple[Literal["brozzler", "ukwa"], ...] = Field(
         (),

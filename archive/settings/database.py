@@ -12,8 +12,8 @@ class DatabaseSettings(Section):
 
     url: str = Field(
         "",
-        description="SQLAlchemy URL of the database, such as `postgresql://…` (needs `ghostfleet[postgresql]`). By"
-        " default an SQLite file in the home is used.",
+        description="SQLAlchemy URL of the database, such as `postgresql://…`. By default an"
+        " SQLite file in the home is used.",
     )
     clock_file: str = Field(
         "",

@@ -30,7 +30,10 @@ class HarvestSettings(Section):
         -1, ge=-1, description="most objects that a harvest takes of a new domain; -1 is no limit"
     )
     default_max_rate: int = Field(
-        100, ge=1, description="requests in a minute that the configuration of a new domain names; not enforced"
+        100,
+        ge=1,
+        description="visits in a minute to each host that the configuration of a new domain allows; a rate holds where"
+        " the template's politeness allows more",
     )
     tlds: tuple[str, ...] = Field(
         (),

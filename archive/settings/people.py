@@ -36,7 +36,7 @@ class PeopleSettings(Section):
     oidc_issuer: str = Field(
         "",
         description="issuer of an OpenID Connect provider, such as https://id.example.org/realms/library (takes"
-        " `ghostfleet[oidc]`); empty is none",
+        " libraries that `./run` adds); empty is none",
     )
     oidc_client_id: str = Field("", description="what the provider calls this installation")
     oidc_client_secret: str = Field("", description="secret of that client; better from the environment or a file")

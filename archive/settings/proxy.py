@@ -208,10 +208,6 @@ class _Origins(Section):
     resume_tls: bool = Field(
         True, description="Resume TLS sessions of origins that are reached directly, which saves time and CPU."
     )
-    http2_origins: bool = Field(
-        False,
-        description="Offer HTTP/2 to origins. Records then have the messages as HTTP/1.1, with WARC-Protocol: h2.",
-    )
     via: str = Field("", description="Name for Via headers to origins and clients. By default no Via header is sent.")
     keep_alive_seconds: float = Field(30, gt=0, description="How long an idle connection to an origin is kept.")
     connections_per_host: int = Field(

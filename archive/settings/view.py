@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
 from urllib.parse import urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from archive.settings.values.base import Section, checked_networks, listed
+
+_HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?"
+_ORIGIN: Final = re.compile(rf"https?://(?:\*\.)?{_HOST}")
 
 
 class ViewSettings(Section):
@@ -34,16 +39,33 @@ class ViewSettings(Section):
         description="Address of the viewer for browsers, such as https://replay.example.org, when a server in front of"
         " it has another one. Its host must not be that of the admin site.",
     )
+    collection_origin: str = Field(
+        "",
+        description="Address at which browsers run archived pages, such as https://*.replay.example.org. The star"
+        " stands for a label for each collection, so that pages of one collection can't read another. Without a star,"
+        " all collections share the address. Empty is `http://*.localhost` on the reader's own machine; elsewhere no"
+        " archived script runs. Needs view.origin.",
+    )
+    frame_ancestors: tuple[str, ...] = Field(
+        (),
+        description="Origins of other sites whose pages may show archived pages in a frame, comma separated, such as"
+        " https://exhibition.example.org. Empty allows none.",
+    )
     player: str = Field(
         "",
         description="Folder with the files of the npm package replaywebpage, or its tarball. Empty is the copy that"
         " `ghostfleet view --fetch-player` keeps in the home.",
     )
+    fetch_player: bool = Field(
+        True,
+        description="Whether a viewer that starts without the player fetches it by npm into the home. A failure is"
+        " logged, and the viewer goes on.",
+    )
     link_seconds: int = Field(
         28_800, ge=300, le=2_592_000, description="How long a link of the admin site to the viewer works, at least."
     )
 
-    @field_validator("allow_clients", "host_names", mode="before")
+    @field_validator("allow_clients", "host_names", "frame_ancestors", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         return listed(value)
@@ -60,3 +82,23 @@ class ViewSettings(Section):
         if value and (parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/")):
             raise ValueError("write a scheme and a host alone, such as https://replay.example.org")
         return value.rstrip("/")
+
+    @field_validator("collection_origin")
+    @classmethod
+    def _is_an_origin_beside_the_viewers(cls, value: str, others: ValidationInfo) -> str:
+        found, own = value.rstrip("/"), others.data.get("origin", "")
+        if value and not _ORIGIN.fullmatch(found):
+            raise ValueError("write a scheme and a host alone, such as https://*.replay.example.org")
+        if value and not own:
+            raise ValueError("set view.origin, the address of the viewer itself, too")
+        if value and urlsplit(found).hostname == urlsplit(own).hostname:
+            raise ValueError("write another host than that of view.origin")
+        return found
+
+    @field_validator("frame_ancestors")
+    @classmethod
+    def _are_origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for each in value:
+            if not _ORIGIN.fullmatch(each):
+                raise ValueError(f"{each!r} is no origin; write a scheme and a host alone, such as https://example.org")
+        return value

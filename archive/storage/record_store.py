@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from archive.settings.load import Settings
 from archive.storage.storage import Storage
-from archive.warc.reader import StoredRecord, read_record
+from archive.warc.member_reader import open_either
+from archive.warc.reader import StoredRecord, read_record, records_in
 
 _UNKNOWN: Final = 65_536
 
@@ -38,13 +40,31 @@ class RecordStore:
                 raise
         return self._far(Path(f"{collection}/archive/{filename}"), offset, length)
 
-    def _far(self, name: Path, offset: int, length: int | None) -> StoredRecord:
-        with self._lock:
-            if self._storage is None:
-                self._storage = Storage(self._settings.storage)
-        file = self._storage.open(name.as_posix(), wanted_to=offset + (_UNKNOWN if length is None else length))
+    def records(self, collection: str, filename: str) -> Iterator[StoredRecord]:
+        """Yield every record of a file in order, and close the file at the end.
+
+        Raises FileNotFoundError when neither has the file, WarcError at the first damage, and StorageError.
+        """
+        path = self._settings.archive_dir(collection) / filename
         try:
-            return StoredRecord.opened(file, Path(self._storage.place) / name, offset, length)
+            file = open_either(path)
+        except FileNotFoundError:
+            if not self._settings.storage.url:
+                raise
+            path, file = self._far_file(Path(f"{collection}/archive/{filename}"), _UNKNOWN)
+        with file:
+            yield from records_in(file, path)
+
+    def _far(self, name: Path, offset: int, length: int | None) -> StoredRecord:
+        path, file = self._far_file(name, offset + (_UNKNOWN if length is None else length))
+        try:
+            return StoredRecord.opened(file, path, offset, length)
         except BaseException:
             file.close()
             raise
+
+    def _far_file(self, name: Path, wanted_to: int) -> tuple[Path, BinaryIO]:
+        with self._lock:
+            if self._storage is None:
+                self._storage = Storage(self._settings.storage)
+        return Path(self._storage.place) / name, self._storage.open(name.as_posix(), wanted_to=wanted_to)

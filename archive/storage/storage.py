@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from archive.files import replace_durably
 from archive.settings import StorageSettings
+from archive.settings.values.extra_libraries import missing_library
 from archive.settings.values.redacted import without_secrets
 from archive.storage.range_file import RangeFile
 
@@ -64,10 +65,7 @@ class Storage:
                 settings.url, use_listings_cache=False, skip_instance_cache=True, **settings.options
             )
         except ImportError as error:
-            raise StorageError(
-                f"setting storage.url = {self.place!r} needs a library that is not installed ({error}); "
-                "for S3 install ghostfleet[s3]"
-            ) from error
+            raise StorageError(missing_library("storage.url", settings.url, error)) from error
         except (ValueError, TypeError) as error:
             raise StorageError(f"setting storage.url = {self.place!r} can't be used: {error}") from error
         self._is_local = isinstance(self._fs, LocalFileSystem)

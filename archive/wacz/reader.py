@@ -9,9 +9,11 @@ import hashlib
 import io
 import re
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, BinaryIO, Final, Self, cast
@@ -24,6 +26,8 @@ from archive.wacz.pages import EXTRA_PAGES, PAGES, ArchivedPage
 
 MOST_DIRECTORY: Final = 8 << 20
 """Bytes of the list of files at the end of a package, which is about 80,000 files."""
+MOST_WARCS: Final = 5_000
+"""WARC files of a package. Each one is copied, checked and indexed by itself."""
 MOST_PAGES: Final = 1_000_000
 """Further pages of a list are not read."""
 MOST_TEXT: Final = 500_000
@@ -34,6 +38,18 @@ _MOST_DESCRIPTION: Final = 64 << 20
 _LONGEST: Final = 65_536
 _SHA256: Final = re.compile(r"sha256:([0-9a-fA-F]{64})")
 _MULTI: Final = "multi-wacz-package"
+
+
+type Report = Callable[[str], object]
+"""The function is called with each thing that was left out: its place and the reason."""
+
+
+def _unreported(said: str) -> None:
+    """Report nothing."""
+
+
+def _named(report: Report, name: str, said: str) -> None:
+    report(f"{name} {said}")
 
 
 class PackageError(ValueError):
@@ -103,6 +119,10 @@ class ForeignPackage:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._zip.close()
         self._file.close()
 
@@ -124,6 +144,8 @@ class ForeignPackage:
             raise PackageError("it contains other packages; unpack it, and import these")
         if not found:
             raise PackageError("it has no WARC files in its folder archive/")
+        if len(found) > MOST_WARCS:
+            raise PackageError(f"it has {len(found):,} WARC files; split it into packages of at most {MOST_WARCS:,}")
         return found
 
     @contextmanager
@@ -136,21 +158,48 @@ class ForeignPackage:
         with opened:
             yield cast(BinaryIO, opened)
 
-    def pages(self) -> Iterator[ArchivedPage]:
-        """Yield the pages of both lists, at most a million of each. What is no page is left out."""
+    def pages(self, report: Report = _unreported) -> Iterator[ArchivedPage]:
+        """Yield the pages of both lists, at most a million of each. What is no page is reported and left out."""
         for name in (PAGES, EXTRA_PAGES):
-            with suppress(PackageError), self.open(name) as member:
-                yield from read_pages(member, are_seeds=name == PAGES)
+            try:
+                with self.open(name) as member:
+                    yield from read_pages(member, are_seeds=name == PAGES, report=partial(_named, report, name))
+            except PackageError as error:
+                if name in self._zip.namelist():
+                    report(f"{name} can't be read: {error}")
 
-    def _promised(self) -> dict[str, str]:
-        """Return the SHA-256 of each member that the description names."""
+    def flaws(self) -> Iterator[str]:
+        """Yield what can't be used of the package's description."""
+        names = set(self._zip.namelist())
+        if DESCRIPTION not in names:
+            yield f"{DESCRIPTION} is missing, so no checksum of the package was compared"
+            return
+        said = self._description()
+        listed = said.get("resources")
+        if not isinstance(listed, list):
+            yield f"{DESCRIPTION} has no list of resources, so no checksum of the package was compared"
+            return
+        for number, each in enumerate(listed, 1):
+            path, digest = (each.get("path"), each.get("hash")) if isinstance(each, dict) else (None, None)
+            where = f"{DESCRIPTION} resource {number}"
+            if not isinstance(path, str):
+                yield f"{where} names no path"
+            elif path not in names:
+                yield f"{where} names {path[:200]!r}, which the package lacks"
+            elif path.startswith("archive/") and not _SHA256.fullmatch(str(digest)):
+                yield f"{where} has the hash {str(digest)[:80]!r} for {path[:200]!r}, which is no SHA-256 to compare"
+
+    def _description(self) -> dict[str, Any]:
         try:
             if self._zip.getinfo(DESCRIPTION).file_size > _MOST_DESCRIPTION:
                 return {}
-            said = parsed_object(self._zip.read(DESCRIPTION))
-        except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
+            return parsed_object(self._zip.read(DESCRIPTION))
+        except (KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error):
             return {}
-        listed = said.get("resources")
+
+    def _promised(self) -> dict[str, str]:
+        """Return the SHA-256 of each member that the description names."""
+        listed = self._description().get("resources")
         found = {}
         for each in listed if isinstance(listed, list) else []:
             digest = _SHA256.fullmatch(str(each.get("hash"))) if isinstance(each, dict) else None
@@ -159,34 +208,60 @@ class ForeignPackage:
         return found
 
 
-def read_pages(lines: IO[bytes], *, are_seeds: bool = False) -> Iterator[ArchivedPage]:
-    """Yield the pages of a list. Lines that are no page, or longer than 4 MiB, are left out.
+def read_pages(lines: IO[bytes], *, are_seeds: bool = False, report: Report = _unreported) -> Iterator[ArchivedPage]:
+    """Yield the pages of a list. Lines that are no page, or longer than 4 MiB, are reported and left out.
 
     `are_seeds` is what counts for pages that do not say so themselves. A list that can't be unpacked ends early.
     """
-    count = 0
+    count = number = 0
     try:
-        while count < MOST_PAGES and (line := lines.readline(_MOST_LINE)):
+        while line := lines.readline(_MOST_LINE):
+            number += 1
+            if count == MOST_PAGES:
+                report(f"line {number}: the list has more than {MOST_PAGES:,} pages; the others were left out")
+                return
             if not line.endswith(b"\n") and len(line) == _MOST_LINE:
                 while (rest := lines.readline(_MOST_LINE)) and not rest.endswith(b"\n"):
                     pass
+                report(f"line {number}: it has more than {_MOST_LINE:,} bytes")
                 continue
-            page = _page(parsed_object(line.decode("utf-8", "replace")), are_seeds=are_seeds)
-            if page is not None:
-                count += 1
-                yield page
-    except (zipfile.BadZipFile, EOFError, OSError):
-        return
+            if not line.strip():
+                continue
+            text = line.decode("utf-8", "replace")
+            said = parsed_object(text)
+            if "format" in said and "url" not in said:
+                continue  # the head of the list
+            page = _page(said, are_seeds=are_seeds)
+            if isinstance(page, str):
+                report(f"line {number}: {page}: {text.strip()[:60]!r}")
+                continue
+            if "\ufffd" in text and not _is_utf8(line):
+                report(f"line {number}: it is not UTF-8; the page is listed with U+FFFD for each wrong byte")
+            count += 1
+            yield page
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        report(f"line {number + 1}: the list can't be unpacked from here on: {error}")
 
 
-def _page(said: dict[str, Any], *, are_seeds: bool) -> ArchivedPage | None:
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _page(said: dict[str, Any], *, are_seeds: bool) -> ArchivedPage | str:
+    """Return the page of a line, or why the line is no page."""
+    if not said:
+        return "it is no JSON object"
     url, moment = said.get("url"), said.get("ts")
     if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > _LONGEST:
-        return None
+        return "it has no url of a web page"
     try:
         date = int(moment * 1000) if isinstance(moment, int | float) else parse_date(str(moment))
     except (ValueError, OverflowError):
-        return None
+        return "it has no ts that is a date"
     status, depth, is_seed = said.get("status"), said.get("depth"), said.get("seed")
     return ArchivedPage(
         id=_text(said.get("id"), 200) or f"{date}-{url[:150]}",

@@ -21,8 +21,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -36,10 +35,10 @@ from archive.http.http_message import media_type, parse_fields
 from archive.json_text import ascii_json
 from archive.line_sort import sorted_lines
 from archive.names.warc_paths import OPEN_SUFFIX
+from archive.warc.exchange_pairs import AskedRequest, ExchangePairs, asked_by
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord, bare_id, records
 from archive.warc.record import UNKNOWN_MIME, parse_buckets
-from archive.warc.request_query import asked_key, asked_query
 
 KINDS: Final[Mapping[str, RecordKind]] = {
     "response": "response",
@@ -137,30 +136,26 @@ def captures_of(path: Path, collection: str | None = None, filename: str | None 
     WarcError at the first damage, after the captures before it.
     """
     filename = filename or path.name.removesuffix(OPEN_SUFFIX)
-    waiting: Capture | None = None
-    request: AskedRequest | None = None
+    pairs: ExchangePairs[Capture] = ExchangePairs()
     damage: WarcError | None = None
     try:
         for record in records(path):
             if record.kind == "warcinfo" and collection is None:
                 collection = _collection_in(record)
             elif record.kind == "request":
-                request = asked_by(record)
-                if waiting:
-                    waiting = request.of(waiting)
+                pairs.add_request(asked_by(record))
             elif record.kind in KINDS:
-                last, waiting = waiting, None
-                if last:
-                    yield last
-                waiting = capture_of(record, collection or "", filename)
-                if request:
-                    waiting = request.of(waiting)
+                pairs.add_answer(capture_of(record, collection or "", filename), record)
+                yield from _asked_for(pairs.settled())
     except WarcError as error:
         damage = error
-    if waiting:
-        yield waiting
+    yield from _asked_for(pairs.settled(is_end=True))
     if damage is not None:
         raise damage
+
+
+def _asked_for(settled: Iterable[tuple[Capture, AskedRequest | None]]) -> Iterator[Capture]:
+    return (capture if request is None else request.of(capture) for capture, request in settled)
 
 
 def write_sorted(path: Path, lines: Iterable[str]) -> None:
@@ -257,31 +252,6 @@ def _refers_to(record: StoredRecord) -> Original | None:
     if url and date:
         return Original(record_id, url.removeprefix("<").removesuffix(">"), parse_date(date))
     return Original(record_id, record.url, record.date) if record_id else None
-
-
-@dataclass(frozen=True, slots=True)
-class AskedRequest:
-    """The object is a request record, as far as index lines have it."""
-
-    concurrent_to: Sequence[str]
-    method: str
-    body: str | None
-
-    def of(self, capture: Capture) -> Capture:
-        """Return the capture with this request, when the two belong together."""
-        if self.method == "GET" or capture.record_id not in self.concurrent_to:
-            return capture
-        key = asked_key(capture.url, self.method, self.body)
-        return replace(capture, method=self.method, request_body=self.body, key=key)
-
-
-def asked_by(record: StoredRecord) -> AskedRequest:
-    """Return a request record's facts. Its block is read, if it has a body."""
-    if not record.is_http:
-        return AskedRequest((), "GET", None)
-    head = record.http
-    body = asked_query(head.method, head.fields.get("Content-Type"), record.payload())
-    return AskedRequest(record.concurrent_to, head.method, body)
 
 
 def _collection_in(warcinfo: StoredRecord) -> str | None:

@@ -167,13 +167,18 @@ def _walk(source: MemberReader) -> Iterator[StoredRecord | FileProblem]:
                 offset = record.offset
                 yield record
                 record.finish()
+                if record.end_finding:
+                    yield _problem(record, record.end_finding)
                 in_member += source.is_packed  # a plain file has no members
         except WarcError as error:
             yield FileProblem(source.path, offset, "", error.reason)
             if not source.is_packed:
                 return
         try:
-            if not source.next_member():
+            is_more = source.next_member()
+            if source.gap:
+                yield FileProblem(source.path, source.offset, "", source.gap)
+            if not is_more:
                 return
         except WarcError as error:
             if error.offset != offset:

@@ -26,6 +26,11 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 _FRAME_HEAD_SIZE: Final = 18
 """Most that the head of a zstd frame takes; enough to tell any member by."""
 _GZIP_WINDOW: Final = 31
+MOST_PASSED: Final = 4_096
+"""So many bytes between two gzip members may belong to no record."""
+_RECORD_START: Final = b"WARC/"
+_END_SIZE: Final = 4
+"""The length of the two empty lines at the end of a record."""
 
 
 class WarcError(ValueError):
@@ -57,12 +62,18 @@ class MemberReader:
     RFC 8878 section 3.1.1).
     """
 
-    def __init__(self, file: BinaryIO, path: Path, offset: int = 0, end: int | None = None) -> None:
+    def __init__(
+        self, file: BinaryIO, path: Path, offset: int = 0, end: int | None = None, *, is_strict: bool = False
+    ) -> None:
         """Read from a seekable `file`, which the caller closes. Bytes from `end` on are not read.
 
-        Raises WarcError for a zstd dictionary that can't be used.
+        With `is_strict`, bytes that belong to no record are damage. Raises WarcError for a zstd dictionary that can't
+        be used.
         """
         self.path = path
+        self.is_strict = is_strict
+        self.gap = ""
+        """What was passed over before the present member; empty when the member follows the one before."""
         self._file = file
         self._end = end
         self._raw_end = self._member = offset
@@ -78,7 +89,8 @@ class MemberReader:
         if self._raw.startswith((FRAME_MAGIC, DICTIONARY_MAGIC)):
             self._word = "zstd frame"
             self._begin_zstd(offset)
-        self.is_packed = self._begin_member()
+        is_within = offset > 0 and not self._raw.startswith(_RECORD_START)
+        self.is_packed = self._begin_member() or (is_within and self._skip_to_member())
 
     @property
     def offset(self) -> int:
@@ -133,14 +145,65 @@ class MemberReader:
         if not self.is_packed:
             return False
         self._skip_extensions()
-        self._member = self._raw_end - len(self._raw)
+        self._member, self.gap = self._raw_end - len(self._raw), ""
         if not self._raw:
             return False
-        if not self._begin_member():
+        if not self._begin_member() and not self._skip_to_member():
+            if self.gap:
+                return False
             raise WarcError(
                 self.path, self._member, f"the bytes {self._raw[:8]!r} are not the beginning of a {self._word}"
             )
         return True
+
+    def behind_block(self, size: int) -> tuple[bytes, bool]:
+        """Return up to `size` bytes behind the block of a record, and whether the member or the file ends with them.
+
+        The two empty lines of a record may be in a zstd frame of their own. Raises WarcError.
+        """
+        found, is_end = bytearray(), False
+        while len(found) < size and not is_end:
+            piece = self.read(size - len(found))
+            found += piece
+            is_end = not piece
+        if self._frames is not None and len(found) < _END_SIZE and is_end and not self._is_record_next():
+            while len(found) < _END_SIZE and (piece := self.read(_END_SIZE - len(found), within=True)):
+                found += piece
+            if len(found) == _END_SIZE:
+                self.unread(self.read())
+        return bytes(found), is_end
+
+    def _is_record_next(self) -> bool:
+        """Return whether the next zstd frame is the beginning of a record."""
+        self._skip_extensions()
+        if self._frames is None or not self._raw.startswith(FRAME_MAGIC):
+            return False
+        self._fill(READ_SIZE)
+        try:
+            return self._frames.frame().decompress(self._raw, len(_RECORD_START)).startswith(_RECORD_START)
+        except ZstdError:
+            return False
+
+    def _skip_to_member(self) -> bool:
+        """Pass over a bounded number of bytes to the next gzip member with a record. Return False without one.
+
+        Line ends and zeros at the end of the file are passed over, too.
+        """
+        if self.is_strict:
+            return False
+        start = self._raw_end - len(self._raw)
+        self._fill(2 * MOST_PASSED)
+        at = self._raw.find(_GZIP_MAGIC, 0, MOST_PASSED)
+        while at >= 0 and not _begins_record(self._raw[at:]):
+            at = self._raw.find(_GZIP_MAGIC, at + 1, MOST_PASSED)
+        if at < 0:
+            is_padding = len(self._raw) <= MOST_PASSED and not self._raw.strip(b"\r\n\0")
+            self.gap = f"the file ends with {len(self._raw)} bytes that were left out" if is_padding else ""
+            return False
+        self.gap = f"{at} bytes from {start} on ({self._raw[: min(at, 16)]!r}) belong to no record and were left out"
+        self._raw = self._raw[at:]
+        self._member = start + at
+        return self._begin_member()
 
     def _begin_member(self) -> bool:
         """Prepare to unpack a member. Return False when no member begins here."""
@@ -197,15 +260,22 @@ class MemberReader:
             self._raw = self._unpack.unused_data if self._unpack.eof else self._unpack.unconsumed_tail
         return piece
 
-    def _fill(self) -> None:
-        """Read enough raw bytes to recognise a member, when the file has them."""
-        while len(self._raw) < _FRAME_HEAD_SIZE:
+    def _fill(self, least: int = _FRAME_HEAD_SIZE) -> None:
+        """Read at least so many raw bytes, when the file has them: by default enough to recognise a member."""
+        while len(self._raw) < least:
             size = READ_SIZE if self._end is None else min(READ_SIZE, self._end - self._raw_end)
             piece = self._file.read(size) if size > 0 else b""
             if not piece:
                 return
             self._raw += piece
             self._raw_end += len(piece)
+
+
+def _begins_record(data: bytes) -> bool:
+    try:
+        return zlib.decompressobj(_GZIP_WINDOW).decompress(data, len(_RECORD_START)) == _RECORD_START
+    except zlib.error:
+        return False
 
 
 def open_either(path: Path) -> BinaryIO:

@@ -1,6 +1,7 @@
 """Reading WARC files record by record: ours and anybody's, compressed or plain, closed or still being written.
 
-Memory is bounded whatever the file holds. What can't be read raises WarcError with file and offset.
+Memory is bounded whatever the file holds. What can't be read raises WarcError with file and offset. A record whose end
+is a few bytes off is read all the same, and says what was assumed (see `archive.warc.record_end`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from archive.http.chunked import dechunk
 from archive.http.http_message import Fields, Head, end_of_head, end_of_http_head, parse_head
 from archive.warc.member_reader import READ_SIZE, MemberReader, WarcError, open_either
 from archive.warc.record import RECORD_END
+from archive.warc.record_end import HEAD_LOOKED_AT, LOOKED_AT, RecordEnd, beyond_declared, record_end
 
 MAX_HEADER: Final = 1 << 20
 MAX_HTTP_HEAD: Final = 1 << 23
@@ -42,8 +44,17 @@ class StoredRecord:
         if not (length.isascii() and length.isdigit()):
             raise WarcError(self.path, offset, f"Content-Length {length!r} is not a length")
         self.block_length = int(length)
+        """The length as declared. Behind the end of the block, its length as it was taken."""
         self._left = self.block_length
         self._source = source
+        self._beginning = bytearray()
+        """The first bytes of the block, from which the length of its HTTP message can be read."""
+        self._ahead = b""
+        """Bytes of the block that were read with the HTTP head."""
+        self._has_ended = False
+        self._damage: WarcError | None = None
+        self.end_finding = ""
+        """What was assumed about the end of the record, when it is not as the standard says; known at the end."""
         self._file: BinaryIO | None = None
         self._http: tuple[bytes, Head] | None = None
         self._next: int | None = None
@@ -107,8 +118,12 @@ class StoredRecord:
 
     def block(self) -> Iterator[bytes]:
         """Yield the bytes of the block that were not read yet. Raises WarcError when the file ends before the block."""
+        if self._ahead:
+            piece, self._ahead = self._ahead, b""
+            yield piece
         while self._left:
-            yield self._read()
+            if piece := self._read():
+                yield piece
 
     def payload(self, *, dechunked: bool = True) -> Iterator[bytes]:
         """Return what follows the HTTP head, chunked coding taken off unless asked otherwise; the block of other
@@ -122,12 +137,10 @@ class StoredRecord:
         if self._next is None:
             for _ in self.block():
                 pass
-            end = b""
-            while len(end) < len(RECORD_END) and (piece := self._source.read(len(RECORD_END) - len(end), within=True)):
-                end += piece
-            if end != RECORD_END:
-                raise WarcError(self.path, self.offset, f"the record ends with {end!r} instead of two empty lines")
-            self._source.unread(self._source.read())  # verifies the checksum when the member ends here too
+            if not self._has_ended:
+                self._end(b"")
+            if self._damage is not None:
+                raise self._damage
             self._next = self._source.next_offset
         return self._next
 
@@ -140,18 +153,51 @@ class StoredRecord:
                 found += (piece := self._read())
                 end = end_of_http_head(found, len(found) - len(piece))
             cut = end or len(found)
-            self._source.unread(bytes(found[cut:]))
-            self._left += len(found) - cut
+            self._ahead = bytes(found[cut:])
             head = bytes(found[:cut])
             self._http = head, parse_head(head.lstrip(b"\r\n"))
         return self._http
 
     def _read(self) -> bytes:
-        piece = self._source.read(min(self._left, READ_SIZE), within=True)
+        """Return the next bytes of the block. The last ones come together with the decision where the block ends."""
+        if self._left > READ_SIZE:
+            piece = self._source.read(min(self._left - len(RECORD_END), READ_SIZE), within=True)
+        else:
+            piece = self._source.read(self._left, within=True)
+            while piece and len(piece) < self._left:
+                if not (more := self._source.read(self._left - len(piece), within=True)):
+                    break
+                piece += more
         if not piece:
             raise WarcError(self.path, self.offset, f"the block lacks {self._left} of {self.block_length} bytes")
         self._left -= len(piece)
-        return piece
+        if len(self._beginning) < HEAD_LOOKED_AT:
+            self._beginning += piece[: HEAD_LOOKED_AT - len(self._beginning)]
+        return piece if self._left else self._end(piece)
+
+    def _end(self, piece: bytes) -> bytes:
+        """Read what is behind the block, and return the block's last bytes. Damage there is raised by `finish`."""
+        self._has_ended = True
+        try:
+            following, is_end = self._source.behind_block(LOOKED_AT)
+        except WarcError as error:
+            self._damage = error
+            return piece
+        is_whole = following == RECORD_END and is_end
+        end = RecordEnd(len(RECORD_END)) if is_whole else self._judged(piece[-len(RECORD_END) :], following, is_end)
+        if end is None or (end.finding and self._source.is_strict):
+            reason = f"the record ends with {following[:4]!r} instead of two empty lines"
+            self._damage = WarcError(self.path, self.offset, reason)
+            return piece
+        self._source.unread(following[end.skipped :])
+        self.end_finding = end.finding
+        self.block_length += end.added - end.cut
+        return piece[: len(piece) - end.cut] + following[: end.added]
+
+    def _judged(self, tail: bytes, following: bytes, is_end: bool) -> RecordEnd | None:
+        tells_length = self.is_http and self.kind != "revisit"
+        more = beyond_declared(bytes(self._beginning), self.block_length) if tells_length else None
+        return record_end(tail, following, is_end=is_end, is_member=self._source.is_packed, more=more)
 
     @classmethod
     def opened(cls, file: BinaryIO, path: Path, offset: int, length: int | None) -> Self:
@@ -181,15 +227,20 @@ def records(path: Path) -> Iterator[StoredRecord]:
     damage.
     """
     with open_either(path) as file:
-        source = MemberReader(file, path)
-        while True:
-            in_member = 0
-            while record := next_record(source, in_member):
-                yield record
-                record.finish()
-                in_member += source.is_packed  # a plain file has no members
-            if not source.next_member():
-                return
+        yield from records_in(file, path)
+
+
+def records_in(file: BinaryIO, path: Path) -> Iterator[StoredRecord]:
+    """Yield every record of a seekable file that the caller closes, as `records` does."""
+    source = MemberReader(file, path)
+    while True:
+        in_member = 0
+        while record := next_record(source, in_member):
+            yield record
+            record.finish()
+            in_member += source.is_packed  # a plain file has no members
+        if not source.next_member():
+            return
 
 
 def next_record(source: MemberReader, in_member: int) -> StoredRecord | None:

@@ -107,7 +107,7 @@ def exchange_records(exchange: Exchange, *, warcinfo_id: str, original: Original
     response_id, request_id = new_id(), new_id()
     shared = _shared_fields(exchange, warcinfo_id)
     tie = field("WARC-Concurrent-To", f"<urn:uuid:{request_id}>") if exchange.request else ""
-    if exchange.trailers and (original is not None or exchange.origin.protocols[0] == "h2"):
+    if exchange.trailers and original is not None:
         tie += trailer_fields(exchange.trailers)
     said: tuple[Record, ...] = ()
     if exchange.unchanged is not None and exchange.unchanged.head is not None:

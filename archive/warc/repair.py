@@ -40,6 +40,10 @@ class RepairOutcome(StrEnum):
     """The file had no capture."""
     INDEXED = "indexed"
     """A closed WARC without a sidecar got one."""
+    MENDED = "mended"
+    """Records of a file of another program ended wrongly, and were written anew."""
+    LEFT = "left as it is"
+    """The file is unchanged, for the given reason, and can be read."""
     FAILED = "failed"
     """The file is unchanged, for the given reason."""
 
@@ -125,7 +129,7 @@ def whole_part(path: Path) -> WholePart:
     awaited: set[str] = set()
     with path.open("rb") as file:
         try:
-            source = MemberReader(file, path)
+            source = MemberReader(file, path, is_strict=True)
             more = True
             while more and (record := next_record(source, 0)):
                 end = record.finish()

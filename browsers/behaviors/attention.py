@@ -20,8 +20,11 @@ _TRACK: Final = (0.05, 0.95, 0.25, 0.75, 0.4, 0.6, 0.15, 0.85, 0.33, 0.67)
 _TRACK_MISSES: Final = 2
 _MOST_DRAGGED: Final = 10
 _MOST_KEYED: Final = 10
-_KEYS_OF_A_LIST: Final = ("ArrowDown", "ArrowRight")
-_KEYS: Final = ("ArrowDown", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "End", "Escape")
+_KEYS_OF_A_LIST: Final = ("ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft")
+_KEYS_OF_A_SLIDER: Final = ("End", "Home", "ArrowRight", "ArrowLeft")
+_KEYS: Final = ("ArrowDown", "ArrowUp", "ArrowRight", "ArrowRight", "ArrowLeft", "PageDown", "End", "Escape")
+_OPPOSITES: Final = {"ArrowUp": "ArrowDown", "ArrowLeft": "ArrowRight"}
+"""A key leads back over what another one has shown."""
 _KEY_EVENTS: Final = ["keydown", "keyup", "keypress"]
 _MOVE_EVENTS: Final = [
     *("mousemove", "mouseover", "mouseenter", "mouseout", "mouseleave"),
@@ -57,14 +60,17 @@ class FirstMove:
             self.steps += 1
             hits += (await page.step(frame, partial(page.click, frame, place))).is_any
         if await call(frame, "listens", _KEY_EVENTS):
+            pressed: dict[str, int] = {}
             for key in _KEYS:
                 if page.clock.is_up:
                     return BehaviorEnd.TIMEOUT
-                for _ in range(_MOST_REPEATS):
+                lead = pressed.get(_OPPOSITES.get(key, ""), 0)
+                for turn in range(_MOST_REPEATS + lead):
                     self.steps += 1
                     effect = await page.step(frame, partial(page.window.press, key))
                     hits += effect.is_any
-                    if not effect.urls or page.clock.is_up:
+                    pressed[key] = pressed.get(key, 0) + effect.is_any
+                    if not effect.is_any or (not effect.urls and turn >= lead) or page.clock.is_up:
                         break
         return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
 
@@ -153,31 +159,39 @@ class Gestures:
         return BehaviorEnd.DONE if hits or not self.steps else BehaviorEnd.NO_EFFECT
 
     async def _drag(self, frame: Frame) -> int:
-        """Drag each box that can be dragged to the left, and again while this brings URLs. Return the hits."""
+        """Drag each box that can be dragged to the left and to the right, while this brings URLs. Return the hits."""
         hits = 0
         for number in (await call(frame, "draggable"))[:_MOST_DRAGGED]:
-            for _ in range(_MOST_REPEATS):
-                if self.page.clock.is_up:
-                    return hits
-                effect = await self.page.step(frame, partial(call, frame, "drag", number))
-                self.steps += 1
-                hits += effect.is_any
-                if not effect.urls:
-                    break
+            lead = 0
+            for is_right in (False, True):
+                pulled = 0
+                for turn in range(_MOST_REPEATS + lead):
+                    if self.page.clock.is_up:
+                        return hits
+                    effect = await self.page.step(frame, partial(call, frame, "drag", number, is_right))
+                    self.steps += 1
+                    hits += effect.is_any
+                    pulled += effect.is_any
+                    if not effect.is_any or (not effect.urls and turn >= lead):
+                        break
+                lead = pulled
         return hits
 
     async def _walk(self, frame: Frame) -> int:
-        """Walk with the arrow keys through each list that listens to them, while this brings URLs. Return the hits."""
+        """Walk with keys through each list and slider that listens to them, while this brings URLs. Return the hits."""
         hits = 0
-        for number in (await call(frame, "keyed"))[:_MOST_KEYED]:
-            for key in _KEYS_OF_A_LIST:
-                for _ in range(_MOST_REPEATS):
+        for number, is_slider in (await call(frame, "keyed"))[:_MOST_KEYED]:
+            pressed: dict[str, int] = {}
+            for key in _KEYS_OF_A_SLIDER if is_slider else _KEYS_OF_A_LIST:
+                lead = pressed.get(_OPPOSITES.get(key, ""), 0)
+                for turn in range(_MOST_REPEATS + lead):
                     if self.page.clock.is_up or not await call(frame, "focusOn", number):
                         return hits
                     effect = await self.page.step(frame, partial(self.page.window.press, key))
                     self.steps += 1
                     hits += effect.is_any
-                    if not effect.urls:
+                    pressed[key] = pressed.get(key, 0) + effect.is_any
+                    if not effect.is_any or (not effect.urls and turn >= lead):
                         break
         return hits
 

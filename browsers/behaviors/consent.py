@@ -14,6 +14,7 @@ from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import PageAccess
 from browsers.behaviors.page_tools import ToolFailed, call
 from browsers.engine import EngineLost, Frame
+from browsers.page_quality.age_words import MAX_TEXT, NO_LABEL, YES_LABEL, asks_for_age
 
 _MOST_WALLS: Final = 4
 _RELOAD_SECONDS: Final = 10.0
@@ -39,30 +40,52 @@ class Consent:
         if self.steps == 0 and (name := await call(self.page.window.main_frame, "agreeByInterface")):
             self.steps, self.detail = 1, str(name)
             await self._settle()
-        await self._press("ageButton")
+        await self.answer_age()
         await self.close_windows()
         return BehaviorEnd.DONE
 
-    async def close_windows(self) -> bool:
-        """Close what lies over the page, and return whether there was something."""
+    async def answer_age(self, *, is_whole: bool = False) -> bool:
+        """Answer a question for the reader's age in a window over the page. Return whether there was a button for that.
+
+        With `is_whole`, the question may also be the whole page.
+        """
+        for frame, found in await self.page.in_frames("questionText", MAX_TEXT, YES_LABEL, NO_LABEL):
+            text, is_over, _ = found if isinstance(found, list) else ("", False, False)
+            if (is_over or is_whole) and asks_for_age(str(text)):
+                place = await call(frame, "ageButton", YES_LABEL, NO_LABEL, is_whole)
+                if await self._use(frame, place):
+                    return True
+        return False
+
+    async def close_windows(self, *, are_known: bool = False) -> bool:
+        """Close what lies over the page, and return whether there was something.
+
+        With `are_known`, the buttons of earlier calls are pressed again.
+        """
         count = 0
-        while count < _MOST_WALLS and not self.page.clock.is_up and await self._press("closeButton"):
+        while count < _MOST_WALLS and not self.page.clock.is_up and await self._press("closeButton", are_known):
             count += 1
         return count > 0
 
     async def _agree(self) -> bool:
         return await self._press("agreeButton")
 
-    async def _press(self, tool: str) -> bool:
+    async def _press(self, tool: str, *values: object) -> bool:
         """Click the button that a tool finds in any frame, and return whether there is one."""
-        for frame, place in await self.page.in_frames(tool):
-            if isinstance(place, dict):
-                self.steps += 1
-                self.detail = self.detail or "button"
-                await self._click(frame, place)
-                await self._settle()
+        for frame, place in await self.page.in_frames(tool, *values):
+            if await self._use(frame, place):
                 return True
         return False
+
+    async def _use(self, frame: Frame, place: object) -> bool:
+        """Click a button, and return whether there is one."""
+        if not isinstance(place, dict):
+            return False
+        self.steps += 1
+        self.detail = self.detail or "button"
+        await self._click(frame, place)
+        await self._settle()
+        return True
 
     async def _click(self, frame: Frame, place: dict[str, Any]) -> None:
         if not place["isClicked"]:

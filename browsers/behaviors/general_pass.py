@@ -18,7 +18,7 @@ The document is kept from being left meanwhile. The addresses to which the page 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -28,7 +28,7 @@ from browsers.behaviors.consent import Consent
 from browsers.behaviors.forms import Forms
 from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.media import Autofetch, Play
-from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome
+from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome, GivenUp
 from browsers.behaviors.page_access import Clock, PageAccess, PageLeft
 from browsers.behaviors.page_tools import ToolFailed, call
 from browsers.behaviors.patience import Patience
@@ -41,6 +41,8 @@ _LAST_TO_GROW: Final = "click"
 """A page that is longer after this behaviour is scrolled again."""
 _AFTER_CLICKS: Final = ("form", "gesture")
 """The click behaviour runs again, on new controls alone, when one of these had an effect."""
+_TIDY_SECONDS: Final = 5.0
+_TIDY_STEP_SECONDS: Final = 1.0
 _HOSTED_SHARE: Final = 0.5
 """Part of the time that users' behaviours get when there are some."""
 
@@ -112,11 +114,12 @@ async def run_behaviors(
     scroll_seconds: float,
     report: PassReport,
     hosted: Sequence[HostedBehavior] = (),
+    after_consent: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Run the behaviours with these names, and fill the report. Raises EngineLost.
 
-    `seconds` bound all of them, and `scroll_seconds` the scrolling. `hosted` run at the end. A TimeoutError means that
-    the page does not answer.
+    `seconds` bound all of them, and `scroll_seconds` the scrolling. `hosted` run at the end. `after_consent` is called
+    when consent was given, before the other behaviours. A TimeoutError means that the page does not answer.
     """
     general = Clock(seconds * (1 - _HOSTED_SHARE) if hosted else seconds)
     clock = Clock(seconds)
@@ -135,6 +138,8 @@ async def run_behaviors(
             behavior = entry.make(page)
             report.outcomes.append(await _run(name, behavior, page, report))
             clicks = behavior if name == "click" else clicks
+            if name == "consent" and behavior.steps and after_consent is not None:
+                await after_consent()
             if name == "scroll" and "consent" in names:
                 has_closed = await _close_windows(page)
             if name == _LAST_TO_GROW and "scroll" in names and (has_closed or await _has_grown(page, report)):
@@ -160,6 +165,39 @@ async def run_behaviors(
         return  # the document runs no scripts, or it was left for good
     finally:
         report.links.extend(page.links.items())
+
+
+async def close_leftovers(window: BrowserWindow, patience: Patience) -> None:
+    """Close what the behaviours have left over the page, such as a dialog, a menu or a large picture.
+
+    A page on which nothing is left is only asked. Raises EngineLost and TimeoutError.
+    """
+    page, main = PageAccess(window, patience, _TIDY_STEP_SECONDS), window.main_frame
+    page.clock = Clock(_TIDY_SECONDS)
+    try:
+        if not await call(main, "hasLeftovers"):
+            return
+        await page.begin()
+        for close in (
+            lambda: call(main, "closeLeftovers"),
+            lambda: window.press("Escape"),
+            lambda: Consent(page).close_windows(are_known=True),
+            lambda: _click_beside(page),
+        ):
+            await page.step(main, close)
+            if not await call(main, "hasLeftovers") or page.clock.is_up:
+                break
+        await page.come_back()
+        await page.guard(is_on=False)
+    except (ToolFailed, PageLeft):
+        return  # the document runs no scripts, or it was left for good
+
+
+async def _click_beside(page: PageAccess) -> None:
+    """Click where no control is, which closes many menus and windows."""
+    main = page.window.main_frame
+    if place := await call(main, "harmlessPoint"):
+        await page.click(main, place)
 
 
 def _has_shown_more(report: PassReport) -> bool:
@@ -211,6 +249,8 @@ async def _run(name: str, behavior: _Behavior, page: PageAccess, report: PassRep
         report.scroll = behavior.scroll
     if isinstance(behavior, Consent):
         detail = behavior.detail
+    given_up: tuple[GivenUp, ...] = behavior.given_up if isinstance(behavior, Clicks) else ()
+    detail = detail or "; ".join(each.text for each in given_up)
     try:
         if name != "consent" and behavior.steps:
             await page.collect()
@@ -227,4 +267,5 @@ async def _run(name: str, behavior: _Behavior, page: PageAccess, report: PassRep
         requests=page.window.traffic.requests - requests,
         seconds=round(time.monotonic() - began, 3),
         detail=detail[:_MAX_DETAIL],
+        given_up=given_up,
     )

@@ -14,7 +14,10 @@ from typing import Any, Final
 from browsers.engine import EngineError, Frame, FrameGone, InitScript, ScriptFailed, World
 
 _FOLDER: Final = Path(__file__).with_name("scripts")
-_TOOLS: Final = ("elements", "candidates", "scrolling", "autofetch", "consent", "forms", "classes", "finding", "umbra")
+_TOOLS: Final = (
+    *("elements", "candidates", "scrolling", "autofetch", "consent", "age", "leftovers", "forms"),
+    *("classes", "finding", "umbra"),
+)
 _ANSWER_SECONDS: Final = 6.0
 """A script of a page that hangs is not waited for longer."""
 _FRAME_SECONDS: Final = 3.0

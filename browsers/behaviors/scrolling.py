@@ -1,7 +1,8 @@
 """The behaviour `scroll` scrolls the document and the boxes of all frames. A pure function decides when to stop.
 
 One step scrolls by three quarters of the box. The visitor then waits for the requests and timers of this step. A page
-without lazy content takes a tenth of a second for each step, and a slow page gets the time that it needs.
+without lazy content takes a tenth of a second for each step, and a slow page gets the time that it needs. On a tall
+page that does not react, one step scrolls through several views, each of which the browser shows.
 """
 
 from __future__ import annotations
@@ -15,14 +16,22 @@ from browsers.behaviors.page_access import PageAccess
 from browsers.behaviors.page_tools import ToolFailed, ask, call, in_all
 from browsers.engine import Frame, Point
 
-type Ended = Literal["bottom", "height", "steps", "time"]
+type Ended = Literal["bottom", "height", "steps", "time", "bytes"]
 
 MAX_STEPS: Final = 400
 """A page with more steps counts as endless."""
-MAX_HEIGHT: Final = 200_000
-"""Scrolling stops at this height in CSS pixels."""
+MAX_HEIGHT: Final = 2_000_000
+"""Scrolling stops at this distance from the beginning of the page, in CSS pixels."""
+MAX_BYTES: Final = 500_000_000
+"""Scrolling stops when the page has received so many bytes meanwhile."""
 PATIENCE: Final = 2
 """The bottom must be seen so many times without growth."""
+_TALL_VIEWS: Final = 40
+"""A page of so many views is tall."""
+_CALM_STEPS: Final = 3
+"""A tall page that sent no request for so many steps is scrolled through faster."""
+_MOST_VIEWS: Final = 16
+"""Largest number of views of one step."""
 _MOST_BOX_STEPS: Final = 60
 _MOST_BACK_STEPS: Final = 30
 _MOST_WHEEL_STEPS: Final = 10
@@ -58,22 +67,49 @@ class Scroll:
     stalls: int = 0
     ended: Ended | None = None
 
-    def after(self, position: ScrollPosition, *, time_is_up: bool, most_steps: int = MAX_STEPS) -> Scroll:
-        """Return the next state. `ended` is set at the bottom of the page or at a bound."""
+    def after(
+        self, position: ScrollPosition, *, time_is_up: bool, most_steps: int = MAX_STEPS, received: int = 0
+    ) -> Scroll:
+        """Return the next state. `ended` is set at the bottom of the page or at a bound.
+
+        `received` is the number of bytes that the page has received since the first step.
+        """
         grown = position.height > self.height
         stalls = 0 if grown or not position.is_bottom else self.stalls + 1
-        ended = self._end(position, stalls, time_is_up=time_is_up, most_steps=most_steps)
+        ended = self._end(position, stalls, time_is_up=time_is_up, most_steps=most_steps, received=received)
         return Scroll(self.steps + 1, position.height, stalls, ended)
 
-    def _end(self, position: ScrollPosition, stalls: int, *, time_is_up: bool, most_steps: int) -> Ended | None:
+    def _end(
+        self, position: ScrollPosition, stalls: int, *, time_is_up: bool, most_steps: int, received: int
+    ) -> Ended | None:
         fits = self.steps == 0 and position.top == 0 and position.is_bottom
         if fits or stalls >= PATIENCE:
             return "bottom"
         if time_is_up:
             return "time"
-        if position.height > MAX_HEIGHT:
+        if position.top + position.view > MAX_HEIGHT:
             return "height"
+        if received > MAX_BYTES:
+            return "bytes"
         return "steps" if self.steps + 1 >= most_steps else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """The pace is the number of views that the next step of a page scrolls through."""
+
+    views: int = 1
+    calm: int = 0
+    """Number of steps in a row without a request."""
+
+    def after(self, position: ScrollPosition, *, has_asked: bool, has_grown: bool) -> Pace:
+        """Return the pace after a step. A tall page that stays calm is scrolled through faster and faster."""
+        if position.height < _TALL_VIEWS * position.view or has_grown:
+            return Pace()
+        if has_asked:
+            return Pace(max(1, self.views // 2))
+        is_faster = self.calm + 1 >= _CALM_STEPS
+        return Pace(min(_MOST_VIEWS, self.views * 2) if is_faster else self.views, self.calm + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +200,20 @@ class Scrolling:
             boxes = int(await call(frame, "boxes"))
 
     async def _down(self, frame: Frame, number: int, most_steps: int, *, is_across: bool = False) -> Scroll:
-        state = Scroll()
+        state, pace, traffic = Scroll(), Pace(), self.page.window.traffic
+        began = traffic.bytes
         while state.ended is None:
-            position = await self._step(frame, number, is_across=is_across)
-            state = state.after(position, time_is_up=self.page.clock.is_up, most_steps=most_steps)
+            asked = traffic.requests
+            position = await self._step(frame, number, is_across=is_across, views=pace.views)
+            if number == 0 and not is_across:
+                grown = state.steps > 0 and position.height > state.height
+                pace = pace.after(position, has_asked=traffic.requests > asked, has_grown=grown)
+            state = state.after(
+                position,
+                time_is_up=self.page.clock.is_up,
+                most_steps=most_steps,
+                received=traffic.bytes - began,
+            )
         self._is_cut_short = self._is_cut_short or state.ended != "bottom"
         return state
 
@@ -207,11 +253,21 @@ class Scrolling:
                 return
 
     async def _step(
-        self, frame: Frame, number: int, *, is_across: bool = False, is_back: bool = False, is_fine: bool = False
+        self,
+        frame: Frame,
+        number: int,
+        *,
+        is_across: bool = False,
+        is_back: bool = False,
+        is_fine: bool = False,
+        views: int = 1,
     ) -> ScrollPosition:
         await ask(frame, "begin")
         self.page.window.traffic.renew()
-        position = ScrollPosition(**await call(frame, "scroll", number, is_across, is_back, is_fine))
+        if views > 1:
+            position = ScrollPosition(**await call(frame, "scrollThrough", views))
+        else:
+            position = ScrollPosition(**await call(frame, "scroll", number, is_across, is_back, is_fine))
         self.steps += 1
         quiet = _QUIET_AT_BOTTOM_SECONDS if position.is_bottom and not is_back else _QUIET_SECONDS
         await self._settle(frame, quiet, quiet if number == 0 else _QUIET_SECONDS)
@@ -225,19 +281,30 @@ class Scrolling:
         await page.patience.settle(quiet_seconds, min(_STEP_SECONDS, page.clock.left), _STEP_SECONDS, frames)
 
     async def _wheel(self, frame: Frame, number: int = 0) -> None:
-        """Turn the wheel on a page that fits its window, or has no scroll bar, and moves its parts by itself.
+        """Turn the wheel both ways on a page that fits its window, or has no scroll bar, and moves its parts by itself.
 
-        With a number, turn the wheel on that box.
+        The wheel is turned back to where it began. With a number, turn the wheel on that box.
         """
         if not await call(frame, "listens", ["wheel"]):
             return
-        dry = 0
-        for _ in range(_MOST_BOX_STEPS):
-            effect = await self.page.step(frame, lambda: call(frame, "wheel", number))
+        there = await self._turn_wheel(frame, number, _MOST_BOX_STEPS, _MOST_WHEEL_STEPS)
+        back = await self._turn_wheel(frame, number, _MOST_BOX_STEPS, there + _MOST_WHEEL_STEPS, is_back=True)
+        if there and back > there:
+            await self._turn_wheel(frame, number, back - there, back)
+
+    async def _turn_wheel(
+        self, frame: Frame, number: int, most_steps: int, most_misses: int, *, is_back: bool = False
+    ) -> int:
+        """Turn the wheel one way, until nothing changes or no URL was new for some turns. Return the turns."""
+        dry = turns = 0
+        while turns < most_steps and dry < most_misses and not self.page.clock.is_up:
+            effect = await self.page.step(frame, lambda: call(frame, "wheel", number, is_back))
             self.steps += 1
+            if not effect.is_any:
+                break
+            turns += 1
             dry = 0 if effect.urls else dry + 1
-            if not effect.is_any or dry >= _MOST_WHEEL_STEPS or self.page.clock.is_up:
-                return
+        return turns
 
     async def scroll_new_boxes(self, frame: Frame) -> int:
         """Scroll the boxes of a frame down that were not there before. Return the number of steps."""

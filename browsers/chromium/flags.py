@@ -105,6 +105,13 @@ _STEADY: Final = (
 """These flags make each page behave as the only one of a browser with a window, a mouse and a patient user."""
 
 
+NO_DATAGRAMS: Final = (
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+)
+"""WebRTC sends nothing round the proxy."""
+
+
 def launch_flags(
     trusted: Sequence[str],
     proxy_hosts: Iterable[str],
@@ -136,8 +143,7 @@ def launch_flags(
         f"--host-resolver-rules=MAP * ~NOTFOUND, {reachable}",  # names are the proxy's to resolve; no DNS from here
         "--proxy-bypass-list=<-loopback>",  # else localhost, 127/8, 169.254/16 and the like go round the proxy
         "--disable-quic",
-        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-        "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+        *NO_DATAGRAMS,
         "--no-pings",  # hyperlink auditing is noise; beacons that scripts send are kept
         "--disable-domain-reliability",
         "--disable-client-side-phishing-detection",

@@ -33,6 +33,7 @@ from browsers.engine import (
     DialogAnswer,
     Engine,
     EngineError,
+    HttpCredentials,
     InitScript,
     WindowOptions,
 )
@@ -42,6 +43,7 @@ from browsers.ghosts.page import Deadline, PageSnapshot, visit_page
 from browsers.ghosts.page_records import (
     PageRecord,
     PageVisit,
+    budget_flaws,
     derived_records,
     evidence_of,
     fetched_urls,
@@ -52,6 +54,7 @@ from browsers.ghosts.site_caches import SiteKey, is_archived, is_finished, is_gi
 from browsers.ghosts.visit_place import VisitPlace, VisitPlaces
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck
 from browsers.logins.form_login import LoginFailed, is_logged_in, state_of
+from browsers.logins.login_book import LoginBook
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable
 from browsers.logins.renewal import logged_in
 from browsers.logins.site_data import SiteData
@@ -80,6 +83,8 @@ _LEAST_CLOSE_SECONDS: Final = 1.0
 """The proxy gets this time to end a session at least."""
 _MOST_RENEWALS: Final = 20
 """So often a visitor logs in again."""
+_NO_CREDENTIALS: Final = HttpCredentials("", "", "")
+"""A browser that may be asked for credentials asks each window, also one that has none for any site."""
 _NO_SERVICE_WORKERS: Final = InitScript("delete Navigator.prototype.serviceWorker")
 
 
@@ -96,15 +101,19 @@ class ChromiumVisitor:
         headers: OwnHeaders | None = None,
         profile: BrowserProfile | None = None,
         *,
+        logins: LoginBook | None = None,
         has_display: bool = False,
     ) -> None:
-        """`trusted` is from `engine_choice.proxy_trust`. `profile` has the login of all visits.
+        """`trusted` is from `engine_choice.proxy_trust`. `logins` has the logins of the visits.
+
+        `profile` is short for a book with one login for all visits.
 
         With `has_display`, people see the windows and can use them.
 
         Raises BrowserMissing when there is no browser, and ScriptError for a file with behaviours that can't be used.
         """
-        self._profile = profile
+        self._logins = logins or LoginBook(profile)
+        self._answers_401 = self._logins.waits_for_question
         self._site_data = SiteData()
         self._renewing = threading.Lock()
         self._renewals = 0
@@ -115,9 +124,8 @@ class ChromiumVisitor:
         self._scripts = BehaviorScripts(settings.browsers)
         hosts = [control.address.rpartition(":")[0] for control in controls]
         self._device = device_of(settings.browsers)
-        answers = profile is not None and profile.http is not None and not profile.http.is_sent_at_once
         start = engine_start(
-            settings.browsers, trusted, hosts, self._device, has_display=has_display, answers_401=answers
+            settings.browsers, trusted, hosts, self._device, has_display=has_display, answers_401=self._answers_401
         )
         self._engines = _Engines(start, settings.browsers.contexts_per_browser)
         self._loop = _LoopThread("ghosts")
@@ -137,32 +145,40 @@ class ChromiumVisitor:
         page_id = str(uuid.uuid4())
         times = StageTimes()
         with times.measure("session"):
-            request = SessionRequest.for_page(order, page_id, self._unrecorded, self._unrecorded_of_responses)
-            place = self._places.begin(request, self._site_key(order))
+            profile = self._logins.for_url(order.url)
+            request = self._session_request(order, page_id, profile)
+            place = self._places.begin(request, self._site_key(order, profile))
         try:
-            visit = self._visit_in(place, order, page_id, times, began)
+            visit = self._visit_in(place, order, profile, page_id, times, began)
         except BaseException:
             self._places.close(place)
             raise
         log.debug("%s took %s", order.url, compact_json(times.seconds()))
         return visit
 
-    def _visit_in(self, place: VisitPlace, order: VisitOrder, page_id: str, times: StageTimes, began: float) -> Visit:
+    def _visit_in(
+        self,
+        place: VisitPlace,
+        order: VisitOrder,
+        profile: BrowserProfile | None,
+        page_id: str,
+        times: StageTimes,
+        began: float,
+    ) -> Visit:
         """Return the result of the visit. The context of the place is kept, or it is closed."""
         control, session, settings = place.control, place.session, self._settings.browsers
         kept = SessionExchanges()
         try:
-            profile = self._profile
-            page_visit, trouble = self._loop.run(self._visit_page(order, place, page_id, times))
+            page_visit, trouble = self._loop.run(self._visit_page(order, profile, place, page_id, times))
             ending = Deadline(settings.close_seconds)
             self._places.close_unless_calm(place, settings.close_seconds)
-            if page_visit.is_logged_out and trouble is None and self._renews(control, profile):
+            if page_visit.is_logged_out and trouble is None and self._renews(control, order.url, profile):
                 trouble = FleetUnavailable("login-renewed", may_be_the_page=True)
             with times.measure("link-search"):
                 found = found_links(order.url, page_visit.snapshot, fetched_urls(order.url, page_visit.asked))
             if page_visit.snapshot.is_page and trouble is None:
                 with times.measure("flaws"):
-                    page_visit = replace(page_visit, flaws=self._flaws(page_visit))
+                    page_visit = replace(page_visit, flaws=_flaws(page_visit, profile))
                 kept = self._write_records(control, session, page_visit, found.links, ending)
         except BaseException:
             self._abandon(control, session)
@@ -194,15 +210,15 @@ class ChromiumVisitor:
         self._places.give_up(place)
         return visit
 
-    def _site_key(self, order: VisitOrder) -> SiteKey | None:
+    def _site_key(self, order: VisitOrder, profile: BrowserProfile | None) -> SiteKey | None:
         """Return the key of the contexts that the visit may use; None when contexts are not kept.
 
         With a login by HTTP they are not, since requests are intercepted then.
         """
-        has_http_login = self._profile is not None and self._profile.http is not None
-        if self._settings.browsers.cache != "site" or has_http_login:
+        options = self._options("", profile)
+        if self._settings.browsers.cache != "site" or options.http_login is not None:
             return None
-        return SiteKey.of(order, self._options("", self._profile), self._profile)
+        return SiteKey.of(order, options, profile)
 
     def look(self, order: VisitOrder) -> tuple[int, PageLook | None]:
         """Return the status of a page and its look, without behaviours and without records of the page.
@@ -211,11 +227,10 @@ class ChromiumVisitor:
         """
         settings = self._settings.browsers.model_copy(update={"behaviors": (), "page_records": ("text",)})
         control = self._places.next_control()
-        session = control.open(
-            SessionRequest.for_page(order, str(uuid.uuid4()), self._unrecorded, self._unrecorded_of_responses)
-        )
+        profile = self._logins.for_url(order.url)
+        session = control.open(self._session_request(order, str(uuid.uuid4()), profile))
         try:
-            snapshot = self.in_window(session.address, lambda window: visit_page(window, order.url, settings))
+            snapshot = self.in_window(session.address, lambda window: visit_page(window, order.url, settings), profile)
         except EngineError as error:
             raise FleetUnavailable("browser-crashed", may_be_the_page=True) from error
         finally:
@@ -230,12 +245,12 @@ class ChromiumVisitor:
     ) -> T:
         """Return the result of `work` with a fresh window that fetches through `proxy`. Raises EngineError.
 
-        The window has the login of `profile`, or of the visitor's own.
+        The window has the login of `profile`.
         """
 
         async def run() -> T:
             async with self._engines.lend() as engine:
-                window = await engine.open(self._options(proxy, profile or self._profile))
+                window = await engine.open(self._options(proxy, profile))
                 try:
                     return await work(window)
                 finally:
@@ -243,33 +258,36 @@ class ChromiumVisitor:
 
         return self._loop.run(run())
 
-    @property
-    def _unrecorded(self) -> tuple[str, ...]:
+    def _session_request(self, order: VisitOrder, page_id: str, profile: BrowserProfile | None) -> SessionRequest:
+        """Return the request for the session of a visit, in which the secrets of its login are not recorded."""
+        return SessionRequest.for_page(order, page_id, self._unrecorded(profile), _unrecorded_of_responses(profile))
+
+    def _unrecorded(self, profile: BrowserProfile | None) -> tuple[str, ...]:
         """Return the names of the request headers whose values are not recorded."""
-        return (*self._own.unrecorded, *(UNRECORDED if self._profile is not None else ()))
+        return (*self._own.unrecorded, *(UNRECORDED if profile is not None else ()))
 
-    @property
-    def _unrecorded_of_responses(self) -> tuple[str, ...]:
-        return UNRECORDED_OF_RESPONSES if self._profile is not None else ()
+    def _renews(self, control: Control, url: str, used: BrowserProfile | None) -> bool:
+        """Log in again when a visit of the URL with the profile `used` showed no login.
 
-    def _renews(self, control: Control, used: BrowserProfile | None) -> bool:
-        """Log in again when a visit with the profile `used` showed no login. Return whether there is a new login."""
+        Return whether there is a new login.
+        """
         if used is None or not used.can_be_renewed:
             return False
         with self._renewing:
-            if self._profile is not used:
+            if self._logins.for_url(url) is not used:
                 return True  # another visit has renewed the login meanwhile
             store = ProfileStore(self._settings.home)
             try:
                 stored = store.load(used.name)
                 if stored.created > used.created:
-                    self._profile = stored  # another worker has renewed the login
+                    self._logins.renew(used, stored)  # another worker has renewed the login
                     return True
                 if self._renewals >= _MOST_RENEWALS or not self._has_shown_login:
                     return False
                 self._renewals += 1
                 self._has_shown_login = False
-                self._profile = renewed = self._new_login(control, used)
+                renewed = self._new_login(control, used)
+                self._logins.renew(used, renewed)
                 self._site_data.forget()
                 self._places.caches.clear()
                 store.save(renewed)
@@ -288,13 +306,10 @@ class ChromiumVisitor:
         finally:
             self._abandon(control, session)
 
-    def _flaws(self, page_visit: PageVisit) -> tuple[PageFlaw, ...]:
-        found = flaws_of(evidence_of(page_visit))
-        if page_visit.is_logged_out and self._profile is not None:
-            return (*found, PageFlaw(PageFlawType.LOGGED_OUT, self._profile.name))
-        return found
-
     def _options(self, proxy: str, profile: BrowserProfile | None) -> WindowOptions:
+        http_login = profile.http if profile is not None else None
+        if http_login is None and self._answers_401:
+            http_login = _NO_CREDENTIALS
         return WindowOptions(
             proxy,
             self._device,
@@ -303,7 +318,7 @@ class ChromiumVisitor:
             popup_seconds=self._settings.browsers.popup_seconds,
             init_scripts=(observer(), *self._without_workers, *(profile.init_scripts if profile is not None else ())),
             cookies=profile.cookies if profile is not None else (),
-            http_login=profile.http if profile is not None else None,
+            http_login=http_login,
             passes_by_service_workers=self._settings.browsers.service_workers == "refetched",
         )
 
@@ -312,9 +327,11 @@ class ChromiumVisitor:
         """Return the script that takes the interface of service workers away from pages, when none shall run."""
         return (_NO_SERVICE_WORKERS,) if self._settings.browsers.service_workers == "off" else ()
 
-    async def _shows_no_login(self, window: BrowserWindow, snapshot: PageSnapshot) -> bool:
+    async def _shows_no_login(
+        self, window: BrowserWindow, snapshot: PageSnapshot, profile: BrowserProfile | None
+    ) -> bool:
         """Return whether the page must show the login of the profile, and does not."""
-        check = self._profile.check if self._profile is not None else LoginCheck()
+        check = profile.check if profile is not None else LoginCheck()
         is_checked = snapshot.is_page and snapshot.dom is not None and check.applies_to(snapshot.final_url)
         if not is_checked:
             return False
@@ -365,7 +382,7 @@ class ChromiumVisitor:
             control.finish(session, wait_seconds=1)
 
     async def _visit_page(
-        self, order: VisitOrder, place: VisitPlace, page_id: str, times: StageTimes
+        self, order: VisitOrder, profile: BrowserProfile | None, place: VisitPlace, page_id: str, times: StageTimes
     ) -> tuple[PageVisit, FleetUnavailable | None]:
         settings = self._settings.browsers
         moment = now_micros()
@@ -373,9 +390,7 @@ class ChromiumVisitor:
         async with self._engines.lend(times) as engine:
             snapshot = PageSnapshot(crashed=True, times=times)
             hosted = self._scripts.for_page(order.url)
-            options = replace(
-                self._options(place.session.address, self._profile), context=await place.context_for(engine)
-            )
+            options = replace(self._options(place.session.address, profile), context=await place.context_for(engine))
             options = replace(
                 options,
                 init_scripts=(*options.init_scripts, *(script for each in hosted for script in each.init_scripts)),
@@ -399,7 +414,7 @@ class ChromiumVisitor:
                     snapshot.out_of_memory = (
                         snapshot.crashed and not snapshot.fell_with_another and window.ended_for_memory()
                     )
-                    is_logged_out = await self._shows_no_login(window, snapshot)
+                    is_logged_out = await self._shows_no_login(window, snapshot, profile)
                     if keeps and snapshot.is_page:
                         kept = await state_of(window, BrowserProfile("site-data", order.url, moment))
                         self._site_data.keep(host, kept)
@@ -422,10 +437,22 @@ class ChromiumVisitor:
             self._device.height,
             self._device.scale,
             tuple(traffic.exchanges),
-            unrecorded=(*self._unrecorded, *self._unrecorded_of_responses),
+            unrecorded=(*self._unrecorded(profile), *_unrecorded_of_responses(profile)),
             is_logged_out=is_logged_out,
         )
         return page_visit, traffic.trouble
+
+
+def _flaws(page_visit: PageVisit, profile: BrowserProfile | None) -> tuple[PageFlaw, ...]:
+    found = (*flaws_of(evidence_of(page_visit)), *budget_flaws(page_visit.snapshot.behaviors.outcomes))
+    if page_visit.is_logged_out and profile is not None:
+        return (*found, PageFlaw(PageFlawType.LOGGED_OUT, profile.name))
+    return found
+
+
+def _unrecorded_of_responses(profile: BrowserProfile | None) -> tuple[str, ...]:
+    """Return the names of the response headers whose values are not recorded."""
+    return UNRECORDED_OF_RESPONSES if profile is not None else ()
 
 
 def _look(url: str, snapshot: PageSnapshot) -> PageLook | None:

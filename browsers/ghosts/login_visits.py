@@ -18,7 +18,7 @@ from browsers.logins.form_login import LoginFailed, check_login, is_logged_in, o
 from browsers.logins.renewal import logged_in
 from browsers.proxy_client import Control, SessionRequest, read_token
 
-_COLLECTION: Final = "logins"
+COLLECTION: Final = "logins"
 """Name of the sessions' collection, which stays empty."""
 _UNAUTHORIZED: Final = 401
 _BY_HAND_SECONDS: Final = 600.0
@@ -104,9 +104,9 @@ def _in_window[T](
         visitor = ChromiumVisitor(settings, [control], trust, profile=profile, has_display=has_display)
         try:
             visitor.open()
-            session = control.open(SessionRequest(_COLLECTION, mode="live", listen=True))
+            session = control.open(SessionRequest(COLLECTION, mode="live", listen=True))
             try:
-                return visitor.in_window(session.address, work)
+                return visitor.in_window(session.address, work, profile)
             except EngineError as error:
                 raise LoginFailed("the browser ended before the login did") from error
             finally:

@@ -15,17 +15,20 @@ from typing import Any, Final
 from archive.dates import Micros, now_micros
 from archive.settings import BrowserSettings
 from archive.settings.browsers import PageRecordKind
-from browsers.behaviors.general_pass import PassReport, run_behaviors
+from browsers.behaviors.general_pass import PassReport, close_leftovers, run_behaviors
 from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.patience import Patience
 from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
 from browsers.ghosts import render
+from browsers.ghosts.gates import Gates
 from browsers.links import html
 from browsers.links.documents import media_type
+from browsers.links.kinds import is_xml
 from browsers.page_quality.probe import PageProbe
 from browsers.page_records.image_map import LinkArea
 from browsers.stage_times import StageTimes
 from browsers.traffic import MainAnswer
+from frontier.definition.scope import REDIRECT_CHAIN
 
 _RESERVE_SECONDS: Final = 10.0
 """Time that scrolling and settling leave for pictures, DOM and links; a quarter of a page's time when that is less."""
@@ -36,6 +39,11 @@ _ANSWER_SECONDS: Final = 10.0
 _SHORTEST_ANSWER_SECONDS: Final = 2.0
 _QUIET_WITHOUT_SCRIPTS: Final = 0.1
 """A page without scripts and animations counts as settled when it has requested nothing for this time."""
+_GATE_SECONDS: Final = 20.0
+"""Longest time for what a site shows before the page."""
+_MANY_BYTES: Final = 4_000_000
+_HEAVY_PAGES_TIMES: Final = 3
+"""A page of many bytes gets so many times more time to answer."""
 _MANY_WINDOWS: Final = 20
 """A page that opens so many windows is named in crawl.log."""
 _MAX_PDF: Final = 100_000_000
@@ -62,6 +70,8 @@ class PageSnapshot:
     """Time of the load event."""
     view: bytes | None = None
     """PNG picture of the window after the page settled."""
+    view_after_consent: bytes | None = None
+    """PNG picture of the window after consent was given; None when nothing asked for it."""
     full_page: bytes | None = None
     """PNG picture of the whole page before behaviours."""
     full_page_final: bytes | None = None
@@ -75,6 +85,8 @@ class PageSnapshot:
     pdf: bytes | None = None
     probe: PageProbe = field(default_factory=PageProbe)
     """Signs of walls at the end of the visit."""
+    has_age_question: bool = False
+    """Whether a question for the reader's age stood in place of the page, and was not passed."""
     areas: tuple[LinkArea, ...] = ()
     """Places of the links in the last picture of the whole page."""
     links: list[tuple[str, str]] = field(default_factory=list)
@@ -113,10 +125,13 @@ async def visit_page(
     """
     snapshot = PageSnapshot(times=times or StageTimes())
     steps: asyncio.Future[Any] = asyncio.ensure_future(_Steps(window, url, settings, snapshot, hosted).run())
-    ends = {steps, asyncio.ensure_future(window.lost.wait())}
+    chained = asyncio.ensure_future(window.traffic.too_many_navigations.wait())
+    ends = {steps, asyncio.ensure_future(window.lost.wait()), chained}
     try:
         done, _ = await asyncio.wait(ends, timeout=settings.page_seconds, return_when="FIRST_COMPLETED")
         snapshot.crashed = snapshot.crashed or window.lost.is_set()
+        if chained in done and not steps.done():
+            snapshot.notes.append(REDIRECT_CHAIN)
         if not done:
             snapshot.notes.append("page-timeout")
             snapshot.hangs = snapshot.hangs or not await _answers(window.main_frame, _SHORTEST_ANSWER_SECONDS)
@@ -152,6 +167,9 @@ class _Steps:
         """The state of the page before behaviours."""
         self._patience = Patience(window)
         self._hosted = hosted
+        self._gates = Gates(window, self._patience, url)
+        self._is_heavy = False
+        """Whether the document is so large that no picture of the whole page is taken."""
 
     async def run(self) -> None:
         snapshot = self._snapshot
@@ -159,11 +177,16 @@ class _Steps:
             await self._load()
         if not snapshot.is_page or snapshot.hangs:
             return
+        await self._try("weight", self._weigh)
         await self._try("settle", self._settle)
+        if not self._is_heavy:
+            await self._try("gate", self._pass_gates)
+        self._note_main()
+        if not self._snapshot.is_page:
+            return
         await self._try("view", self._take_view)
-        if media_type((snapshot.main or MainAnswer("", 0, {})).headers.get("content-type", "")) not in html.TYPES | {
-            ""
-        }:
+        named = media_type((snapshot.main or MainAnswer("", 0, {})).headers.get("content-type", ""))
+        if named not in html.TYPES | {""} and not (is_xml(named) and await render.shows_page(self._window)):
             return  # a picture, a text, a feed: shown by the browser in a page of its own making
         await self._try_wanted("full-page", self._take_full_page)
         await self._try("text", self._take_text)
@@ -174,9 +197,11 @@ class _Steps:
             await self._try("second-device", self._show_on_second_device)
         await self._try("dom", self._take_dom)
         await self._try("text-final", self._take_final_text)
+        await self._try("links", self._take_links)
+        if any(outcome.steps for outcome in snapshot.behaviors.outcomes):
+            await self._try("leftovers", self._close_leftovers)
         await self._try("probe", self._take_probe)
         await self._try_wanted("full-page-final", self._take_final_full_page)
-        await self._try("links", self._take_links)
         await self._try_wanted("image-map", self._take_areas)
         await self._try_wanted("pdf", self._take_pdf)
 
@@ -195,12 +220,38 @@ class _Steps:
                 await self._check_whether_it_hangs()
         except NavigationFailed as error:
             self._snapshot.failure = error.reason
+            if error.reason == "ERR_TOO_MANY_REDIRECTS":
+                self._snapshot.notes.append(REDIRECT_CHAIN)
         except EngineLost:
             self._snapshot.crashed = True
             self._snapshot.failure = "ERR_FAILED"
         except EngineError:
             self._snapshot.failure = "ERR_FAILED"
         self._snapshot.main = self._traffic.main
+
+    async def _weigh(self) -> None:
+        """Look how large the document is, and wait until the browser has laid a large one out."""
+        self._is_heavy = await render.is_heavy(self._window)
+
+    async def _pass_gates(self) -> None:
+        """Wait for a check of the browser that ends by itself, and answer a question for the reader's age."""
+        seconds = self._deadline.left(_GATE_SECONDS, self._reserve)
+        has_changed = await self._gates.wait_for_check(seconds)
+        if "consent" in self._settings.behaviors:
+            has_changed = await self._gates.answer_question(self._deadline.left(seconds, self._reserve)) or has_changed
+            self._snapshot.has_age_question = self._gates.has_question
+        if has_changed:
+            await self._settle()
+
+    def _note_main(self) -> None:
+        """Take the answer with which the shown document came as that of the page."""
+        self._snapshot.main = self._gates.main or self._snapshot.main
+
+    async def _close_leftovers(self) -> None:
+        await close_leftovers(self._window, self._patience)
+
+    async def _take_view_after_consent(self) -> None:
+        self._snapshot.view_after_consent = await render.window_picture(self._window)
 
     async def _settle(self) -> None:
         most = self._deadline.left(self._settings.settle_max_seconds, self._reserve)
@@ -217,7 +268,14 @@ class _Steps:
         seconds = self._deadline.left(settings.behavior_seconds, self._reserve)
         try:
             await run_behaviors(
-                self._window, self._patience, settings.behaviors, seconds, settings.scroll_seconds, report, self._hosted
+                self._window,
+                self._patience,
+                settings.behaviors,
+                seconds,
+                settings.scroll_seconds,
+                report,
+                self._hosted,
+                lambda: self._try("view-after-consent", self._take_view_after_consent),
             )
         finally:
             for outcome in report.outcomes:
@@ -245,17 +303,25 @@ class _Steps:
 
     async def _take_full_page(self) -> None:
         most = self._settings.full_page_height
+        if self._is_heavy:
+            self._snapshot.notes.append("full-page-cut")
+            self._snapshot.full_page = self._snapshot.view
+            return
         if self._snapshot.view is not None and await render.fits_window(self._window, most):
             self._snapshot.full_page = self._snapshot.view
             return
         self._snapshot.full_page = await render.whole_picture(self._window, most)
 
     async def _note_state(self) -> None:
+        if self._is_heavy:
+            return
         self._state = await self._page_state()
 
     async def _take_final_full_page(self) -> None:
         """Take the picture again, unless behaviours changed nothing: neither size, nor DOM, nor requests."""
-        if self._snapshot.full_page is None or self._state != await self._page_state():
+        if self._is_heavy:
+            self._snapshot.full_page_final = await render.window_picture(self._window)
+        elif self._snapshot.full_page is None or self._state != await self._page_state():
             self._snapshot.full_page_final = await render.whole_picture(self._window, self._settings.full_page_height)
 
     async def _page_state(self) -> tuple[int, Sequence[int], str | None]:
@@ -276,6 +342,7 @@ class _Steps:
         self._snapshot.areas = await render.link_areas(self._window)
 
     async def _take_dom(self) -> None:
+        self._note_main()
         self._snapshot.final_url = self._window.main_frame.url
         self._snapshot.title = await render.page_title(self._window)
         self._snapshot.dom = await render.page_dom(self._window, self._settings.max_page_bytes)
@@ -284,6 +351,8 @@ class _Steps:
 
     async def _take_text(self) -> None:
         self._snapshot.text = await render.page_text(self._window)
+        if len(self._snapshot.text) >= render.MAX_TEXT:
+            self._snapshot.notes.append("text-cut")
 
     async def _take_final_text(self) -> None:
         text = await render.page_text(self._window)
@@ -293,7 +362,8 @@ class _Steps:
         await render.collect_links(self._window, self._snapshot.links)
 
     async def _check_whether_it_hangs(self) -> None:
-        seconds = max(_SHORTEST_ANSWER_SECONDS, self._deadline.left(_ANSWER_SECONDS))
+        most = _ANSWER_SECONDS * (_HEAVY_PAGES_TIMES if self._traffic.bytes > _MANY_BYTES else 1)
+        seconds = max(_SHORTEST_ANSWER_SECONDS, self._deadline.left(most))
         self._snapshot.hangs = not await _answers(self._window.main_frame, seconds)
 
     async def _try_wanted(self, kind: PageRecordKind, step: Callable[[], Awaitable[None]]) -> None:

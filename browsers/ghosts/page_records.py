@@ -3,7 +3,8 @@
 | record | type | content |
 |---|---|---|
 | `urn:view:<url>` | resource, image/png | the window after the page settled, before behaviours |
-| `urn:thumbnail:<url>` | resource, image/jpeg | the same, 640 pixels wide |
+| `urn:viewAfterConsent:<url>` | resource, image/png | the window after consent, when something asked for it |
+| `urn:thumbnail:<url>` | resource, image/jpeg | the later one of these views, 640 pixels wide |
 | `urn:fullPage:<url>` | resource, image/png | the whole page before behaviours |
 | `urn:fullPageFinal:<url>` | resource, image/png | the whole page after behaviours, when these changed it |
 | `urn:text:<url>` | resource, text/plain | the text that a reader sees before behaviours |
@@ -28,10 +29,11 @@ from archive.dates import Micros, iso_date
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.url import UrlError, canonical
+from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome
 from browsers.ghosts.page import PageSnapshot
 from browsers.links import html
 from browsers.links.collector import LinkCollector
-from browsers.page_quality.flaws import MAX_DOM, MAX_URLS, PageEvidence, PageFlaw
+from browsers.page_quality.flaws import MAX_DOM, MAX_URLS, PageEvidence, PageFlaw, PageFlawType
 from browsers.page_records.comparison import TrafficComparison, compare
 from browsers.page_records.har import har_of
 from browsers.page_records.image_map import image_map
@@ -101,8 +103,10 @@ def derived_records(
     if snapshot.view is not None:
         if "view" in wanted:
             yield PageRecord("resource", f"urn:view:{url}", "image/png", snapshot.view)
+        if snapshot.view_after_consent is not None and "view-after-consent" in wanted:
+            yield PageRecord("resource", f"urn:viewAfterConsent:{url}", "image/png", snapshot.view_after_consent)
         if "thumbnail" in wanted:
-            small = thumbnail(snapshot.view, WEBRECORDER_THUMBNAIL_WIDTH)
+            small = thumbnail(snapshot.view_after_consent or snapshot.view, WEBRECORDER_THUMBNAIL_WIDTH)
             yield PageRecord("resource", f"urn:thumbnail:{url}", "image/jpeg", small)
     if snapshot.full_page is not None and "full-page" in wanted:
         yield PageRecord("resource", f"urn:fullPage:{url}", "image/png", snapshot.full_page)
@@ -141,9 +145,20 @@ def evidence_of(page_visit: PageVisit) -> PageEvidence:
         dom=(snapshot.dom or "")[:MAX_DOM],
         urls=tuple(islice(page_visit.asked, MAX_URLS)),
         password_fields=snapshot.probe.password_fields,
+        has_age_question=snapshot.has_age_question,
         covered_by=snapshot.probe.covered_by,
         is_of_one_colour=text is not None and not text.strip() and picture is not None and is_of_one_colour(picture),
         is_rendered=text is not None,
+    )
+
+
+def budget_flaws(outcomes: Sequence[BehaviorOutcome]) -> tuple[PageFlaw, ...]:
+    """Return a flaw for each behaviour that gave up controls for its budget. The last outcome of each counts."""
+    last = {outcome.id: outcome for outcome in outcomes}
+    return tuple(
+        PageFlaw(PageFlawType.BUDGET, outcome.id, outcome.detail)
+        for outcome in last.values()
+        if outcome.ended is BehaviorEnd.BUDGET
     )
 
 
@@ -170,7 +185,8 @@ def _by_wish(page_visit: PageVisit, settings: BrowserSettings) -> Iterator[PageR
         block, content_type = (as_jpeg(whole), "image/jpeg") if is_jpeg else (whole, "image/png")
         yield PageRecord("resource", f"screenshot:{url}", content_type, block)
     if names and snapshot.view is not None:
-        yield PageRecord("resource", f"thumbnail:{url}", "image/jpeg", thumbnail(snapshot.view, SMALL_THUMBNAIL_WIDTH))
+        small = thumbnail(snapshot.view_after_consent or snapshot.view, SMALL_THUMBNAIL_WIDTH)
+        yield PageRecord("resource", f"thumbnail:{url}", "image/jpeg", small)
 
 
 def _har(page_visit: PageVisit) -> bytes:
@@ -241,12 +257,22 @@ def _page_info(
         "counts": {"requests": page_visit.requests, "urls": len(urls), "failed": failed, "links": len(links)},
         "proxy": comparison_json(comparison),
         "scroll": {"steps": scroll.steps, "height": scroll.height, "ended": scroll.ended},
-        "behaviors": [asdict(outcome) for outcome in snapshot.behaviors.outcomes],
+        "behaviors": [_outcome(outcome) for outcome in snapshot.behaviors.outcomes],
         **page_visit.window,
         "browser": page_visit.browser,
         "notes": snapshot.notes,
-        "flaws": [{"type": flaw.type.value, "rule": flaw.rule} for flaw in page_visit.flaws],
+        "flaws": [
+            {"type": flaw.type.value, "rule": flaw.rule} | ({"detail": flaw.detail} if flaw.detail else {})
+            for flaw in page_visit.flaws
+        ],
     }
+
+
+def _outcome(outcome: BehaviorOutcome) -> dict[str, Any]:
+    """Return an outcome for the page information. Controls that were given up stand there when there are some."""
+    told = asdict(outcome)
+    given_up = told.pop("given_up")
+    return told | ({"givenUp": list(given_up)} if given_up else {})
 
 
 def _utf8(text: str) -> bytes:

@@ -21,14 +21,42 @@ MAX_TEXT: Final = 2_000_000
 MAX_TITLE: Final = 1000
 _MAX_ADDRESSES: Final = 5_000_000
 """Largest number of characters of the links of one frame."""
+_HEAVY_BYTES: Final = 4_000_000
+_HEAVY_ELEMENTS: Final = 50_000
+_WEIGHT_SCRIPT: Final = """
+() => [performance.getEntriesByType('navigation')[0]?.decodedBodySize || 0, document.getElementsByTagName('*').length]
+"""
+_DOM_PART: Final = 1_000_000
+"""Characters of a DOM that are taken at once, so that nobody holds several copies of a large one."""
 _DOM_SCRIPT: Final = """
-most => {
-  const dom = document.documentElement ? document.documentElement.outerHTML : '';
-  if (dom.length > most) return null;
-  return (document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + dom;
+([most, part]) => {
+  const root = document.documentElement ? document.documentElement.outerHTML : '';
+  if (root.length > most) return null;
+  const dom = (document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + root;
+  if (dom.length <= part) return [dom, true];
+  self.ghostfleetDom = {dom, at: 0};
+  return ['', false];
+}
+"""
+_DOM_PART_SCRIPT: Final = """
+part => {
+  const {dom, at} = self.ghostfleetDom;
+  const last = dom.charCodeAt(at + part - 1);
+  const end = at + part + (last >= 0xD800 && last < 0xDC00 ? 1 : 0);
+  if (end >= dom.length) delete self.ghostfleetDom;
+  else self.ghostfleetDom.at = end;
+  return [dom.slice(at, end), end >= dom.length];
 }
 """
 _DOM_LENGTH_SCRIPT: Final = "() => document.documentElement ? document.documentElement.outerHTML.length : 0"
+_SHOWS_PAGE_SCRIPT: Final = """
+() => {
+  const root = document.documentElement;
+  return root !== null && root.localName === 'html' && root.namespaceURI === 'http://www.w3.org/1999/xhtml'
+    && document.getElementById('xml-viewer-style') === null;
+}
+"""
+"""Whether an XML document is shown as a page, and not as its source. Chromium's view of the source has that element."""
 _TITLE_SCRIPT: Final = "most => document.title.slice(0, most)"
 
 _TEXT_SCRIPT: Final = "most => (document.body ? document.body.innerText : '').slice(0, most)"
@@ -87,6 +115,15 @@ async def fits_window(window: BrowserWindow, most: int) -> bool:
     return bool(await window.main_frame.evaluate(_FITS_SCRIPT, most))
 
 
+async def is_heavy(window: BrowserWindow) -> bool:
+    """Return whether the document is so large that a new layout of it costs much time and memory.
+
+    Raises EngineError.
+    """
+    size, elements = await window.main_frame.evaluate(_WEIGHT_SCRIPT)
+    return bool(size > _HEAVY_BYTES or elements > _HEAVY_ELEMENTS)
+
+
 async def page_sizes(window: BrowserWindow) -> tuple[int, ...]:
     """Return width and height of the page in CSS pixels, and the characters of its DOM. Raises EngineError."""
     width, height = await window.main_frame.evaluate(_SIZE_SCRIPT)
@@ -111,8 +148,20 @@ async def page_text(window: BrowserWindow) -> str:
 
 async def page_dom(window: BrowserWindow, most: int) -> str | None:
     """Return the DOM as HTML; None when it has more than `most` characters. Raises EngineError."""
-    dom = await window.main_frame.evaluate(_DOM_SCRIPT, most)
-    return None if dom is None else str(dom)
+    frame = window.main_frame
+    answer = await frame.evaluate(_DOM_SCRIPT, [most, _DOM_PART])
+    if answer is None:
+        return None
+    parts = [str(answer[0])]
+    while not answer[1]:
+        answer = await frame.evaluate(_DOM_PART_SCRIPT, _DOM_PART)
+        parts.append(str(answer[0]))
+    return "".join(parts)
+
+
+async def shows_page(window: BrowserWindow) -> bool:
+    """Return whether the browser shows an XML document as a page, such as the result of XSLT. Raises EngineError."""
+    return bool(await window.main_frame.evaluate(_SHOWS_PAGE_SCRIPT))
 
 
 async def page_title(window: BrowserWindow) -> str:

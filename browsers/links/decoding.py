@@ -1,27 +1,11 @@
-"""This module decodes a body into text that is searched for links, within bounds. Pure.
-
-A body of a few kilobytes may decode to gigabytes. At most `limit` bytes, at most `MAX_RATIO` times the input, and at
-most three codings are decoded. The archive has the original.
-"""
+"""This module finds the encoding of a document and decodes the document into text that is searched for links. Pure."""
 
 from __future__ import annotations
 
 import codecs
-import io
 import re
-import zlib
-from dataclasses import dataclass
 from typing import Final
 
-import brotli  # type: ignore[import-untyped]
-import zstandard
-
-MAX_RATIO: Final = 500
-"""Real text packs at 3 to 20 times; deflate can do 1,000, brotli and zstd far more."""
-_ALWAYS_ALLOWED: Final = 1 << 20
-_MAX_CODINGS: Final = 3
-_MAX_WINDOW: Final = 1 << 27
-"""Largest zstd window taken, 128 MiB: what browsers and the zstd command take by default."""
 _META_CHARSET: Final = re.compile(rb"<meta[^>]{0,500}?charset\s*=\s*[\"']?\s*([a-zA-Z0-9_:.-]{1,40})", re.I)
 _XML_ENCODING: Final = re.compile(rb"^\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([a-zA-Z0-9_:.-]{1,40})", re.I)
 _CSS_CHARSET: Final = re.compile(rb'^@charset "([a-zA-Z0-9_:.-]{1,40})";')
@@ -49,40 +33,6 @@ _LABELS: Final = {
 """Labels that browsers read as a larger encoding than their name says (WHATWG Encoding Standard section 4.2)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """The object has the decoded bytes. When they are incomplete, `problem` is `bomb`, `capped` or `broken`."""
-
-    data: bytes
-    problem: str | None = None
-
-
-def decode(body: bytes, content_encoding: str, limit: int) -> Decoded:
-    """Return `body` with its content codings removed, the last applied first; one that ends short gives what there
-    is.
-    """
-    codings = [coding.strip().lower() for coding in content_encoding.split(",") if coding.strip()]
-    codings = [coding for coding in codings if coding != "identity"]
-    if len(codings) > _MAX_CODINGS:
-        return Decoded(b"", "bomb")
-    problem: str | None = None
-    allowed = min(limit, max(_ALWAYS_ALLOWED, len(body) * MAX_RATIO))
-    for coding in reversed(codings):
-        try:
-            unpacked = _unpack(coding, body, allowed + 1)
-        except (zlib.error, brotli.error, zstandard.ZstdError):
-            return Decoded(b"", "broken")
-        body, problem = unpacked.data, problem or unpacked.problem
-        if len(body) > allowed:
-            body, problem = body[:allowed], "capped" if allowed == limit else "bomb"
-    return Decoded(body[:limit], problem or ("capped" if len(body) > limit else None))
-
-
-def gunzip(body: bytes, limit: int) -> Decoded:
-    """Return the content of a gzip file; `body` itself when it is no gzip file. Sitemaps may be gzip files."""
-    return decode(body, "gzip", limit) if body[:2] == b"\x1f\x8b" else Decoded(body[:limit])
-
-
 def encoding_of(body: bytes, declared: str | None, kind: str = "html") -> str:
     """Return Python's name of the encoding of a text.
 
@@ -98,7 +48,8 @@ def encoding_of(body: bytes, declared: str | None, kind: str = "html") -> str:
     if inside and inside.lower().startswith("utf-16"):
         inside = "utf-8"  # a declaration that could be read as ASCII can't be in UTF-16
     for label in (declared, inside):
-        if label and (known := _known(label)):
+        # Text in UTF-16 has zero bytes, unless it has no ASCII character. A label without them is wrong.
+        if label and (known := _known(label)) and (not known.startswith("utf-16") or b"\x00" in body[:1024]):
             return known
     return "utf-8" if _is_utf8(body) else "windows-1252"
 
@@ -123,36 +74,3 @@ def _is_utf8(body: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _unpack(coding: str, body: bytes, most: int) -> Decoded:
-    if coding in ("gzip", "x-gzip", "deflate"):
-        return _inflate(body, most, raw_too=coding == "deflate")
-    if coding == "br":
-        return _unbrotli(body, most)
-    if coding == "zstd":
-        reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(io.BytesIO(body))
-        return Decoded(reader.read(most))
-    return Decoded(b"", "broken")
-
-
-def _inflate(body: bytes, most: int, *, raw_too: bool) -> Decoded:
-    try:
-        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
-        data = unpacker.decompress(body, most)
-    except zlib.error:
-        if not raw_too:
-            raise
-        unpacker = zlib.decompressobj(-zlib.MAX_WBITS)  # "deflate" without zlib's wrapper, as some servers send it
-        data = unpacker.decompress(body, most)
-    return Decoded(data, None if unpacker.eof or len(data) == most else "broken")
-
-
-def _unbrotli(body: bytes, most: int) -> Decoded:
-    unpacker = brotli.Decompressor()
-    pieces = [unpacker.process(body, output_buffer_limit=most)]
-    size = len(pieces[0])
-    while size < most and not unpacker.is_finished() and not unpacker.can_accept_more_data():
-        pieces.append(unpacker.process(b"", output_buffer_limit=most - size))
-        size += len(pieces[-1])
-    return Decoded(b"".join(pieces)[:most], None if unpacker.is_finished() or size >= most else "broken")

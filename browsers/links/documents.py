@@ -8,10 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from browsers.links import css, decoding, headers, html, manifests, sitemaps
+from archive.http.content_coding import decode, gunzip, is_gzip
+from browsers.links import css, decoding, headers, html, kinds, manifests, sitemaps, xml
 from browsers.links.collector import LinkCollector
+from browsers.links.kinds import DocumentKind
 from browsers.visit import FoundLink
+
+_KIND_OF_ENCODING: Final = {"text/css": "css"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,54 +32,71 @@ def media_type(content_type: str) -> str:
     return content_type.partition(";")[0].strip().lower()
 
 
-def may_have_links(url: str, response: Mapping[str, str]) -> bool:
+def may_have_links(url: str, response: Mapping[str, str], hop_path: str = "") -> bool:
     """Return whether the body of this response may have links. `response` has lower-case names."""
-    kind = media_type(response.get("content-type", ""))
-    return kind in html.TYPES | sitemaps.TYPES | manifests.TYPES | {
-        "",
-        "text/css",
-        "text/plain",
-    } or sitemaps.has_sitemap_name(url)
+    return kinds.may_have_links(url, media_type(response.get("content-type", "")), hop_path)
 
 
 def links_of(
-    url: str, status: int, response: Mapping[str, str], body: bytes, *, forms: bool = False, limit: int = 1 << 24
+    url: str,
+    status: int,
+    response: Mapping[str, str],
+    body: bytes,
+    *,
+    hop_path: str = "",
+    forms: bool = False,
+    limit: int = 1 << 24,
 ) -> Links:
     """Return the links of a response: of its headers, and of its body.
 
-    The body may be HTML, CSS, XML, robots.txt, a sitemap or a manifest. `response` has lower-case header names. `body`
-    has its content coding and no transfer coding. At most `limit` bytes of the decoded body are searched. With `forms`,
-    the links of GET forms are added.
+    `response` has lower-case header names. `body` has its content coding and no transfer coding. At most `limit` bytes
+    of the decoded body are searched. `hop_path` leads to the URL: a document that a robots.txt or an index names is
+    read as a sitemap, whatever its name and type. With `forms`, the links of GET forms are added. The body of a
+    redirect has no links, since no browser shows it.
     """
     found = LinkCollector(url)
     headers.collect(found, status, response)
-    if not body:
+    if not body or (status in headers.FOLLOWED and any(link.context == headers.LOCATION for link in found.links)):
         return Links(found.links, found.annotations)
-    unpacked = decoding.decode(body, response.get("content-encoding", ""), limit)
-    problems = _search(found, url, response.get("content-type", ""), unpacked.data, forms=forms, limit=limit)
-    notes = (unpacked.problem, *problems)
-    return Links(found.links, (*found.annotations, *(f"body-{note}" for note in notes if note)))
+    unpacked = decode(body, response.get("content-encoding", ""), limit)
+    content_type = response.get("content-type", "")
+    data, problems = unpacked.data, [unpacked.problem]
+    if is_gzip(data) and media_type(content_type) not in html.TYPES:
+        unzipped = gunzip(data, limit)
+        data, problems = unzipped.data, [*problems, unzipped.problem]
+    _search(found, url, content_type, data, hop_path, forms=forms)
+    notes = dict.fromkeys(f"body-{problem}" for problem in problems if problem)
+    return Links(found.links, (*found.annotations, *notes))
 
 
-def _search(
-    found: LinkCollector, url: str, content_type: str, data: bytes, *, forms: bool, limit: int
-) -> tuple[str, ...]:
-    """Search the body by its kind, which follows from its media type, its URL and its first bytes."""
-    kind = media_type(content_type)
-    if sitemaps.is_robots(url):
-        sitemaps.collect_robots(found, decoding.text_of(data, "utf-8"))
-    elif kind == "text/css":
-        found.encoding = decoding.encoding_of(data, headers.charset(content_type), "css")
-        css.collect(found, decoding.text_of(data, found.encoding), "css")
-    elif kind in manifests.APP_TYPES:
-        manifests.collect_app(found, decoding.text_of(data, "utf-8"))
-    elif kind in manifests.PLAYLIST_TYPES:
-        manifests.collect_playlist(found, decoding.text_of(data, "utf-8"))
-    elif sitemaps.is_sitemap(url, kind, data):
-        unzipped = decoding.gunzip(data, limit)
-        sitemaps.collect(found, unzipped.data)
-        return (unzipped.problem,) if unzipped.problem else ()
-    elif kind in html.TYPES or (not kind and data.lstrip()[:1] == b"<"):
-        found.encoding = decoding.encoding_of(data, headers.charset(content_type))
-        html.collect(found, decoding.text_of(data, found.encoding), forms=forms)
-    return ()
+def _search(found: LinkCollector, url: str, content_type: str, data: bytes, hop_path: str, *, forms: bool) -> None:
+    """Search the body by its kind."""
+    named = media_type(content_type)
+    encoding = decoding.encoding_of(data, headers.charset(content_type), _KIND_OF_ENCODING.get(named, "html"))
+    text = decoding.text_of(data, encoding)
+    root = xml.root_of(text)
+    match kinds.kind_of(url, named, data, text, root, hop_path):
+        case DocumentKind.ROBOTS:
+            sitemaps.collect_robots(found, text)
+        case DocumentKind.LIST:
+            xml.collect_instructions(found, text)
+            sitemaps.collect(found, data, text, xml.local_name(root))
+        case DocumentKind.LINES:
+            sitemaps.collect_lines(found, text)
+        case DocumentKind.STYLE:
+            found.encoding = encoding
+            css.collect(found, text, "css")
+        case DocumentKind.APP:
+            manifests.collect_app(found, text)
+        case DocumentKind.PLAYLIST:
+            manifests.collect_playlist(found, text)
+        case DocumentKind.PAGE:
+            found.encoding = encoding
+            if named != "text/html":
+                xml.collect_instructions(found, text)
+            html.collect(found, text, forms=forms, is_xml=named != "text/html")
+        case DocumentKind.XML:
+            found.encoding = encoding
+            xml.collect(found, text, root)
+        case DocumentKind.OTHER:
+            pass

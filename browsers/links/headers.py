@@ -9,6 +9,10 @@ from typing import Final
 from browsers.links.collector import LinkCollector
 
 REDIRECTS: Final = frozenset((300, 301, 302, 303, 305, 307, 308))
+FOLLOWED: Final = frozenset((301, 302, 303, 307, 308))
+"""Redirects that browsers follow when there is a Location."""
+LOCATION: Final = "header:location"
+"""The context of a link in the field Location."""
 EMBEDDED_RELATIONS: Final = frozenset(
     (
         "stylesheet",
@@ -38,7 +42,7 @@ _REL: Final = re.compile(r";\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,\"]+))", re.I)
 def collect(found: LinkCollector, status: int, response: Mapping[str, str]) -> None:
     """Add the links of a response's headers; `response` has lower-case names."""
     if status in REDIRECTS:
-        found.add(_as_utf8(response.get("location")), "R", "header:location")
+        found.add(_as_utf8(response.get("location")), "R", LOCATION)
     if refresh := response.get("refresh"):
         found.add(refresh_target(refresh), "R", "header:refresh")
     for target, parameters in _LINK.findall(response.get("link", "")):
@@ -51,6 +55,8 @@ def collect_relation(found: LinkCollector, target: str | None, relations: str, c
     names = frozenset(relations.lower().split())
     if names & EMBEDDED_RELATIONS:
         found.add(target, "E", context)
+    elif "sitemap" in names:
+        found.add(target, "M", context)
     elif not names or names - IGNORED_RELATIONS:
         found.add(target, "L", context)
 

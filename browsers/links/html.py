@@ -63,11 +63,11 @@ _PICTURES_IN_META: Final = ("og:image", "og:video", "og:audio", "twitter:image",
 _META_NAMES: Final = frozenset(("msapplication-tileimage", "thumbnail", "image", "contenturl", "thumbnailurl"))
 
 
-def collect(found: LinkCollector, text: str, *, forms: bool = False) -> None:
+def collect(found: LinkCollector, text: str, *, forms: bool = False, is_xml: bool = False) -> None:
     """Add every link of a document; `forms` also those of forms that GET."""
     if _BASE.search(text):
-        found.rebase(next((tag.attributes()["href"] for tag in start_tags(text) if _is_base(tag)), None))
-    for tag in start_tags(text):
+        found.rebase(next((tag.attributes()["href"] for tag in start_tags(text, is_xml=is_xml) if _is_base(tag)), None))
+    for tag in start_tags(text, is_xml=is_xml):
         if tag.name == "style":
             css.collect(found, tag.text, "style/text()")
         elif tag.name in _NAMES or _SHARED.search(tag.written):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from archive.json_text import parsed_object
 from browsers.links.collector import LinkCollector
@@ -17,8 +18,20 @@ PLAYLIST_TYPES: Final = frozenset(
 TYPES: Final = APP_TYPES | PLAYLIST_TYPES
 MAX_ENTRIES: Final = 500
 """Largest number of entries of one list in a web app manifest."""
+_APP_NAME: Final = re.compile(r"\.webmanifest$|(?:^|/)(?:[\w-]+[._-])?manifest\.json$", re.I)
+_PLAYLIST_MARK: Final = "#EXTM3U"
 _LINE: Final = re.compile(r"[^\r\n]+")
 _URI: Final = re.compile(r'[:,]URI="([^"\r\n]*)"')
+
+
+def has_app_name(url: str) -> bool:
+    """Return whether the URL has a name of a web app manifest, whose type browsers don't look at."""
+    return bool(_APP_NAME.search(urlsplit(url).path))
+
+
+def is_playlist(text: str) -> bool:
+    """Return whether the text is a playlist. Its first line says so."""
+    return text.startswith(_PLAYLIST_MARK)
 
 
 def collect_app(found: LinkCollector, text: str) -> None:
@@ -34,7 +47,7 @@ def collect_app(found: LinkCollector, text: str) -> None:
 
 def collect_playlist(found: LinkCollector, text: str) -> None:
     """Add the variants, segments, keys and further playlists that an HLS playlist names. All are parts of the page."""
-    if not text.startswith("#EXTM3U"):
+    if not is_playlist(text):
         return
     for line in _LINE.finditer(text):
         if not line[0].startswith("#"):

@@ -1,7 +1,7 @@
 """This module finds links in sitemaps (sitemaps.org 0.9 and extensions), feeds and robots.txt. Pure.
 
 XML is read by expat, and entities are refused, so that a document can't expand or read a file. A document that is not
-well-formed is searched for `loc` elements.
+well-formed is searched for `loc` elements. Links to further sitemaps and to further pages of a feed have the hop M.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ TYPES: Final = frozenset(
     ("text/xml", "application/xml", "application/rss+xml", "application/atom+xml", "application/rdf+xml")
 )
 """Media types that a sitemap or a feed may have."""
-_ROOTS: Final = re.compile(rb"<(?:[\w.-]+:)?(urlset|sitemapindex|rss|feed|rdf)[\s>]", re.I)
+ROOTS: Final = frozenset(("urlset", "sitemapindex", "rss", "feed", "rdf"))
+"""Names of the first elements of sitemaps and feeds, in lower case and without prefix."""
+_INDEX: Final = "sitemapindex"
+_FEED_PAGES: Final = frozenset(("next", "prev", "previous", "first", "last", "current", "next-archive", "prev-archive"))
+"""`rel` values of the other pages of a feed (RFC 5005)."""
 _ADDRESS_LINE: Final = re.compile(r"^[^\S\n]*+(https?://\S++)[^\S\n]*+$", re.M)
 _ROBOTS_LINE: Final = re.compile(r"^[ \t]*+sitemap[ \t]*+:[ \t]*+(\S++)", re.I | re.M)
 _LOC: Final = re.compile(r"<loc(?:\s[^<>]*+)?>([^<]*+)", re.I)
@@ -55,13 +59,6 @@ def is_robots(url: str) -> bool:
     return urlsplit(url).path == "/robots.txt"
 
 
-def is_sitemap(url: str, media_type: str, data: bytes) -> bool:
-    """Return whether this is a sitemap or a feed: by its content for XML, else by its name."""
-    if media_type in TYPES or data.lstrip()[:5] == b"<?xml":
-        return bool(_ROOTS.search(data[:4096]))
-    return has_sitemap_name(url) and media_type not in ("text/html", "application/xhtml+xml")
-
-
 def has_sitemap_name(url: str) -> bool:
     """Return whether the URL has a name of a sitemap: `sitemap-news.xml`, `sitemap.txt`, `sitemap1.xml.gz`."""
     return bool(_SITEMAP_NAME.search(urlsplit(url).path))
@@ -70,38 +67,40 @@ def has_sitemap_name(url: str) -> bool:
 def collect_robots(found: LinkCollector, text: str) -> None:
     """Add the URLs of the `Sitemap:` lines of a robots.txt."""
     for address in _ROBOTS_LINE.findall(text.replace("\r\n", "\n").replace("\r", "\n")):
-        found.add(address, "L", "robots.txt/sitemap")
+        found.add(address, "M", "robots.txt/sitemap")
 
 
-def collect(found: LinkCollector, data: bytes) -> None:
-    """Add the addresses of a sitemap, a sitemap index, a feed, or a plain list of addresses."""
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"<":
-        for address in _ADDRESS_LINE.findall(data.decode("utf-8-sig", "replace").replace("\r", "\n")):
-            found.add(address, "L", "sitemap/line")
-        return
+def collect_lines(found: LinkCollector, text: str) -> None:
+    """Add the addresses of a plain list, one on each line."""
+    for address in _ADDRESS_LINE.findall(text.replace("\r", "\n")):
+        found.add(address, "L", "sitemap/line")
+
+
+def collect(found: LinkCollector, data: bytes, text: str, root: str) -> None:
+    """Add the addresses of a sitemap, a sitemap index or a feed. `text` is `data` as text.
+
+    `root` is the name of the first element, in lower case and without prefix.
+    """
     try:
-        _read_xml(found, data)
-    except expat.ExpatError:
-        _read_tag_soup(found, data)
+        _read_xml(found, data, root)
+    except (expat.ExpatError, ValueError, LookupError):  # the last ones for an encoding that Python lacks
+        _read_tag_soup(found, text, root)
     except _Refused:
         return
 
 
-def _read_xml(found: LinkCollector, data: bytes) -> None:
+def _read_xml(found: LinkCollector, data: bytes, root: str) -> None:
     """Add links while parsing. Raises ExpatError at a place that is not XML."""
     parser = expat.ParserCreate(namespace_separator=None)
     parser.buffer_text = True
-    path: list[str] = []
     text: list[str] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        path.append(name)
         text.clear()
         _add_attribute(found, _local(name), attributes)
 
     def end(name: str) -> None:
-        path.pop()
-        _add_text(found, name, "".join(text))
+        _add_text(found, name, "".join(text), root)
         text.clear()
 
     def refuse(*_: object) -> None:
@@ -115,22 +114,24 @@ def _read_xml(found: LinkCollector, data: bytes) -> None:
     parser.Parse(data, True)
 
 
-def _read_tag_soup(found: LinkCollector, data: bytes) -> None:
-    for address in _LOC.findall(_CDATA.sub("", data.decode("utf-8", "replace"))):
-        found.add(_ADDRESS_REFERENCE.sub(lambda match: unescape(match[0]), address), "L", "sitemap/loc")
+def _read_tag_soup(found: LinkCollector, text: str, root: str) -> None:
+    for address in _LOC.findall(_CDATA.sub("", text)):
+        address = _ADDRESS_REFERENCE.sub(lambda match: unescape(match[0]), address)
+        found.add(address, "M" if root == _INDEX else "L", "sitemap/loc")
 
 
 def _add_attribute(found: LinkCollector, name: str, attributes: Mapping[str, str]) -> None:
     attribute, hop = ATTRIBUTES.get(name, ("", "L"))
-    if attribute and "stylesheet" not in attributes.get("rel", ""):
-        found.add(attributes.get(attribute), hop, f"{name}/@{attribute}")
+    relation = attributes.get("rel", "").lower()
+    if attribute and "stylesheet" not in relation:
+        found.add(attributes.get(attribute), "M" if relation in _FEED_PAGES else hop, f"{name}/@{attribute}")
 
 
-def _add_text(found: LinkCollector, name: str, text: str) -> None:
+def _add_text(found: LinkCollector, name: str, text: str, root: str) -> None:
     """Add a link from text: `image:loc` of the image extension is part of a page, `loc` of a sitemap is a page."""
     known = name if name in TEXTS else _local(name)
     if known in TEXTS and text.strip():
-        found.add(text, TEXTS[known], f"{known}/text()")
+        found.add(text, "M" if known == "loc" and root == _INDEX else TEXTS[known], f"{known}/text()")
 
 
 def _local(name: str) -> str:

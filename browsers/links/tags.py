@@ -51,8 +51,11 @@ class Tag(NamedTuple):
         return attributes
 
 
-def start_tags(text: str) -> Iterator[Tag]:
-    """Yield every start tag; one that the text ends within is left out, as browsers do."""
+def start_tags(text: str, *, is_xml: bool = False) -> Iterator[Tag]:
+    """Yield every start tag; one that the text ends within is left out, as browsers do.
+
+    In XML, a `script` or another such element that is closed in its tag has no text.
+    """
     position, svg = 0, 0
     while (found := _TAG.search(text, position)) is not None:
         position = found.end()
@@ -63,7 +66,7 @@ def start_tags(text: str) -> Iterator[Tag]:
         is_closed = found[2].endswith("/")
         svg += name == "svg" and not is_closed
         content = ""
-        if name in _TEXTS and not (svg and is_closed):
+        if name in _TEXTS and not (is_closed and (svg or is_xml)):
             end = _ENDS[name].search(text, position)
             stop = end.start() if end else len(text)
             content, position = text[position:stop] if name == "style" else "", stop

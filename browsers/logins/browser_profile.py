@@ -84,7 +84,7 @@ class BrowserProfile:
         """
         cookies = cookie_header(self.cookies, url, now)
         found = {"Cookie": cookies} if cookies else {}
-        if self.http is not None and self.http.is_sent_at_once and url.startswith(f"{self.http.origin}/"):
+        if self.http is not None and self.http.is_sent_at_once and self.http.is_of(url):
             found["Authorization"] = self.http.basic
         return found
 

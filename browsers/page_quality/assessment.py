@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
+from browsers.page_quality.age_words import asks_for_age
 from browsers.page_quality.flaws import MAX_DOM, MAX_TEXT, MAX_URLS, PageEvidence, PageFlaw, PageFlawType
 from browsers.page_quality.rules import RULES
 
@@ -54,7 +55,11 @@ def _compared(evidence: PageEvidence) -> Iterator[PageFlaw]:
         yield PageFlaw(PageFlawType.SOFT_404, "redirect-to-home")
     if login := _login(evidence):
         yield PageFlaw(PageFlawType.LOGIN_WALL, login)
-    if _CONSENT_TEXT.search(evidence.covered_by[:MAX_TEXT]):
+    if evidence.has_age_question:
+        yield PageFlaw(PageFlawType.AGE_GATE, "page")
+    elif evidence.covered_by and asks_for_age(evidence.covered_by):
+        yield PageFlaw(PageFlawType.AGE_GATE, "covered")
+    elif _CONSENT_TEXT.search(evidence.covered_by[:MAX_TEXT]):
         yield PageFlaw(PageFlawType.CONSENT_WALL, "covered")
     if evidence.is_rendered and evidence.is_of_one_colour and not evidence.text.strip():
         yield PageFlaw(PageFlawType.BLANK, "one-colour")

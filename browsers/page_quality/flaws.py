@@ -30,6 +30,10 @@ class PageFlawType(StrEnum):
     """The site shows a login instead of the page."""
     CONSENT_WALL = "consent-wall"
     """A question for consent covers the page."""
+    AGE_GATE = "age-gate"
+    """A question for the reader's age stands in place of the page, or covers it."""
+    BUDGET = "budget"
+    """Controls of the page were given up, since the budget for them was used up."""
     LOGGED_OUT = "logged-out"
     """The page does not show the login of the job's browser profile any more."""
     BLANK = "blank"
@@ -43,6 +47,8 @@ class PageFlaw:
     type: PageFlawType
     rule: str
     """Name of the rule, such as `cloudflare`."""
+    detail: str = ""
+    """Further words for the page information."""
 
     @property
     def annotation(self) -> str:
@@ -69,6 +75,8 @@ class PageEvidence:
     """URLs that the page asked for."""
     password_fields: int = 0
     """Number of visible fields for passwords."""
+    has_age_question: bool = False
+    """Whether a question for the reader's age stands in place of the page."""
     covered_by: str = ""
     """Text of a box that covers most of the window; empty when there is none."""
     is_of_one_colour: bool = False

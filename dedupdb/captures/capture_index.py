@@ -13,8 +13,9 @@ from itertools import batched, chain, islice
 from types import TracebackType
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, func, or_, select, tuple_
 
+from archive import digest as digests
 from archive import url as urls
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros
@@ -40,6 +41,7 @@ _FEW: Final = 100
 _C: Final = CAPTURES.c
 _PLACE: Final = ("collection", "filename", "offset")
 """What tells one capture from all others."""
+_WITH_PAYLOAD: Final = ("response", "resource", "conversion")
 _COMPLETE: Final = (_C.kind == "response", _C.truncated.is_(None), _C.status.is_not(None))
 
 
@@ -239,6 +241,20 @@ class Captures:
         with reading(self._engine) as connection:
             row = connection.execute(query).first()
         return to_capture(row) if row else None
+
+    def with_digest(self, collection: str, digest: str, limit: int) -> list[Capture]:
+        """Return at most `limit` complete captures whose records have the payload with that digest.
+
+        `digest` has the form of index lines. A SHA-256 also finds records that name the payload by another digest.
+        """
+        algorithm, value = digests.parse(digest)
+        known = _C.digest == digest
+        if algorithm == "sha256" and value is not None:
+            known = or_(known, _C.sha256 == value)
+        whole = (_C.kind.in_(_WITH_PAYLOAD), _C.truncated.is_(None), _C.method != "HEAD")
+        query = select(CAPTURES).where(_C.collection == collection, known, *whole).limit(limit)
+        with reading(self._engine) as connection:
+            return [to_capture(row) for row in connection.execute(query)]
 
     def complete(self, collection: str) -> Iterator[Capture]:
         """Yield all complete responses with a known payload, ordered by SHA-256, length and date."""

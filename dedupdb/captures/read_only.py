@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
+from archive.settings.values.extra_libraries import missing_library
 from dedupdb.captures.schema import CAPTURES, POSITIONS, CapturesError, new_engine, reading
 
 _BUSY_SECONDS: Final = 10
@@ -56,7 +57,9 @@ def _sqlite(url: str) -> Engine:
 def _postgresql(url: str) -> Engine:
     try:
         engine = new_engine(url)
-    except (SQLAlchemyError, ImportError) as error:
+    except ImportError as error:
+        raise CapturesError(missing_library("database.url", url, error)) from error
+    except SQLAlchemyError as error:
         raise CapturesError(f"the capture index can't be opened: {str(error).splitlines()[0]}") from error
 
     def prepare(connection: Any, _record: object) -> None:

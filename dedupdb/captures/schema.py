@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import (
@@ -40,7 +41,9 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import TypeEngine
 
 from archive.capture import OWN_BUCKET, Capture, Original
+from archive.home_access import make_private
 from archive.json_text import compact_json
+from archive.settings.values.extra_libraries import missing_library
 from archive.settings.values.redacted import without_secrets
 from archive.warc.request_query import asked_key
 
@@ -102,6 +105,7 @@ CAPTURES: Final = Table(
     Index("captures_key", "collection", "key", "date"),
     Index("captures_sha256", "collection", "sha256", "payload_length", "date"),
     Index("captures_record", "collection", "record_id"),
+    Index("captures_digest", "collection", "digest"),
 )
 
 POSITIONS: Final = Table(
@@ -118,7 +122,6 @@ _SAME_NAMES: Final = (
 _BUSY_SECONDS: Final = 60
 _POSTGRESQL: Final = "postgresql+psycopg://"
 """What a PostgreSQL address means that names no driver; SQLAlchemy would take an older one."""
-_REMEDY: Final = "its driver comes with pip install 'ghostfleet[postgresql]'"
 _AGAIN_SECONDS: Final = 0.005
 _CACHE_KIB: Final = 8_000
 _LOG_PAGES: Final = 8_000
@@ -140,10 +143,11 @@ def open_engine(url: str) -> Engine:
     """
     try:
         engine = new_engine(url)
-    except (SQLAlchemyError, ImportError) as error:
+    except ImportError as error:
+        raise CapturesError(missing_library("database.url", url, error)) from error
+    except SQLAlchemyError as error:
         address = without_secrets(url).rpartition("://")[2]
-        remedy = f"; {_REMEDY}" if isinstance(error, ImportError) and url.startswith("postgresql") else ""
-        raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}{remedy}") from error
+        raise CapturesError(f"the capture index at {address} can't be opened: {_first_line(error)}") from error
     try:
         with writing(engine) as connection:
             _create_tables(connection)
@@ -190,8 +194,15 @@ def new_engine(url: str) -> Engine:
         pool_pre_ping=not is_sqlite,
     )
     if is_sqlite:
+        event.listen(engine, "do_connect", keep_private)
         event.listen(engine, "connect", _prepare_sqlite)
     return engine
+
+
+def keep_private(_dialect: object, _record: object, arguments: Sequence[Any], _options: Mapping[str, Any]) -> None:
+    """Let nobody but the owner read the file of a SQLite database, before SQLite opens or makes the file."""
+    if arguments and (name := str(arguments[0])) and name != ":memory:" and not name.startswith("file:"):
+        make_private(Path(name))
 
 
 def insert_for(engine: Engine) -> Callable[[Table], Any]:

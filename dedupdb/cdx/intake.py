@@ -14,7 +14,7 @@ import logging
 import os
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import batched
@@ -30,6 +30,7 @@ from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
 from archive.warc import cdxj
+from archive.warc.exchange_pairs import AskedRequest, ExchangePairs, asked_by
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord
 from dedupdb.captures.capture_index import Captures
@@ -114,6 +115,7 @@ class Intake:
             place = WarcPaths(self._settings.collection(collection), filename)
             found = self._captures.at(collection, filename, {named.offset for named in wanted})
             fresh: dict[int, Capture] = {}
+            requests = _Requests(self._records, place, deadline)
             for named in sorted(wanted, key=lambda each: each.offset):
                 try:
                     capture = found.get(named.offset) or fresh.get(named.offset)
@@ -121,13 +123,13 @@ class Intake:
                         _compare(named, capture.url, capture.timestamp, capture.method)
                         result.known += 1
                     else:
-                        fresh[named.offset] = self._read(place, named, deadline)
+                        fresh[named.offset] = self._read(place, named, requests, deadline)
                 except LineRefused as error:
                     result.refuse(named.number, str(error))
             if fresh:
                 result.added += self._captures.add(self._kept(place, fresh))
 
-    def _read(self, place: WarcPaths, named: NamedRecord, deadline: float) -> Capture:
+    def _read(self, place: WarcPaths, named: NamedRecord, requests: _Requests, deadline: float) -> Capture:
         """Return the capture of the record that the line names. Raises LineRefused."""
 
         def watch() -> None:
@@ -141,7 +143,8 @@ class Intake:
                 raise LineRefused(f"the file {place.name} is still being written; its writer has its lines indexed")
             with self._records.record(collection, place.name, named.offset, None) as record:
                 capture = _capture(record, collection, place.name, named, watch)
-            capture = acceptable(self._with_request(capture))
+                is_answer = record.kind in ("response", "revisit") and record.is_http
+            capture = acceptable(requests.with_request(capture) if is_answer else capture)
         except FileNotFoundError:
             where = "in the home or the storage" if self._settings.storage.url else "in the home"
             raise LineRefused(f"collection {collection} has no file {place.name} {where}") from None
@@ -159,15 +162,6 @@ class Intake:
             raise LineRefused(f"the record can't be indexed: {error}") from None
         _compare(named, capture.url, capture.timestamp, capture.method)
         return capture if capture.kind == "revisit" else replace(capture, buckets=())
-
-    def _with_request(self, capture: Capture) -> Capture:
-        """Return the capture with the method and body of its request, which is the next record in most files."""
-        try:
-            end = capture.offset + capture.length
-            with self._records.record(capture.collection, capture.filename, end, None) as follower:
-                return cdxj.asked_by(follower).of(capture) if follower.kind == "request" else capture
-        except WarcError:  # the end of the file, or damage behind the record
-            return capture
 
     def _kept(self, place: WarcPaths, fresh: Mapping[int, Capture]) -> list[Capture]:
         """Add the captures to the sidecar of their file, and return them. A capture that it has is returned as it is
@@ -194,6 +188,52 @@ class Intake:
         return [known.get(offset, capture) for offset, capture in fresh.items()]
 
 
+class _Requests:
+    """The object finds the requests of captures in one file.
+
+    The next record is the request in files of most programs. For any other file, all records are read once.
+    """
+
+    def __init__(self, records: RecordStore, place: WarcPaths, deadline: float) -> None:
+        self._records = records
+        self._place = place
+        self._deadline = deadline
+        self._of_file: dict[int, AskedRequest] | None = None
+
+    def with_request(self, capture: Capture) -> Capture:
+        """Return the capture with the method and body of its request. Raises _OutOfTime, OSError, StorageError."""
+        try:
+            end = capture.offset + capture.length
+            with self._records.record(capture.collection, capture.filename, end, None) as follower:
+                if follower.kind == "request" and capture.record_id in follower.concurrent_to:
+                    return asked_by(follower).of(capture)
+        except WarcError:  # the end of the file, or damage behind the record
+            pass
+        if self._of_file is None:
+            self._of_file = self._read()
+        request = self._of_file.get(capture.offset)
+        return capture if request is None else request.of(capture)
+
+    def _read(self) -> dict[int, AskedRequest]:
+        """Return the requests with another method than GET, by the offsets of their answers."""
+        pairs: ExchangePairs[int] = ExchangePairs()
+        found: dict[int, AskedRequest] = {}
+        with suppress(WarcError):  # what lies before the damage counts
+            for record in self._records.records(self._place.folder.name, self._place.name):
+                if time.monotonic() > self._deadline:
+                    raise _OutOfTime
+                if record.kind == "request":
+                    pairs.add_request(asked_by(record))
+                elif record.kind in cdxj.KINDS:
+                    pairs.add_answer(record.offset, record)
+                    found |= _not_by_get(pairs.settled())
+        return found | _not_by_get(pairs.settled(is_end=True))
+
+
+def _not_by_get(settled: Iterable[tuple[int, AskedRequest | None]]) -> dict[int, AskedRequest]:
+    return {offset: request for offset, request in settled if request is not None and request.method != "GET"}
+
+
 def _capture(
     record: StoredRecord, collection: str, filename: str, named: NamedRecord, watch: Callable[[], None]
 ) -> Capture:
@@ -216,8 +256,8 @@ def _compare(named: NamedRecord, url: str, timestamp: str, method: str) -> None:
         raise LineRefused(f"the record at {named.offset} of {named.filename} has the date {timestamp}")
     if named.method not in ("GET", method):  # a line that names no method counts as GET
         raise LineRefused(
-            f"the record at {named.offset} of {named.filename} is of a {method[:20]} request, as far as the next record"
-            f" tells, not of a {named.method[:20]}; import the file instead"
+            f"the record at {named.offset} of {named.filename} is of a {method[:20]} request, as the file tells,"
+            f" not of a {named.method[:20]}"
         )
 
 

@@ -13,8 +13,9 @@ import io
 import logging
 import re
 import threading
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from flask import Blueprint, Response, request
 
@@ -54,10 +55,10 @@ class IntakePages:
             )
         return cls(Intake(settings, captures), token)
 
-    @property
-    def is_open(self) -> bool:
-        """Return whether a client with the token may post."""
-        return self._intake is not None
+    def longest_body(self, scope: Mapping[str, Any]) -> int:
+        """Return the most bytes of a request's body, given as an ASGI scope; 0 for clients without the token."""
+        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        return MAX_BODY if self._admits(given) else 0
 
     def add_to(self, doors: Blueprint) -> None:
         """Add the routes."""
@@ -97,13 +98,17 @@ class IntakePages:
         answer.headers["Allow"] = ""
         return answer
 
+    def _admits(self, authorization: bytes) -> bool:
+        kind, _, given = authorization.partition(b" ")
+        return (
+            self._intake is not None and kind.lower() == b"bearer" and hmac.compare_digest(given.strip(), self._token)
+        )
+
     def _refusal(self, collection: str) -> Response | None:
         """Return the refusal of a request that may not or can't be answered."""
         if self._intake is None:
             return _line("this server takes no CDX lines; set admin.cdx_token to allow it", HTTPStatus.FORBIDDEN)
-        kind, _, given = request.headers.get("Authorization", "").partition(" ")
-        given_bytes = given.strip().encode("utf-8", "surrogateescape")
-        if not (kind.lower() == "bearer" and hmac.compare_digest(given_bytes, self._token)):
+        if not self._admits(request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")):
             answer = _line("send the token of admin.cdx_token as Authorization: Bearer", HTTPStatus.UNAUTHORIZED)
             answer.headers["WWW-Authenticate"] = 'Bearer realm="CDX lines"'
             return answer

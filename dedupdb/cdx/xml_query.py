@@ -21,13 +21,15 @@ from dedupdb.captures.query import QueryError
 _HEAD: Final = '<?xml version="1.0" encoding="UTF-8"?>\n<wayback>\n'
 _MOST: Final = 10_000
 _TYPES: Final = {"urlquery": "exact", "prefixquery": "prefix"}
+_WORD: Final = re.compile(r"(?<!\S)(\w+):(?:\s+(?!(?:type|url|limit|offset|startdate|enddate):))?(\S*)", re.ASCII)
+"""A name and its value. pywb before 2.6 writes a space before some values."""
 _UNSAFE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 """Characters that XML 1.0 can't hold."""
 
 
 def xml_answer(captures: Captures, collection: str, question: str, allowed: tuple[Filter, ...] = ()) -> Response:
     """Return the answer to the words of `q`. At most 10,000 captures are listed. Raises QueryError."""
-    words = dict(word.split(":", 1) for word in question.split(" ") if ":" in word)
+    words = dict(_WORD.findall(question))
     match = _TYPES.get(words.get("type", "urlquery"))
     if match is None:
         raise QueryError("q", f"type {words['type'][:40]!r} is unknown; use urlquery or prefixquery")

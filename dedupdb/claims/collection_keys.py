@@ -23,6 +23,11 @@ def drop_collection(link: RedisLink, collection: str) -> int:
     return dropped
 
 
+def count_keys(link: RedisLink, collection: str) -> int:
+    """Return how many keys `drop_collection` would drop. Raises DedupUnavailable."""
+    return sum(1 for _ in _keys(link, collection))
+
+
 def move_collection(link: RedisLink, old: str, new: str) -> int:
     """Move all keys of one collection to another, which has none. Return how many keys. Raises DedupUnavailable.
 

@@ -6,6 +6,7 @@ home without a file finds out here whether the file was removed from it or belon
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from itertools import batched
 from typing import Final
@@ -39,6 +40,25 @@ class Homes:
                 self._known.clear()
             self._known[name] = found.decode()
         return self._known[name]
+
+    def of_all(self, collection: str, filenames: Iterable[str]) -> dict[str, str]:
+        """Return the homes of those of many files whose home is known. Raises DedupUnavailable."""
+        found: dict[str, str] = {}
+        for names in batched(filenames, _AT_ONCE):
+            keys = [file_key(name) for name in names]
+            (homes,) = self._link.run([Command("HMGET", (homes_key(collection), *keys))], patient=True)
+            found |= {name: home.decode() for name, home in zip(names, homes, strict=True) if home}
+        return found
+
+    def numbers(self, collection: str) -> dict[str, int]:
+        """Return for each home how many files of the collection are noted as its own. Raises DedupUnavailable."""
+        (homes,) = self._link.run([Command("HVALS", (homes_key(collection),))], patient=True)
+        return dict(Counter(home.decode() for home in homes))
+
+    def forget(self, collection: str, filenames: Iterable[str]) -> None:
+        """Forget the homes of these files. Raises DedupUnavailable."""
+        for names in batched(filenames, _AT_ONCE):
+            self._link.run([Command("HDEL", (homes_key(collection), *map(file_key, names)))], patient=True)
 
     def add(self, captures: Iterable[Capture]) -> None:
         """Store that the files of these captures are in this home, once for each file. Raises DedupUnavailable."""

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from archive.json_text import compact_json
+from archive.steady_work import SteadyWork
 from dedupdb.redis_io.command import Command
 from dedupdb.redis_io.link import DedupUnavailable, RedisLink
 
@@ -149,8 +150,9 @@ class MemberHeartbeat:
         self._registry.close()
 
     def _run(self) -> None:
+        beat = SteadyWork("the heartbeat in the registry of proxies", self._beat)
         while True:
-            self._beat()
+            beat()
             if self._stop.wait(self._every):
                 return
 

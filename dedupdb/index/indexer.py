@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from archive.capture import Capture
+from archive.steady_work import SteadyWork
 from archive.storage.presence import WarcFiles
 from dedupdb.captures.capture_index import Captures, SourcePosition
 from dedupdb.captures.schema import CapturesError
@@ -24,6 +25,7 @@ from dedupdb.claims.claims import Claims
 from dedupdb.claims.completeness import declare_whole
 from dedupdb.claims.dedup_rules import DedupRules
 from dedupdb.claims.originals import IsThere, Originals
+from dedupdb.index.holdings import holdings
 from dedupdb.index.removed_files import Sweeper
 from dedupdb.index.sidecar_repair import RepairedSidecar
 from dedupdb.index.sidecars import Sidecars
@@ -65,33 +67,36 @@ class Indexer:
         self._captures = captures
         self._sidecars = Sidecars(home, captures, files)
         self._sweeper = Sweeper(self._link, captures, files, own_home) if files is not None else None
+        self._own_home = own_home
         self._poll_seconds = poll_seconds
         self._reconcile_seconds = reconcile_seconds
         self._is_following = True
+        self._due = 0.0
+        """When the sidecars are searched again, in seconds of `time.monotonic`."""
 
     def run(self, stop: threading.Event) -> None:
         """Add captures until `stop` is set. All captures that were announced before are in the index on return.
 
         A failing database is tried again; only at the end CapturesError is raised.
         """
-        due = 0.0
+        follow = SteadyWork("the indexer's addition of captures to the index", self._round, CapturesError)
         while not stop.is_set():
-            try:
-                if time.monotonic() >= due:
-                    self.reconcile()
-                    self.sweep()
-                    due = time.monotonic() + self._reconcile_seconds
-                if self._follow(wait=True):
-                    stop.wait(_GATHER_SECONDS)
-                else:
-                    due = 0.0
-                    stop.wait(self._poll_seconds)
-            except CapturesError as error:
-                logger.error("can't add captures to the index: %s", error)
-                stop.wait(self._poll_seconds)
+            pause = follow()
+            stop.wait(self._poll_seconds if pause is None else pause)
         self._follow(wait=False)
         self.reconcile()
         self.sweep()
+
+    def _round(self) -> float:
+        """Add what was announced, and search the sidecars when it is time. Return the seconds to wait."""
+        if time.monotonic() >= self._due:
+            self.reconcile()
+            self.sweep()
+            self._due = time.monotonic() + self._reconcile_seconds
+        if self._follow(wait=True):
+            return _GATHER_SECONDS
+        self._due = 0.0
+        return self._poll_seconds
 
     def take(self, *, wait: bool = False) -> int:
         """Add the captures that were announced since the last call. Return how many were new.
@@ -131,15 +136,21 @@ class Indexer:
         """Rebuild the index of a collection from its sidecars. Return how many captures it has now.
 
         Missing and incomplete sidecars are rewritten first, from their WARC files. `report` is called with the state of
-        each sidecar. After an interruption, the next `reconcile` continues.
+        each sidecar. After an interruption, the next `reconcile` continues. Captures in files of other homes stay.
         """
         for repaired in self._sidecars.repair(collection):
             report(repaired)
-        before = self._sidecars.reset(collection)
+        before = self._sidecars.reset(collection, self._own_files(collection))
         self._sidecars.reconcile(collection)
         now = self._captures.count(collection)
         logger.info("collection %s: rebuilt the index, which had %d captures and has %d now", collection, before, now)
         return now
+
+    def _own_files(self, collection: str) -> tuple[str, ...] | None:
+        """Return the files of this home; None when no other home shares the index."""
+        if not self._own_home:
+            return None
+        return holdings(self._link, self._own_home, collection, self._captures.filenames(collection), ()).own
 
     def rebuild_dedup(
         self, collection: str, claims: Claims, eligible: DedupRules, is_there: IsThere | None = None
@@ -150,6 +161,13 @@ class Indexer:
         captures whose files are missing. Raises DedupUnavailable.
         """
         claims.forget(collection)
+        return self.fill_dedup(collection, claims, eligible, is_there)
+
+    def fill_dedup(self, collection: str, claims: Claims, eligible: DedupRules, is_there: IsThere | None = None) -> int:
+        """Add what the dedup store lacks of the index of the collection. Return the number of new originals.
+
+        The rules are those of `rebuild_dedup`, so both leave the same store. Raises DedupUnavailable.
+        """
         restored = claims.restore(Originals(self._captures, eligible, is_there).of(collection))
         declare_whole(claims.link, collection)
         return restored

@@ -9,6 +9,7 @@ from archive.storage.presence import Presence, WarcFiles
 from dedupdb.captures.capture_index import Captures
 from dedupdb.claims.forgetting import forget_files
 from dedupdb.claims.homes import Homes
+from dedupdb.index.holdings import holdings
 from dedupdb.index.sidecars import source_of
 from dedupdb.redis_io.link import RedisLink
 
@@ -27,7 +28,7 @@ class Sweeper:
         self._captures = captures
         self._files = files
         self._homes = Homes(link, home) if home and link is not None else None
-        self._is_alone = not home
+        self._home = home
 
     def sweep(self, collections: Iterable[str]) -> int:
         """Drop the captures of these collections in removed files. Return how many captures were dropped.
@@ -44,7 +45,7 @@ class Sweeper:
             here = [name for name in names if self._files.size(collection, name) is not None]
             self._homes.add_all(collection, here)
         missing = [name for name in names if found[name] is Presence.MISSING]
-        gone = [name for name in missing if self._is_ours(collection, name)]
+        gone = holdings(self._link, self._home, collection, missing, ()).own
         if not gone:
             return 0
         if self._link is not None:
@@ -55,8 +56,3 @@ class Sweeper:
             *(collection, len(gone), gone[0], dropped),
         )
         return dropped
-
-    def _is_ours(self, collection: str, name: str) -> bool:
-        if self._homes is None:
-            return self._is_alone
-        return self._homes.of(collection, name) == self._homes.own

@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -70,9 +70,15 @@ class Sidecars:
                 logger.warning("collection %s: %s", collection, repaired)
             yield repaired
 
-    def reset(self, collection: str) -> int:
-        """Empty the index of the collection, so that `reconcile` reads all again. Return how many captures it had."""
-        return self._captures.drop(collection, source(collection, ""))
+    def reset(self, collection: str, among: Collection[str] | None = None) -> int:
+        """Empty the index of the collection, so that `reconcile` reads all again. Return how many captures it had.
+
+        With `among`, only the captures of these files are taken out, and of files with a sidecar in this home.
+        """
+        if among is None:
+            return self._captures.drop(collection, source(collection, ""))
+        names = {*among, *(place.name for place in sidecars(self._collections / collection))}
+        return sum(self._captures.drop_file(collection, name, source_of(collection, name)) for name in sorted(names))
 
     def _reconcile_folder(self, folder: Path) -> int:
         marks = self._captures.positions(source(folder.name, ""))

@@ -72,6 +72,10 @@ def _is_header_name(name: str) -> str:
 
 Pattern = Annotated[str, Field(max_length=_LONGEST_PATTERN), AfterValidator(_compiles)]
 HeaderName = Annotated[str, AfterValidator(_is_header_name)]
+ProfileName = Annotated[str, Field(pattern=NAME_PATTERN)]
+MAX_LOGINS: Final = 10_000
+LeastDelay = Annotated[float, Field(ge=0, le=3_600)]
+MAX_LEAST_DELAYS: Final = 100_000
 BEHAVIOR_FOLDER: Final = "behaviors"
 """Folder of a home with the files that `behavior_scripts` of profiles name."""
 _BEHAVIOR_FILE: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}\.(?:js|json|ya?ml)", re.ASCII)
@@ -102,58 +106,111 @@ class Limits(_Frozen):
     """Limits end a job before its frontier is empty. None is no limit. A limit of a running job can be raised."""
 
     pages: int | None = Field(
-        None, ge=1, description="the job ends after this many documents; what they embed is still fetched"
+        None,
+        ge=1,
+        title="Most pages of the job",
+        description="the job ends after this many documents; what they embed is still fetched",
     )
     urls: int | None = Field(
-        None, ge=1, description="the job ends after this many fetched URLs, with those that pages embed"
+        None,
+        ge=1,
+        title="Most URLs of the job",
+        description="the job ends after this many fetched URLs, with those that pages embed",
     )
     bytes: int | None = Field(
-        None, ge=1, description="the job ends after this many fetched bytes; visits that have begun are finished"
+        None,
+        ge=1,
+        title="Most bytes of the job",
+        description="the job ends after this many fetched bytes; visits that have begun are finished",
     )
     seconds: float | None = Field(
         None,
         gt=0,
+        title="Longest time of the job",
         description="the job ends after this working time; a pause, or a gap of over a minute, does not count",
     )
-    host_pages: int | None = Field(None, ge=1, description="a host is set aside after this many of its documents")
+    host_pages: int | None = Field(
+        None, ge=1, title="Most pages of each host", description="a host is set aside after this many of its documents"
+    )
 
 
 class PolitenessOverrides(_Frozen):
     """A job overrides the settings of politeness with these values. None keeps the setting of the same name."""
 
     delay_factor: float | None = Field(
-        None, ge=0, description="the pause after a fetch is its duration times this factor"
+        None, ge=0, title="Delay factor", description="the pause after a fetch is its duration times this factor"
     )
-    min_delay_seconds: float | None = Field(None, ge=0, description="shortest pause between two visits to one host")
-    max_delay_seconds: float | None = Field(None, ge=0, description="longest pause that delay_factor may give")
+    min_delay_seconds: float | None = Field(
+        None, ge=0, title="Shortest delay between visits", description="shortest pause between two visits to one host"
+    )
+    max_delay_seconds: float | None = Field(
+        None, ge=0, title="Longest delay between visits", description="longest pause that delay_factor may give"
+    )
     max_crawl_delay_seconds: float | None = Field(
-        None, ge=0, description="longest pause that the Crawl-Delay of a robots.txt may give"
+        None,
+        ge=0,
+        title="Longest Crawl-delay of robots.txt",
+        description="longest pause that the Crawl-Delay of a robots.txt may give",
     )
-    per_host: int | None = Field(None, ge=1, le=64, description="number of visits to one host at the same time")
-    host_failures: int | None = Field(None, ge=1, description="a host is set aside after this many failures in a row")
-    max_retries: int | None = Field(None, ge=0, description="number of retries of a URL after a temporary failure")
+    per_host: int | None = Field(
+        None,
+        ge=1,
+        le=64,
+        title="Visits to one host at a time",
+        description="number of visits to one host at the same time",
+    )
+    host_failures: int | None = Field(
+        None,
+        ge=1,
+        title="Failures until a host is set aside",
+        description="a host is set aside after this many failures in a row",
+    )
+    max_retries: int | None = Field(
+        None, ge=0, title="Most retries of a URL", description="number of retries of a URL after a temporary failure"
+    )
     retry_seconds: float | None = Field(
-        None, ge=0, description="pause before the first retry; it doubles with each further retry"
+        None,
+        ge=0,
+        title="Delay before the first retry",
+        description="pause before the first retry; it doubles with each further retry",
     )
-    max_retry_seconds: float | None = Field(None, ge=0, description="longest pause before a retry")
+    max_retry_seconds: float | None = Field(
+        None, ge=0, title="Longest delay before a retry", description="longest pause before a retry"
+    )
 
 
 class DeviceOverrides(_Frozen):
     """A job's browsers look like this device to pages. None keeps the setting `browsers.` of that subject."""
 
-    width: int | None = Field(None, ge=100, le=10_000, description="width of the window in CSS pixels")
-    height: int | None = Field(None, ge=100, le=10_000, description="height of the window in CSS pixels")
-    scale: float | None = Field(None, gt=0, le=5, description="device pixels for each CSS pixel")
-    pointer: Literal["mouse", "touch"] | None = Field(None, description="whether pages see a mouse or a touch screen")
-    layout: Literal["desktop", "mobile"] | None = Field(
-        None, description="whether pages are laid out as in the browser of a computer or of a telephone"
+    width: int | None = Field(
+        None, ge=100, le=10_000, title="Width of the window", description="width of the window in CSS pixels"
     )
-    colors: Literal["light", "dark"] | None = Field(None, description="the colours that pages see as preferred")
+    height: int | None = Field(
+        None, ge=100, le=10_000, title="Height of the window", description="height of the window in CSS pixels"
+    )
+    scale: float | None = Field(None, gt=0, le=5, title="Pixel density", description="device pixels for each CSS pixel")
+    pointer: Literal["mouse", "touch"] | None = Field(
+        None, title="Pointer", description="whether pages see a mouse or a touch screen"
+    )
+    layout: Literal["desktop", "mobile"] | None = Field(
+        None,
+        title="Page layout",
+        description="whether pages are laid out as in the browser of a computer or of a telephone",
+    )
+    colors: Literal["light", "dark"] | None = Field(
+        None, title="Colour scheme", description="the colours that pages see as preferred"
+    )
     lang: str | None = Field(
-        None, pattern=r"^[A-Za-z0-9*][A-Za-z0-9*,;=. -]{0,99}$", description="Accept-Language, such as de-AT,de;q=0.9"
+        None,
+        pattern=r"^[A-Za-z0-9*][A-Za-z0-9*,;=. -]{0,99}$",
+        title="Language",
+        description="Accept-Language, such as de-AT,de;q=0.9",
     )
     timezone: str | None = Field(
-        None, pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{0,59}$", description="time zone, such as Europe/Copenhagen"
+        None,
+        pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{0,59}$",
+        title="Time zone",
+        description="time zone, such as Europe/Copenhagen",
     )
 
     @property
@@ -176,62 +233,114 @@ class Profile(_Frozen):
     """A profile says how a job harvests. It is one file, which can be compared and used again."""
 
     visitor: VisitorKind = Field(
-        "plain", description="plain runs no JavaScript, chromium opens each page in a browser, mixed does both"
+        "plain",
+        title="Crawler or browser",
+        description="plain runs no JavaScript, chromium opens each page in a browser, mixed does both",
     )
     rendered_fraction: float = Field(
-        0.1, ge=0, le=1, description="share of pages that the visitor `mixed` opens in a browser"
+        0.1,
+        ge=0,
+        le=1,
+        title="Share of pages opened in a browser",
+        description="share of pages that the visitor `mixed` opens in a browser",
     )
     engine: Literal["chromium", "firefox"] | None = Field(
-        None, description="browser of the visitors `chromium` and `mixed`; none follows the setting browsers.engine"
+        None,
+        title="Browser",
+        description="browser of the visitors `chromium` and `mixed`; none follows the setting browsers.engine",
     )
     rendering: RenderingMode = Field(
         "synchronous",
+        title="Time of rendering",
         description="whether a browser opens a page at its turn in the crawl (synchronous), or later, by a queue of its"
         " own, after the plain crawler has fetched the page (asynchronous)",
     )
     sheets: tuple[SheetLine, ...] = Field(
         (),
         max_length=MAX_SHEETS,
+        title="Settings of single sites (sheets)",
         description="other values of visitor, rendered_fraction and rendering for some sites: a SURT prefix, a host or"
         " a URL, and then KEY=VALUE, such as `org,example)/shop visitor=chromium rendering=asynchronous`; the longest"
         " prefix counts",
     )
     scope: ScopeKind = Field(
-        "host", description="the crawl takes in the seed pages, their folders (prefix), hosts or domains, or any URL"
+        "host",
+        title="Scope",
+        description="the crawl takes in the seed pages, their folders (prefix), hosts or domains, or any URL",
     )
     hops: int | None = Field(
-        None, ge=0, description="number of links from a seed to the farthest page; none is no limit"
+        None,
+        ge=0,
+        title="Depth: links from a seed",
+        description="number of links from a seed to the farthest page; none is no limit",
     )
     include: tuple[Pattern, ...] = Field(
-        (), description="regular expressions; a URL is in scope when one of them matches a part of it"
+        (),
+        title="Include URLs that match",
+        description="regular expressions; a URL is in scope when one of them matches a part of it",
     )
     exclude: tuple[Pattern, ...] = Field(
-        (), description="regular expressions; a URL is rejected when one of them matches a part of it"
+        (),
+        title="Exclude URLs that match",
+        description="regular expressions; a URL is rejected when one of them matches a part of it",
     )
-    embed_hops: int = Field(2, ge=0, description="number of embedded URLs in a row that may lie out of scope")
-    speculative_hops: int = Field(1, ge=0, description="number of guessed links in a row that may lie out of scope")
-    redirect_hops: int = Field(5, ge=0, description="number of redirects in a row that may lie out of scope")
-    max_url_length: int = Field(4096, ge=16, description="a URL with more characters is rejected")
-    max_path_segments: int = Field(20, ge=1, description="a URL with more path segments is rejected")
+    embed_hops: int = Field(
+        2,
+        ge=0,
+        title="Embedded URLs out of scope",
+        description="number of embedded URLs in a row that may lie out of scope",
+    )
+    speculative_hops: int = Field(
+        1,
+        ge=0,
+        title="Guessed links out of scope",
+        description="number of guessed links in a row that may lie out of scope",
+    )
+    redirect_hops: int = Field(
+        5, ge=0, title="Redirects out of scope", description="number of redirects in a row that may lie out of scope"
+    )
+    max_url_length: int = Field(4096, ge=16, title="Longest URL", description="a URL with more characters is rejected")
+    max_path_segments: int = Field(
+        20, ge=1, title="Most path segments", description="a URL with more path segments is rejected"
+    )
     max_path_repeats: int = Field(
-        2, ge=1, description="a URL is rejected when the same path segments are repeated more often, as in /a/b/a/b/a/b"
+        2,
+        ge=1,
+        title="Most repeats of a path segment",
+        description="a URL is rejected when the same path segments are repeated more often, as in /a/b/a/b/a/b",
     )
     max_links: int = Field(
-        6000, ge=1, description="number of links that are taken from one page; further links are rejected"
+        6000,
+        ge=1,
+        title="Most links of one page",
+        description="number of links that are taken from one page; further links are rejected",
     )
     limits: Limits = Limits()
     politeness: PolitenessOverrides = PolitenessOverrides()
+    least_delays: Mapping[str, LeastDelay] = Field(
+        {},
+        max_length=MAX_LEAST_DELAYS,
+        title="Least delays of domains",
+        description="shortest pause between two visits to one host, for the hosts of each of these domains; harvests"
+        " set this for the rates of their domains",
+    )
     robots: Literal["obey", "ignore"] | None = Field(
-        None, description="whether robots.txt is obeyed; none follows the setting frontier.robots"
+        None, title="robots.txt", description="whether robots.txt is obeyed; none follows the setting frontier.robots"
     )
     behaviors: tuple[BehaviorName, ...] | None = Field(
-        None, description="behaviours of browsers on each page; none follows the setting browsers.behaviors"
+        None,
+        title="Behaviours",
+        description="behaviours of browsers on each page; none follows the setting browsers.behaviors",
     )
     behavior_seconds: float | None = Field(
-        None, ge=0, description="longest time for all behaviours on a page; none follows browsers.behavior_seconds"
+        None,
+        ge=0,
+        title="Longest time of behaviours",
+        description="longest time for all behaviours on a page; none follows browsers.behavior_seconds",
     )
     behavior_scripts: tuple[BehaviorFile, ...] | None = Field(
         None,
+        title="Further behaviour files",
         description="files with further behaviours, in the folder `behaviors` of the home; none follows the setting"
         " browsers.behavior_scripts",
     )
@@ -239,40 +348,60 @@ class Profile(_Frozen):
     second_device: str | None = Field(
         None,
         pattern=SECOND_DEVICE_PATTERN,
+        title="Second device",
         description="device whose size each page gets after the behaviours, such as 390x844@3; empty for none; none"
         " follows browsers.second_device",
     )
     service_workers: ServiceWorkers | None = Field(
-        None, description="whether pages have service workers; none follows browsers.service_workers"
+        None,
+        title="Service workers",
+        description="whether pages have service workers; none follows browsers.service_workers",
     )
     browser_storage: BrowserStorage | None = Field(
         None,
+        title="Cookies and local storage",
         description="whether a visit finds cookies and local storage of earlier visits to its host; none follows"
         " browsers.storage",
     )
     browser_cache: BrowserCache | None = Field(
         None,
+        title="Cache of the browser",
         description="whether a visit finds the browser's cache of earlier visits to its host (site) or an empty one;"
         " none follows browsers.cache; Firefox can only have `cold`",
     )
     soft_404_check: Literal["on", "off"] | None = Field(
         None,
+        title="Check for soft 404 pages",
         description="whether pages are compared with what their site answers to a URL that does not exist; none follows"
         " browsers.soft_404_check",
     )
     user_agent: str = Field(
-        "", description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent"
+        "",
+        title="User-Agent",
+        description="User-Agent of all requests; when empty, archive.user_agent and browsers.user_agent are sent",
     )
     browser_profile: str = Field(
         "",
         pattern=rf"^$|{NAME_PATTERN}",
-        description="name of a stored browser profile, whose login browsers use; `ghostfleet profile browser create`",
+        title="Stored browser profile",
+        description="name of a stored browser profile, whose login all visits use; `ghostfleet profile browser create`",
+    )
+    logins: tuple[ProfileName, ...] = Field(
+        (),
+        max_length=MAX_LOGINS,
+        title="Further logins",
+        description="names of further stored browser profiles, each of which is used at its own site alone; a job makes"
+        " the logins that have a password before its first visit, and harvests set this for passwords of domains",
     )
     headers: Mapping[str, str] = Field(
-        {}, description="names and values of headers that are sent with every request to every site"
+        {},
+        title="HTTP headers",
+        description="names and values of headers that are sent with every request to every site",
     )
     redact_headers: tuple[HeaderName, ...] = Field(
-        (), description="names of headers whose values are not recorded, besides Authorization and Cookie of `headers`"
+        (),
+        title="Headers that are not recorded",
+        description="names of headers whose values are not recorded, besides Authorization and Cookie of `headers`",
     )
 
     @model_validator(mode="before")
@@ -303,6 +432,15 @@ class Profile(_Frozen):
         for _, problem in wrong_headers(headers):
             raise ValueError(problem)
         return headers
+
+    def least_delay(self, host: str) -> float:
+        """Return the shortest pause in seconds that the host's domain has of its own; 0 without one."""
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
+        while name and self.least_delays:
+            if (seconds := self.least_delays.get(name)) is not None:
+                return seconds
+            name = name.partition(".")[2]
+        return 0.0
 
     def page_rules(self) -> Sheets:
         """Return the rules of who visits the pages of each site."""

@@ -30,6 +30,14 @@ from frontier.definition.url_patterns import UrlPatterns
 
 LINK_HOPS: Final = "LMS"
 """Hops to another page (link, sitemap entry, form). Only these count as depth."""
+MAX_CHAIN: Final = 20
+"""Largest number of redirects and embeds in a row since the last link. Browsers follow as many redirects."""
+MAX_LISTS: Final = 40
+"""Largest number of sitemaps and pages of feeds in a row that name each other, with the robots.txt files between."""
+CHAINS: Final = {"R": "redirect-chain", "E": "embed-chain", "X": "embed-chain", "M": "list-chain", "P": "list-chain"}
+"""The reasons for which a URL is rejected that would make a chain too long, by the URL's last hop."""
+REDIRECT_CHAIN: Final = CHAINS["R"]
+_LIST_HOPS: Final = "MP"
 _SCHEME: Final = re.compile(r"\s*([a-zA-Z][a-zA-Z0-9+.-]*):")
 _LONGEST_CYCLE: Final = 6
 _PARTS: Final = "EXP"
@@ -61,6 +69,8 @@ class Candidate:
     priority: Priority = Priority.STANDARD
     force: bool = False
     """Whether the URL is visited again after it was seen. It must still be in scope."""
+    cookies: str = ""
+    """The cookies that a chain of redirects has set so far, as the visitor wrote them (`browsers.chain_cookies`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +135,9 @@ class Scope:
         """Decide whether a candidate is in or out. The first of these cases that applies decides.
 
         No URL (`scheme`, `no-url`), `too-long`, a pattern that excludes (`excluded`), a trap (`deep-path`,
-        `repeating-path`); then a seed is in; too many links from the seed (`hops`) is out; within the seeds'
-        prefixes or matched by a pattern that includes is in; an embed or redirect of something in scope is in;
-        all else is out (`scope`).
+        `repeating-path`), a chain without a link that is too long (`CHAINS`); then a seed is in; too many links from
+        the seed (`hops`) is out; within the seeds' prefixes or matched by a pattern that includes is in; an embed or
+        redirect of something in scope is in; all else is out (`scope`).
         """
         try:
             url = canonical(candidate.url)
@@ -162,6 +172,8 @@ class Scope:
             return Rejected(candidate, "deep-path", f"max_path_segments {profile.max_path_segments}")
         if repeats(segments) > profile.max_path_repeats:
             return Rejected(candidate, "repeating-path", f"max_path_repeats {profile.max_path_repeats}")
+        if (rule := chain_limit(candidate.hop_path)) is not None:
+            return Rejected(candidate, CHAINS[candidate.hop_path[-1]], rule)
         return None
 
     def _placed(self, candidate: Candidate) -> ScopeDecision:
@@ -204,6 +216,23 @@ def surt_prefix(url: str, kind: ScopeKind) -> str:
             return _registered(_without_port(authority))
         case _:
             return authority
+
+
+def chain_limit(hop_path: str) -> str | None:
+    """Return the limit that a hop path exceeds with its steps since the last link to a page; None when it does not.
+
+    The steps are counted together, whatever their kinds and hosts, so that a site can't begin the count again by
+    changing them.
+    """
+    if len(hop_path) <= MAX_CHAIN or hop_path[-1] not in CHAINS:
+        return None
+    tail = hop_path[max(hop_path.rfind("L"), hop_path.rfind("S")) + 1 :]
+    if len(tail) <= MAX_CHAIN:
+        return None
+    lists = sum(map(tail.count, _LIST_HOPS))
+    if lists > MAX_LISTS:
+        return f"at most {MAX_LISTS} sitemaps in a row"
+    return f"at most {MAX_CHAIN} redirects and embeds in a row" if len(tail) - lists > MAX_CHAIN else None
 
 
 def is_transclusion(hop_path: str, profile: Profile) -> bool:

@@ -28,6 +28,8 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
+from archive.names.characters import in_words
+
 MAX_BYTES: Final = 1_000_000
 MAX_KEYS: Final = 5_000
 MAX_VALUES: Final = 20_000
@@ -312,8 +314,8 @@ class _Reading:
     def _syntax(self, error: YAMLError) -> YamlProblem:
         """Return what the parser complains of; it stops at its first complaint."""
         if isinstance(error, ReaderError):
-            sign = f"U+{error.character:04X}" if isinstance(error.character, int) else repr(error.character)
-            return YamlProblem(self._line_at(error.position), f"the character {sign} is not allowed; remove it")
+            sign = chr(error.character) if isinstance(error.character, int) else str(error.character)
+            return YamlProblem(self._line_at(error.position), f"{in_words(sign)} is not allowed; remove it")
         if isinstance(error, MarkedYAMLError) and (mark := error.problem_mark or error.context_mark) is not None:
             context = f" {error.context}" if error.context else ""
             column = mark.index - self._starts[self._line_at(mark.index) - 1] + 1

@@ -11,6 +11,8 @@ local LOWER_SHARE = 5 -- every fifth claim of a host takes a URL of the next low
 local JOB = string.sub(ROOT, #SHARD + 1)
 local GAP_MS = 60000 -- a longer time without a claim does not count as working time
 local CLOCK_MS = 1000 -- precision of the time of the last claim
+local FIRST_BYTES, FIRST_URLS = 1048576, 100 -- what a visit is expected to take before the first visit has ended
+local SPREAD = 4 -- a visit may take so many times the mean before several visits together go beyond a limit
 
 local limits = { 'pages', 'bytes', 'seconds', 'host_pages', 'urls' }
 local is_render = is_renders()
@@ -69,21 +71,31 @@ end
 
 local pages_over, embeds_only = false, false -- the limit of pages is reached; the current visits may reach it
 
+-- Return whether the visits in progress and one more are expected to stay below a limit. Close to a limit, visits are
+-- handed out one at a time, so that a job goes beyond its limit by one visit.
+local function is_close(limit, amount, each, visits) return visits > 0 and amount + (visits + 1) * each > limit end
+
 -- Return the reason why the job has stopped, or nil and the reason why it pauses.
 local function reasons()
   if stopped then return stopped end
-  local done, documents = 0, 0
+  local visited, along, documents, got = 0, 0, 0, 0
   if pages or bytes or urls then
     local counted = call('HMGET', job .. ':count', 'done', 'along', 'pages', 'bytes')
-    done, documents = tonumber(counted[1] or 0) + tonumber(counted[2] or 0), tonumber(counted[3] or 0)
-    if urls and done >= urls then return 'limit-urls' end
-    if bytes and tonumber(counted[4] or 0) >= bytes then return 'limit-bytes' end
+    visited, along = tonumber(counted[1] or 0), tonumber(counted[2] or 0)
+    documents, got = tonumber(counted[3] or 0), tonumber(counted[4] or 0)
+    if urls and visited + along >= urls then return 'limit-urls' end
+    if bytes and got >= bytes then return 'limit-bytes' end
   end
   if seconds and worked_seconds() >= seconds then return 'limit-seconds' end
   if opening or paused then return nil, opening and 'opening' or 'paused' end
-  if (pages or urls) and not is_render then
+  if bytes or urls or pages and not is_render then
     local visits = call('ZCARD', key('leases'))
-    if urls and done + visits >= urls then return nil, 'busy' end
+    local mean = SPREAD / math.max(visited, 1)
+    if bytes and is_close(bytes, got, visited > 0 and got * mean or FIRST_BYTES, visits) then return nil, 'busy' end
+    -- Without a page that a ghost visited, a visit is one URL.
+    local each = visited == 0 and FIRST_URLS or along == 0 and 1 or (visited + along) * mean
+    if urls and is_close(urls, visited + along, each, visits) then return nil, 'busy' end
+    if is_render then return end
     pages_over = pages ~= nil and documents >= pages
     embeds_only = pages ~= nil and documents + visits >= pages
   end

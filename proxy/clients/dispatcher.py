@@ -176,8 +176,6 @@ class Dispatcher:
 
     def _destination(self, destination: Destination, session: Session, *, upgrade: bool) -> Destination:
         """Return where to connect to, and by which egress."""
-        if upgrade and self._services.settings.http2_origins:
-            destination = destination._replace(http1=True)
         egress = self._services.routes.choose(destination.host, destination.port, session.spec.egress)
         return destination if egress is None else destination._replace(egress=replace(egress, tunnels=upgrade))
 

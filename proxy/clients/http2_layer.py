@@ -57,7 +57,7 @@ class ClientLayer(layer.Layer):
         self.tunnel = tunnel
         self._connection = connection
         self._dispatcher = dispatcher
-        self._wire = Http2Wire(client_side=False, max_head_bytes=max_head)
+        self._wire = Http2Wire(max_head_bytes=max_head)
         self._streams: dict[int, ClientStream] = {}
         self._waiting: set[ClientStream] = set()
         """Those whose origin was paused because their client reads too slowly."""

@@ -69,9 +69,9 @@ class ExchangeEnding:
         except OSError as error:  # the last of the body waits in memory for a disk that is full
             self._fail(spool_failure(error))
             return
-        apart, remarks, inside = self._line.trailers, self._delivery.remarks, incoming.trailers
-        if apart or remarks or inside:
-            exchange = with_trailers(exchange, apart or inside, remarks, are_apart=bool(apart))
+        trailers, remarks = incoming.trailers, self._delivery.remarks
+        if trailers or remarks:
+            exchange = with_trailers(exchange, trailers, remarks)
         self._services.recorder.submit(exchange, lambda outcome: self._answered(outcome, exchange))
 
     def failed(self, failure: Failure) -> None:

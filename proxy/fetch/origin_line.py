@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from archive.capture import Message, Origin, Trailers
+from archive.capture import Message, Origin
 from proxy.fetch.order import Order
 from proxy.origins.upstream import ConnectionFacts, Pool, Upstream, UpstreamUser, always
 
@@ -35,8 +35,6 @@ class OriginLine:
         self.facts: ConnectionFacts | None = None
         self.is_kept_one = False
         """Whether the connection had been used before, and so may turn out to be dead."""
-        self.trailers: Trailers = ()
-        """Behind the response over HTTP/2; known once the line is hung up."""
 
     @property
     def is_open(self) -> bool:
@@ -112,7 +110,6 @@ class OriginLine:
         upstream, self._upstream = self._upstream, None
         if upstream is None:
             return
-        self.trailers = upstream.trailers
         if self._is_apart:
             upstream.abort()
         elif reusable:

@@ -159,17 +159,13 @@ def _of_old(exchange: Exchange) -> Exchange:
     )
 
 
-def with_trailers(
-    exchange: Exchange, trailers: Trailers, remarks: tuple[str, ...], *, are_apart: bool = True
-) -> Exchange:
+def with_trailers(exchange: Exchange, trailers: Trailers, remarks: tuple[str, ...]) -> Exchange:
     """Return the exchange with the response's trailers as far as a record's header takes them, and with these remarks.
 
-    When they `are_apart` from the body, as in HTTP/2, those left out are lost, and one more remark says so.
+    The block of a response has all its trailers. Only a revisit, which has no body, needs them in its header.
     """
     sizes = accumulate(len(name) + len(value) for name, value in trailers)
     kept = sum(size <= _MOST_TRAILERS for size in sizes)
-    if are_apart and kept < len(trailers):
-        remarks = (*remarks, f"trailers:cut:{len(trailers) - kept}")
     return replace(exchange, trailers=trailers[:kept], annotations=(*exchange.annotations, *remarks))
 
 

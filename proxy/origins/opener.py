@@ -14,7 +14,6 @@ from proxy.origins import egress as egresses
 from proxy.origins.dead_hosts import DeadHosts
 from proxy.origins.dial import race
 from proxy.origins.egress import Egress, EgressFailed
-from proxy.origins.http2_stream import PendingUpstream
 from proxy.origins.own_addresses import OwnPorts
 from proxy.origins.resolver import Address, Resolver, nothing_is_own
 from proxy.origins.tls import OriginContext, TlsContexts, chain_of, forget_session
@@ -92,8 +91,8 @@ class Opener:
             raise EgressFailed(f"{egress.name}: {error}") from error
 
     def _context(self, destination: Destination, *, verify: bool) -> OriginContext:
-        resume, h2 = destination.egress is None, self._settings.http2_origins and not destination.http1
-        return self._tls_contexts.context(destination.host, destination.port, verify=verify, resume=resume, h2=h2)
+        resume = destination.egress is None
+        return self._tls_contexts.context(destination.host, destination.port, verify=verify, resume=resume)
 
     async def _dial(
         self,
@@ -168,7 +167,7 @@ async def _handshake(
     """Connect, unless `over` is connected already, and shake hands."""
     name = destination.name if context is not None else None
     loop = asyncio.get_running_loop()
-    kind = Upstream if context is None else PendingUpstream if context.offers_h2 else SecureUpstream
+    kind = Upstream if context is None else SecureUpstream
     if over is not None:
         _, upstream = await loop.create_connection(kind, sock=over, ssl=context, server_hostname=name)
     else:

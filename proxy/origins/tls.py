@@ -33,7 +33,6 @@ class OriginContext(ssl.SSLContext):
     """
 
     sessions: TtlCache[str, tuple[ssl.SSLSession, Chain]] | None = None
-    offers_h2 = False
 
     def wrap_bio(
         self,
@@ -58,23 +57,22 @@ class TlsContexts:
     def __init__(self, settings: ProxySettings) -> None:
         self._settings = settings
         self._client_certificates = HostTable(settings.client_certificates)
-        self._contexts: dict[tuple[str | None, bool, bool, bool], OriginContext] = {}
+        self._contexts: dict[tuple[str | None, bool, bool], OriginContext] = {}
         for certificate in (None, *settings.client_certificates.values()):
             for verify in (True, False):
-                name = (certificate, verify, True, settings.http2_origins)
+                name = (certificate, verify, True)
                 self._contexts[name] = self._context(*name)
 
-    def context(self, host: str, port: int, *, verify: bool, resume: bool, h2: bool = False) -> OriginContext:
-        """Return the TLS context for that origin; with `h2`, HTTP/2 is offered."""
-        name = (self._client_certificates.find(host, port), verify, resume, h2)
+    def context(self, host: str, port: int, *, verify: bool, resume: bool) -> OriginContext:
+        """Return the TLS context for that origin."""
+        name = (self._client_certificates.find(host, port), verify, resume)
         if name not in self._contexts:
             self._contexts[name] = self._context(*name)
         return self._contexts[name]
 
-    def _context(self, certificate: str | None, verify: bool, resume: bool, h2: bool) -> OriginContext:
+    def _context(self, certificate: str | None, verify: bool, resume: bool) -> OriginContext:
         context = OriginContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.offers_h2 = h2
-        context.set_alpn_protocols(["h2", "http/1.1"] if h2 else ["http/1.1"])
+        context.set_alpn_protocols(["http/1.1"])
         if resume and self._settings.resume_tls:
             context.sessions = TtlCache(_RESUME_SECONDS, _RESUME_ENTRIES)
         if verify:

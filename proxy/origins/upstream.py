@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, cast
 
-from archive.capture import Origin, Trailers
+from archive.capture import Origin
 from archive.settings import ProxySettings
 from proxy.origins.dns import DnsAnswer
 from proxy.origins.egress import Egress
@@ -34,8 +34,6 @@ class Destination(NamedTuple):
     tls: bool
     egress: Egress | None = None
     """The proxy it is reached by; None is our own address."""
-    http1: bool = False
-    """Whether HTTP/1.1 is wanted even of an origin that speaks HTTP/2: WebSockets begin with it."""
 
     @property
     def name(self) -> str:
@@ -88,8 +86,6 @@ class Upstream(asyncio.BaseProtocol):
         self.facts: ConnectionFacts | None = None
         """Facts about this connection that may still have to be recorded; None without any."""
         self.tls: ssl.SSLObject | None = None
-        self.trailers: Trailers = ()
-        """Trailers of a response over HTTP/2. Those of HTTP/1.1 stand in the body."""
         self._session_kept = False
         self._portions: Portions | None = None
         self._is_paused = False

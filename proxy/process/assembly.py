@@ -22,7 +22,6 @@ from proxy.origins.egress import Routes
 from proxy.origins.malformed_answers import MalformedAnswers
 from proxy.origins.opener import Opener, resolver_of
 from proxy.origins.own_addresses import OwnPorts
-from proxy.origins.stream_pool import StreamPool
 from proxy.origins.upstream import Pool
 from proxy.protocol.heads import via_line
 from proxy.recording.cpu_affinity import SharedCore
@@ -92,7 +91,7 @@ class Assembly:
             settings=settings.proxy,
             loop=loop,
             gate=gate,
-            pool=(StreamPool if settings.proxy.http2_origins else Pool)(settings.proxy, opener),
+            pool=Pool(settings.proxy, opener),
             recorder=recorder,
             provenance=Provenance(recorder),
             routes=Routes(settings.proxy.egress),

@@ -1,4 +1,4 @@
-"""HTTP/2's state machine (RFC 9113) as both sides use it: mitmproxy's buffered one, with windows of a bounded size.
+"""HTTP/2's state machine (RFC 9113) towards clients: mitmproxy's buffered one, with windows of a bounded size.
 
 mitmproxy takes in as much of a body as the peer cares to send. Here a stream's window is one mebibyte and is given
 back only as its bytes are taken, so that who sends too fast is the one who waits.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import Any, Final
 
 from h2 import events as events
@@ -33,7 +32,6 @@ WINDOW: Final = 1 << 20
 _FULL: Final = 1 << 18
 _NAME: Final = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _LINE_ENDS: Final = re.compile(rb"[\x00\r\n]")
-_FRAMING: Final = frozenset((b"transfer-encoding",))
 _FORBIDDEN: Final = HOP_BY_HOP - {b"te"}
 _PSEUDO: Final = frozenset((b":method", b":scheme", b":authority", b":path"))
 _NO_TRAILERS: Final = HOP_BY_HOP | {b"content-length", b"host"}
@@ -58,10 +56,10 @@ class GoAway(Event):
 class Http2Wire(BufferedH2Connection):
     """The object holds one connection's state: bytes in, events out; output waits in `data_to_send`."""
 
-    def __init__(self, *, client_side: bool, max_head_bytes: int) -> None:
+    def __init__(self, *, max_head_bytes: int) -> None:
         super().__init__(
             H2Configuration(
-                client_side=client_side,
+                client_side=False,
                 header_encoding=False,
                 validate_inbound_headers=False,
                 normalize_inbound_headers=False,
@@ -71,8 +69,6 @@ class Http2Wire(BufferedH2Connection):
         )
         self.local_settings.initial_window_size = WINDOW
         self.local_settings[SettingCodes.MAX_HEADER_LIST_SIZE] = max_head_bytes
-        if client_side:
-            self.local_settings.enable_push = 0
         self.local_settings.acknowledge()
         self.decoder.max_header_list_size = max_head_bytes
 
@@ -114,11 +110,8 @@ class Http2Wire(BufferedH2Connection):
         return [], [GoAway(frame.last_stream_id, frame.error_code)]
 
 
-def header_lines(headers: Headers, *, forbidden: frozenset[bytes] = _FRAMING) -> list[bytes]:
-    """Return HTTP/1 lines without their ends, of the fields behind the pseudo-headers. Raises BadMessage (section 8.2).
-
-    Of origins only what would give the message another end is refused: they are many, and an archive takes them all.
-    """
+def header_lines(headers: Headers, *, forbidden: frozenset[bytes]) -> list[bytes]:
+    """Return the fields behind the pseudo-headers as HTTP/1 lines without ends. Raises BadMessage (section 8.2)."""
     lines: list[bytes] = []
     for name, value in headers:
         if name.startswith(b":"):
@@ -188,17 +181,3 @@ def sendable(trailers: Trailers) -> Trailers:
     """Return those that HTTP/2 can say."""
     named = ((name.lower(), value) for name, value in trailers)
     return tuple((name, value) for name, value in named if _NAME.fullmatch(name) and name not in HOP_BY_HOP)
-
-
-def response_lines(headers: Headers) -> tuple[int, bytes]:
-    """Return status and head of a response as HTTP/1.1 says it, up to where the empty line goes. Raises BadMessage.
-
-    HTTP/2 has no reason phrase; the registered one stands there, for readers that ask for one.
-    """
-    status = pseudo(headers).get(b":status", b"")
-    if len(status) != 3 or not status.isdigit():
-        raise BadMessage(f"status {status[:20]!r}")
-    number = int(status)
-    phrase = HTTPStatus(number).phrase if number in HTTPStatus else ""
-    first = f"HTTP/1.1 {number} {phrase}".encode()
-    return number, b"\r\n".join((first, *header_lines(headers), b""))

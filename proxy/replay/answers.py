@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import formatdate
 from http import HTTPStatus
 from itertools import pairwise
@@ -23,21 +23,37 @@ _DROPPED: Final = frozenset(
     (
         b"connection",
         b"keep-alive",
+        b"proxy-connection",
+        b"proxy-authenticate",
+        b"proxy-authentication-info",
+        b"te",
         b"transfer-encoding",
         b"content-length",
         b"content-range",
         b"trailer",
         b"upgrade",
+        b"http2-settings",
+        b"alt-svc",
+        b"alternate-protocol",
+        b"strict-transport-security",
+        b"public-key-pins",
+        b"expect-ct",
+        b"nel",
         b"ghostfleet-replay",
         b"ghostfleet-error",
         b"",
     )
 )
+"""Header fields about the recorded connection, and fields that change how the browser reaches the site from then on."""
+_NEVER_NAMED: Final = frozenset((b"content-type", b"content-encoding", b"set-cookie", b"location", b"vary"))
+"""Connection can't make these fields ones of the connection: the content or the page would be another one."""
 _NO_BODY: Final = frozenset((204, 304))
 _OF_THE_RECORDED: Final = frozenset(
     (b"content-encoding", b"etag", b"last-modified", b"accept-ranges", b"content-md5", b"digest", b"content-digest")
-)
+) | {b"repr-digest"}
 """Header fields that are true of the recorded payload alone."""
+OF_THE_CODED: Final = _OF_THE_RECORDED - {b"last-modified", b"accept-ranges"}
+"""Header fields that are true of the content with its codings alone."""
 _TYPE: Final = frozenset((b"content-type",))
 
 
@@ -69,16 +85,22 @@ class _Part:
 
 
 def memento_of(
-    head: ResponseHead, capture: Capture, length: int, record: StoredRecord, wanted: WantedCapture, note: str = ""
+    head: ResponseHead,
+    capture: Capture,
+    length: int,
+    record: StoredRecord,
+    payload: Iterator[bytes],
+    wanted: WantedCapture,
+    note: str = "",
 ) -> Memento | None:
     """Return the answer, or None when a partial response doesn't hold the bytes asked for.
 
-    `head` and `capture` are those of the response, `length` and `record` those of its payload. `note` says what about
-    the answer is not as it was recorded.
+    `head` and `capture` are those of the response; `payload` has `length` bytes and comes from `record`. `note` says
+    what about the answer is not as it was recorded.
     """
     boundary = boundary_of(head.get(b"content-type")) if head.status == 206 else None
     if boundary is not None:
-        return _of_several(head, capture, length, record, wanted, boundary, note)
+        return _of_several(head, capture, length, record, payload, wanted, boundary, note)
     part = _part(head, length, wanted)
     if part is None:
         return None
@@ -94,9 +116,36 @@ def memento_of(
         + archived_lines(capture, wanted.url, note)
         + b"\r\n"
     )
-    payload = record.payload() if record.kind != "resource" else record.block()
     pieces = _framed(payload, part) if has_body else iter(())
     return Memento(answer, part.length if has_body else 0, pieces, record.close)
+
+
+def payload_of(record: StoredRecord) -> Iterator[bytes]:
+    """Return the pieces of a record's payload."""
+    return record.payload() if record.kind != "resource" else record.block()
+
+
+def without_lines(head: ResponseHead, dropped: frozenset[bytes]) -> ResponseHead:
+    """Return a head without some header fields."""
+    return replace(head, fields=tuple(each for each in head.fields if each[0] not in dropped))
+
+
+def with_codings(
+    head: ResponseHead, codings: tuple[bytes, ...], named: tuple[bytes, ...], *, is_chosen: bool = False
+) -> ResponseHead:
+    """Return a head that names the codings of the content that is sent, of those that the record names.
+
+    With `is_chosen`, another client may get other codings.
+    """
+    if codings == tuple(each for each in named if each != b"identity"):
+        return head
+    fields = without_lines(head, OF_THE_CODED).fields
+    if codings:
+        value = b", ".join(codings)
+        fields = (*fields, (b"content-encoding", value, b"Content-Encoding: %s\r\n" % value))
+    if is_chosen:
+        fields = (*fields, (b"vary", b"Accept-Encoding", b"Vary: Accept-Encoding\r\n"))
+    return replace(head, fields=fields)
 
 
 def _of_several(
@@ -104,6 +153,7 @@ def _of_several(
     capture: Capture,
     length: int,
     record: StoredRecord,
+    payload: Iterator[bytes],
     wanted: WantedCapture,
     boundary: bytes,
     note: str,
@@ -119,7 +169,7 @@ def _of_several(
         or not _is_current(head, wanted)
     ):
         return None
-    body = b"".join(record.payload())
+    body = b"".join(payload)
     parts = body_parts(body, boundary)
     if are_asked_for(parts, wanted.ranges):
         lines, dropped = b"", _DROPPED
@@ -139,14 +189,22 @@ def _of_several(
 
 
 def edited_memento(
-    head: ResponseHead, capture: Capture, record: StoredRecord, wanted: WantedCapture, edit: Edit, note: str
+    head: ResponseHead,
+    capture: Capture,
+    record: StoredRecord,
+    payload: Iterator[bytes],
+    wanted: WantedCapture,
+    edit: Edit,
+    note: str,
+    codings: tuple[bytes, ...],
 ) -> Memento | None:
     """Return the answer with a changed payload; None when nothing is to be changed, or the payload is too long.
 
-    The record may be read then, so it has to be opened again. Raises WarcError.
+    `codings` are those that the payload has. The record may be read then, so it has to be opened again. Raises
+    WarcError.
     """
     try:
-        content = edit(decoded(record.payload(), head.get(b"content-encoding"), MAX_EDITED))
+        content = edit(decoded(payload, b",".join(codings), MAX_EDITED))
     except (TooLong, Undecodable):
         return None
     if content is None:
@@ -175,6 +233,19 @@ def own_memento(status: int, lines: bytes = b"") -> Memento:
         lines,
     )
     return Memento(head, 0, iter(()), lambda: None)
+
+
+def own_head(record: StoredRecord) -> ResponseHead | None:
+    """Return the HTTP head of a record; None for a revisit without one, and for one with a status line alone.
+
+    Such a revisit has the head of its original (WARC/1.1 section 6.7.2). Raises BadMessage and WarcError.
+    """
+    if record.kind == "revisit" and not (record.is_http and record.block_length):
+        return None
+    if record.kind in ("resource", "conversion"):
+        return None
+    head = parse_response(record.http_head)
+    return head if head.fields or record.kind != "revisit" else None
 
 
 def head_without_response(record: StoredRecord) -> ResponseHead:
@@ -242,7 +313,12 @@ def _length_line(head: ResponseHead, capture: Capture, part: _Part) -> bytes:
 
 
 def _kept(head: ResponseHead, dropped: frozenset[bytes]) -> bytes:
-    """Return the recorded lines of the header fields that are not dropped, each with CR LF."""
+    """Return the recorded lines of the header fields that are not dropped, each with CR LF.
+
+    Fields that Connection names are of the recorded connection alone (RFC 9110 section 7.6.1).
+    """
+    named = (word for name, value, _ in head.fields if name == b"connection" for word in value.lower().split(b","))
+    dropped |= {word.strip() for word in named} - _NEVER_NAMED
     lines = (line for name, _, line in head.fields if name not in dropped)
     return b"".join(line if line.endswith(b"\r\n") else line.rstrip(b"\n") + b"\r\n" for line in lines)
 

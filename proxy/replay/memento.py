@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Final, Protocol
 
 from archive import url as urls
 from archive.capture import Capture, RecordKind
-from archive.dates import Micros, iso_second, timestamp14
+from archive.dates import Micros, iso_second
 from archive.settings.load import Settings
 from archive.storage.record_store import RecordStore
 from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord
 from proxy.log_lines import about
-from proxy.protocol.http1 import BadMessage, ResponseHead, parse_response
+from proxy.protocol.http1 import BadMessage, ResponseHead
 from proxy.replay.access import NearestIndex, ReadableCaptures
-from proxy.replay.answers import Memento, edited_memento, head_without_response, memento_of, own_memento
+from proxy.replay.answers import (
+    Memento,
+    edited_memento,
+    head_without_response,
+    memento_of,
+    own_head,
+    own_memento,
+    payload_of,
+    with_codings,
+)
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, repeating_edit
+from proxy.replay.matching.originals import OriginalIndex, Originals
+from proxy.replay.matching.random_values import of_one_payload
 from proxy.replay.matching.recorded_exchanges import RecordedExchanges
 from proxy.replay.matching.similar import Similar
 from proxy.replay.matching.variants import Variants
@@ -29,6 +41,15 @@ from proxy.replay.matching.wanted import WantedCapture
 from proxy.replay.page_scripts import HTML, PageScripts, allowing, script_edit
 from proxy.replay.pieces import MOST_READ, continues, joined, rest_of
 from proxy.replay.playlists import is_playlist, playlist_edit
+from proxy.replay.undone_codings import (
+    LOOKED_AT,
+    accepts,
+    are_undone_here,
+    length_of,
+    named_codings,
+    true_codings,
+    undone,
+)
 
 log = logging.getLogger(__name__)
 
@@ -40,18 +61,10 @@ _ECHOING: Final = re.compile(r"^text/|json|javascript|xml")
 """Types of answers that may repeat what a page has made up."""
 _ONE_SITTING: Final = 3_600_000_000
 """Captures of a document in this time (Micros) are told apart by the cookies of their requests."""
-_MOST_COLLECTIONS: Final = 1_000
-"""Collections in which the original of a revisit is looked for."""
 
 
-class Index(NearestIndex, Protocol):
+class Index(NearestIndex, OriginalIndex, Protocol):
     """Replay needs this part of `dedupdb.captures.capture_index.Captures`."""
-
-    def by_record(self, collection: str, record_id: str) -> Capture | None:
-        """Return one capture by its record's id."""
-
-    def collections(self) -> list[str]:
-        """Return the names of the collections that have captures."""
 
 
 class PayloadElsewhere(Exception):
@@ -68,6 +81,7 @@ class Archive:
     def __init__(self, settings: Settings, index: Index) -> None:
         self._holdings = RecordStore(settings)
         self._index = index
+        self._originals = Originals(index)
         self._readable = ReadableCaptures(index, settings.home / "collections")
         self._similar = Similar(self._readable)
         self._exchanges = RecordedExchanges(self._holdings)
@@ -100,11 +114,24 @@ class Archive:
             similar = self._similar.find(
                 wanted.collection, wanted.url, wanted.method, wanted.body, moments, is_page=wanted.page is not None
             )
+            if not similar and wanted.method in ("GET", "HEAD"):
+                similar = self._with_random_values(wanted, date, moments)
             similar.sort(key=lambda capture: -capture.date if date is None else abs(capture.date - date))
             memento = self._first(similar, wanted, trouble, note="similar")
         if memento is None and trouble:
             raise next((each for each in trouble if isinstance(each, PayloadElsewhere)), trouble[0])
         return memento
+
+    def _with_random_values(
+        self, wanted: WantedCapture, date: Micros | None, moments: Sequence[Micros]
+    ) -> list[Capture]:
+        """Return the captures of a part of a page whose URL has a random value under a name that no rule knows."""
+        if wanted.page is not None and wanted.page.within is None:
+            return []
+        found = self._similar.with_random_values(wanted.collection, wanted.url, wanted.method, moments)
+        if wanted.visit is not None and wanted.visit.date is not None:
+            found = wanted.visit.own(found)
+        return of_one_payload(found, date)
 
     def conversation(self, wanted: WantedCapture) -> SocketScript | None:
         """Return the WebSocket that answers a handshake; None when there is none.
@@ -247,7 +274,9 @@ class Archive:
             is_of_a_page = record.kind == "resource" and record.fields.get("WARC-Resource-Type") is None
             memento = None
             if is_of_a_page:
-                memento = memento_of(head_without_response(record), capture, record.block_length, record, wanted)
+                memento = memento_of(
+                    head_without_response(record), capture, record.block_length, record, record.block(), wanted
+                )
             if memento is not None:
                 return memento
             record.close()
@@ -255,39 +284,60 @@ class Archive:
 
     def _shown(self, capture: Capture, wanted: WantedCapture) -> Capture | None:
         """Return what answers in the capture's place: itself, for a 304 what it is about, or None."""
+        if capture.status is None and capture.kind == "revisit":
+            return capture  # a revisit without an HTTP head
         if capture.status is None or capture.status < 200:
             return None
         if capture.status != 304 or wanted.is_conditional:
             return capture
-        return self.original(capture) if capture.kind == "revisit" else None
+        return self._originals.unchanged(capture) if capture.kind == "revisit" else None
 
     def _open(self, capture: Capture, wanted: WantedCapture, note: str = "") -> Memento | None:
         record = self.record(capture)
         try:
-            head = parse_response(record.http_head)
-            body = capture
-            if capture.kind == "revisit":
+            head, body = own_head(record), capture
+            if capture.kind == "revisit" and not (capture.status == 304 and wanted.is_conditional):
                 original = self.original(capture)
                 if original is None:
                     _check_is_ours(record, capture)
                     raise WarcError(record.path, record.offset, "the revisit's original is not in the index")
                 record.close()
                 record, body = self.record(original), original
+                head = head or own_head(record)
+            head = head or head_without_response(record)
+            named = codings = named_codings(head.fields)
+            pieces, length = payload_of(record), body.payload_length
+            is_coded = bool(named) and capture.method != "HEAD" and head.status not in (204, 206, 304)
+            if is_coded:
+                beginning, pieces, is_whole = _looked_at(pieces)
+                codings = true_codings(named, beginning, is_whole=is_whole and body.truncated is None)
             edit, edited_head = self._edit(capture, wanted, head)
             if edit is not None:
                 said = f"{note}; edited".removeprefix("; ")
-                memento = edited_memento(edited_head, capture, record, wanted, edit, said)
+                memento = edited_memento(edited_head, capture, record, pieces, wanted, edit, said, codings)
                 if memento is not None:
                     return memento
-                record.close()
-                record = self.record(body)
-            memento = memento_of(head, capture, body.payload_length, record, wanted, note)
+                record, pieces = self._again(record, body)
+            sent = with_codings(head, codings, named)
+            if is_coded and codings and are_undone_here(codings) and not accepts(wanted.fields, codings):
+                measured = length_of(undone(pieces, codings))
+                record, pieces = self._again(record, body)
+                if measured is not None:
+                    pieces, length = undone(pieces, codings), measured
+                    sent, note = with_codings(head, (), named, is_chosen=True), f"{note}; decoded".removeprefix("; ")
+            memento = memento_of(sent, capture, length, record, pieces, wanted, note)
         except BaseException:
             record.close()
             raise
         if memento is None:
             record.close()
         return memento
+
+    def _again(self, record: StoredRecord, body: Capture) -> tuple[StoredRecord, Iterator[bytes]]:
+        """Return a record that was read, open from its beginning, and its payload."""
+        record.close()
+        record = self.record(body)
+        return record, payload_of(record)
 
     def _edit(self, capture: Capture, wanted: WantedCapture, head: ResponseHead) -> tuple[Edit | None, ResponseHead]:
         """Return the change of the payload that this answer needs, with its head; None for nearly all."""
@@ -326,44 +376,17 @@ class Archive:
 
     def original(self, capture: Capture) -> Capture | None:
         """Return the capture that has a revisit's payload; None when the index doesn't know it."""
-        named = capture.refers_to
-        if named is not None and named.record_id:
-            return self._by_record(capture.collection, named.record_id) or self._by_digest(capture, named.url)
-        if named is None:  # as older programs write revisits: the digest alone names the payload
-            payload = self._by_digest(capture, capture.url)
-            return payload if payload is not None or capture.status != 304 else self._before(capture)
-        # Named by URL and date alone: in another archive, unless that one's files were added to ours.
-        near = self._index.nearest(capture.collection, named.url, named.date, methods=("GET",), limit=_CANDIDATES)
-        same = (found for found in near if (found.kind, found.url) == ("response", named.url))
-        return next((found for found in same if _is_named(found, capture.digest, named.date)), None)
-
-    def _by_record(self, collection: str, record_id: str) -> Capture | None:
-        """Return the capture with that record, in this collection or in any other."""
-        found = self._index.by_record(collection, record_id)
-        if found is not None:
-            return found
-        others = (name for name in self._index.collections()[:_MOST_COLLECTIONS] if name != collection)
-        return next((found for name in others if (found := self._index.by_record(name, record_id))), None)
-
-    def _before(self, capture: Capture) -> Capture | None:
-        """Return the last whole response of the URL before a 304 that names none, as Heritrix before 3.3 writes it."""
-        near = self._index.nearest(capture.collection, capture.url, capture.date, methods=("GET",), limit=_CANDIDATES)
-        whole = (found for found in near if (found.kind, found.status, found.url) == ("response", 200, capture.url))
-        earlier = [found for found in whole if found.date <= capture.date and found.truncated is None]
-        return max(earlier, key=lambda found: found.date, default=None)
-
-    def _by_digest(self, capture: Capture, url: str) -> Capture | None:
-        """Return the nearest whole response of the URL with the payload of a revisit."""
-        if not capture.digest:
-            return None
-        near = self._index.nearest(capture.collection, url, capture.date, methods=(), limit=_CANDIDATES)
-        whole = (found for found in near if found.kind == "response" and found.truncated is None)
-        return next((found for found in whole if found.digest == capture.digest), None)
+        return self._originals.original(capture)
 
 
-def _is_named(found: Capture, digest: str | None, date: Micros) -> bool:
-    """Return whether it is of that second, and has that payload."""
-    return found.timestamp == timestamp14(date) and digest in (None, found.digest)
+def _looked_at(pieces: Iterator[bytes]) -> tuple[bytes, Iterator[bytes], bool]:
+    """Return the beginning of a payload, the whole payload again, and whether the beginning is all of it."""
+    beginning = bytearray()
+    for piece in pieces:
+        beginning += piece
+        if len(beginning) >= LOOKED_AT:
+            return bytes(beginning), chain((bytes(beginning),), pieces), False
+    return bytes(beginning), iter((bytes(beginning),)), True
 
 
 def _check_is_ours(record: StoredRecord, capture: Capture) -> None:

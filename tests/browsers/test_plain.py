@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from origin import Close, RawOrigin, Reset, Send
@@ -17,7 +18,7 @@ from waiting import until
 from admin.demo.garden import GardenSite
 from browsers.plain import PlainVisitor
 from browsers.proxy_client import Control
-from browsers.visit import FleetUnavailable
+from browsers.visit import FleetUnavailable, VisitOrder
 
 
 @pytest.fixture
@@ -283,3 +284,26 @@ def test_the_page_id_of_each_visit_is_its_own(plain: PlainVisitor, fleet: Fleet,
 
     records = fleet.proxy.records(order.collection).kinds("response")
     assert len({record.field("WARC-Page-ID") for record in records}) == 2
+
+
+def test_a_playlist_of_any_type_gives_its_links_and_a_film_is_not_kept(plain: PlainVisitor, origin: RawOrigin) -> None:
+    origin.script("/list", document(b"#EXTM3U\nfilm.ts\n", "video/mp2t"))
+    origin.script("/film.ts", document(b"G" + b"#EXTM3U\nno.ts\n" * 5000, "video/mp2t"))
+    order = VisitOrder(origin.url("/list"), "c-playlists")
+
+    visit = plain.visit(order)
+
+    assert [(link.url, link.hop) for link in visit.links] == [(origin.url("/film.ts"), "E")]
+    assert plain.fetch(replace(order, url=origin.url("/film.ts"))).body == b""
+
+
+@pytest.mark.parametrize("coding", ["gzip", "none"])
+def test_a_refusal_is_recognized_in_any_coding(
+    plain: PlainVisitor, fleet: Fleet, origin: RawOrigin, coding: str
+) -> None:
+    body = b"<html><body><div class=cf-error-details>Sorry"
+    packed = gzip.compress(body) if coding == "gzip" else body
+    headers = f"Content-Encoding: {coding}\r\n"
+    origin.script("/", document(packed, "text/html", status="403 Forbidden", headers=headers))
+
+    assert "page:waf:cloudflare" in plain.visit(fleet.order(origin.url("/"))).annotations

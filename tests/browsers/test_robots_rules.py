@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -68,6 +69,32 @@ def test_it_is_asked_for_once_and_recorded(case: Case, fleet: Fleet, origin: Raw
 
 def test_without_one_everything_is_allowed(case: Case) -> None:
     assert case.decide() == RobotsDecision()
+
+
+RULES = b"User-agent: *\nDisallow: /a/\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "content_type"),
+    [
+        (RULES, "none", "text/plain"),
+        (RULES, "gzip", "text/html"),
+        (RULES, "br", "application/octet-stream"),
+        (RULES, "deflate, UTF-8", ""),
+        (gzip.compress(RULES), "", "text/plain"),
+        (gzip.compress(RULES), "gzip, gzip", "text/plain"),
+        (b"<!-- soft -->\n" + RULES, "identity", "text/html"),
+        (RULES.decode().encode("utf-16"), "zstd", "text/plain; charset=latin1"),
+        (gzip.compress(RULES + b"# more\n" * 10_000_000), "gzip", "text/plain"),
+    ],
+)
+def test_the_text_counts_and_not_what_the_header_says_of_it(
+    case: Case, origin: RawOrigin, body: bytes, coding: str, content_type: str
+) -> None:
+    headers = f"Content-Encoding: {coding}\r\n" if coding else ""
+    origin.script("/robots.txt", document(body, content_type, headers=headers))
+
+    assert case.decide() == RobotsDecision(-9998)
 
 
 def test_sitemaps_that_it_names_are_queued(case: Case, origin: RawOrigin) -> None:
@@ -145,6 +172,18 @@ def test_a_job_may_ignore_it(case: Case, fleet: Fleet, origin: RawOrigin) -> Non
 
     assert rules.decide(case.lease, VisitOrder(case.lease.url, "rules")) == RobotsDecision()
     assert origin.visits == []
+    plain.close()
+
+
+@pytest.mark.parametrize(("least", "expected"), [(0.5, 7.0), (30.0, 30.0)])
+def test_the_longer_one_of_crawl_delay_and_the_least_delay_of_the_job_holds(
+    case: Case, fleet: Fleet, origin: RawOrigin, least: float, expected: float
+) -> None:
+    origin.script("/robots.txt", document(b"User-agent: *\nCrawl-delay: 7", "text/plain"))
+    plain = PlainVisitor(fleet.settings(), [fleet.control])
+    rules = RobotsRules(case.frontier, plain, AGENT, obey=True, least_delay=lambda _: least)
+
+    assert rules.decide(case.lease, case.order) == RobotsDecision(None, expected)
     plain.close()
 
 

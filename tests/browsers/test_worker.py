@@ -17,51 +17,20 @@ import pytest
 from origin import Drip, RawOrigin, Send, Wait
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
+from worker_runs import harvest, opened, quick
 
 from admin.demo.garden import GardenSite
 from archive.settings import BrowserSettings
-from archive.settings.load import Settings, load
 from browsers.engine import BrowserMissing
 from browsers.heartbeat import LeaseHeartbeat
 from browsers.robots_rules import RobotsRules
 from browsers.visit import FleetUnavailable, FoundLink, GhostTrouble, Visit, VisitOrder
 from browsers.visitor_choice import wants_ghost
-from browsers.worker import Visitors, Worker, WorkerTally, run_worker
-from frontier.definition.job import BEHAVIOR_FOLDER, Job, Profile
+from browsers.worker import Visitors, Worker, WorkerTally
+from frontier.definition.job import BEHAVIOR_FOLDER
 from frontier.lease import Lease
 from frontier.queue import Frontier
 from frontier.store import FrontierLost
-
-QUICK = {"frontier.min_delay_seconds": 0, "frontier.delay_factor": 0, "frontier.retry_seconds": 0}
-
-
-def quick(fleet: Fleet, **more: Any) -> Settings:
-    """Settings without politeness, since the site is ours."""
-    names = {name.replace("__", "."): value for name, value in more.items()}
-    return load({"home": str(fleet.home), **QUICK, **names}, environment={})
-
-
-def opened(settings: Settings, redis_url: str, seeds: list[str], **profile: Any) -> Frontier:
-    """The frontier of a new job with these seeds."""
-    job = Job.of("harvest", f"w{os.urandom(6).hex()}", seeds, Profile(**profile))
-    frontier = Frontier(redis_url, job, settings.frontier)
-    frontier.open_job()
-    return frontier
-
-
-def harvest(settings: Settings, fleet: Fleet, redis_url: str, *, concurrency: int = 2, **more: Any) -> WorkerTally:
-    """Runs a worker on the job to its end."""
-    return run_worker(
-        settings,
-        job="harvest",
-        proxy=fleet.proxy.ready["proxy"],
-        controls=fleet.proxy.ready["controls"],
-        redis_url=redis_url,
-        name="w",
-        concurrency=concurrency,
-        stop=more.pop("stop", threading.Event()),
-        **more,
-    )
 
 
 def test_a_plain_harvest_visits_every_page_once(fleet: Fleet, redis_url: str, garden: GardenSite) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,27 @@ def test_images_are_pinned_to_a_version_and_packages_to_their_hashes(lines: list
 
     assert all(re.search(r":\d+\.\d+", name) for name in (*bases, *images))
     assert any("--require-hashes" in line for line in lines)
+
+
+def test_the_image_has_the_libraries_of_every_setting(lines: list[str]) -> None:
+    assert any("--require-hashes -r requirements/extras.txt" in line for line in lines)
+
+
+def test_only_the_product_is_copied_into_the_image() -> None:
+    patterns = (TOP / ".containerignore").read_text("utf-8").splitlines()
+    packages = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
+
+    assert (TOP / ".dockerignore").read_text("utf-8").splitlines() == patterns
+    rules = [line for line in patterns if line and not line.startswith("#")]
+    assert rules[0] == "*"
+    kept = {line[1:] for line in rules if line.startswith("!")}
+    assert kept == {
+        "LICENSE",
+        "README.md",
+        "pyproject.toml",
+        "requirements",
+        *(name.split(".")[0] for name in packages),
+    }
 
 
 def test_it_does_not_run_as_root(lines: list[str]) -> None:

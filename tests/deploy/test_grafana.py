@@ -13,7 +13,10 @@ import pytest
 from commanding import Command
 from proxy_process import ProxyProcess
 
+from admin.harvests.stock import prepare
+from admin.models.database import open_database
 from archive.settings import FrontierSettings
+from archive.settings.load import load
 from frontier.definition.job import Job, Profile
 from frontier.lease import Lease
 from frontier.queue import Frontier
@@ -48,9 +51,12 @@ def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
     job = Job.of("spring", "garden", ["http://example.org/"], Profile())
     frontier = Frontier(redis_url, job, FrontierSettings())
     frontier.open_job()
-    page = frontier.claim("worker")
+    page = frontier.claim("worker-0")
     assert isinstance(page, Lease)
     frontier.renders.add(page, [])
+    database = open_database(load({"home": str(tmp_path / "other")}, environment={}))
+    prepare(database)
+    database.close()
     with Command("indexer", "--redis-url", redis_url, home=tmp_path / "other", **storage) as indexer:
         uploads = httpx.get(f"http://{indexer.line(ready=True)['cdx']}/metrics", trust_env=False).text
         indexer.signal(signal.SIGTERM)
@@ -69,8 +75,12 @@ def test_every_metric_of_the_dashboard_is_in_a_live_proxy(
     assert answer.status_code == 200, "as deploy/grafana/prometheus.yml scrapes it"
     assert exported(answer.text) == exported(main)
     ours = exported(main) | exported(uploads)
-    assert len(exported(uploads)) == 8 + 7
+    assert len(exported(uploads)) == 8 + 7 + 12 + 4
     assert 'ghostfleet_renders_queued{crawl="spring"} 1.0' in uploads
+    assert 'ghostfleet_frontier_active{crawl="spring"} 1.0' in uploads
+    assert 'ghostfleet_workers_active{crawl="spring"} 1.0' in uploads
+    assert 'ghostfleet_harvest_jobs{state="NEW"} 0.0' in uploads
+    assert "ghostfleet_scheduler_works 0.0" in uploads
     assert asked(dashboard) - ours == set()
     page = (FOLDER.parents[1] / "docs" / "reference" / "metrics.md").read_text("utf-8")
     assert set(re.findall(r"^\| `(ghostfleet_\w+)`", page, re.MULTILINE)) == ours

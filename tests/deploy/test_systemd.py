@@ -83,3 +83,8 @@ def test_harvesters_have_the_time_to_end_their_crawls(name: str, home: Path) -> 
     (seconds,) = values(FOLDER / f"{name}.service", "TimeoutStopSec")
 
     assert int(seconds) > load({"home": str(home)}, environment={}).harvester.process_seconds + 600
+
+
+@every_unit
+def test_every_service_reads_its_secrets_from_a_file_of_root(unit: Path) -> None:
+    assert "\nEnvironmentFile=-/etc/ghostfleet/environment\n" in unit.read_text("utf-8")

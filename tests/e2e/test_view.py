@@ -7,20 +7,17 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol
 
 import httpx
 import pytest
 from browsed import png
 from demo_replay import Tripwire, tripwire
+from driven import Chromium, Driven, archived, played, running_chromium
 from firefox import Firefox
 from garden_crawl import COLLECTION
 from harvesting import Harvest
-from needs import chromium, free_port
-from playwright.sync_api import Error as PlaywrightError
-from playwright.sync_api import Page, sync_playwright
+from needs import free_port
 from viewing import CollectionShelf, player_tarball, running_viewer
 from waiting import until
 
@@ -30,53 +27,11 @@ from bench.process import our_command
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 SITE = "http://example.org"
-WITHIN = 60.0
-
-
-class Driven(Protocol):
-    """A browser as both kinds are driven here."""
-
-    def go(self, url: str) -> None: ...
-    def frames(self) -> dict[str, Any]: ...
-    def evaluate(self, frame: Any, expression: str) -> Any: ...
-
-
-class Chromium:
-    """Chromium by Playwright. `asked` has the requests that its pages made."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.asked: list[str] = []
-        page.context.on("request", lambda request: self.asked.append(request.url))
-
-    def go(self, url: str) -> None:
-        self.page.goto(url)
-
-    def frames(self) -> dict[str, Any]:
-        with suppress(PlaywrightError):  # the page is on its way to another
-            self.page.evaluate("0")  # Playwright hears of new frames while it is called
-        return {frame.url: frame for frame in self.page.frames}
-
-    def evaluate(self, frame: Any, expression: str) -> Any:
-        try:
-            return json.loads(frame.evaluate(f"(async () => JSON.stringify(await ({expression})))()") or "null")
-        except PlaywrightError:
-            return None  # the frame went on to another page
-
-
-@contextmanager
-def _chromium() -> Iterator[Chromium]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        try:
-            yield Chromium(browser.new_page())
-        finally:
-            browser.close()
 
 
 @pytest.fixture(params=["chromium", "firefox"])
 def browser(request: pytest.FixtureRequest) -> Iterator[Driven]:
-    with _chromium() if request.param == "chromium" else Firefox() as driven:
+    with running_chromium() if request.param == "chromium" else Firefox() as driven:
         yield driven
 
 
@@ -89,27 +44,6 @@ def player(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def wire() -> Iterator[Tripwire]:
     with tripwire([free_port()]) as listening:
         yield listening
-
-
-def played(browser: Driven, url: str, expression: str, expected: Any) -> None:
-    """Wait until a script in the archived page of this URL has this value."""
-    seen: list[Any] = []
-
-    def has_it() -> bool:
-        frame = archived(browser, url)
-        seen[:] = [browser.evaluate(frame, expression) if frame is not None else sorted(browser.frames())]
-        return bool(seen[0] == expected)
-
-    try:
-        until(has_it, what=f"{expression} in {url}", within=WITHIN)
-    except AssertionError:
-        raise AssertionError(f"{expression} in {url}: {seen[0]!r} instead of {expected!r}") from None
-
-
-def archived(browser: Driven, url: str) -> Any:
-    """The frame that shows the archived page of this URL."""
-    ends = (f"mp_/{url}", f"if_/{url}")
-    return next((frame for address, frame in browser.frames().items() if address.endswith(ends)), None)
 
 
 def dynamic_site(settings: Settings, port: int) -> None:
@@ -182,6 +116,11 @@ def dynamic_site(settings: Settings, port: int) -> None:
     shelf.close()
 
 
+def hosts_of(port: int, collection: str) -> set[str]:
+    """The viewer's own host name, and those of a collection whose name is a label."""
+    return {f"{name}:{port}" for name in ("127.0.0.1", f"view.{collection}.localhost", f"{collection}.localhost")}
+
+
 EXPECTED = {
     **{"fetched": 42, "posted": "answer to a form", "missing": 404, "moved": True, "part": '"valu', "xhr": "xhr"},
     **{"year": 2026, "cookie": "visited=yes", "tried": True, "module": "imported"},
@@ -220,13 +159,13 @@ def test_a_recorded_site_works_and_nothing_leaves(
     if isinstance(browser, Chromium):
         out = f"http://127.0.0.1:{wire.ports[0]}/out"  # the navigation that was refused
         asked = [each for each in browser.asked if each.startswith("http") and each != out]
-        assert {each.split("/")[2] for each in asked} == {f"127.0.0.1:{viewer.port}"}
+        assert {each.split("/")[2] for each in asked} == hosts_of(viewer.port, "news")
 
 
 def test_a_reader_finds_a_crawled_page_from_the_start_page(harvest: Harvest, player: Path) -> None:
     asked = len(harvest.site.requests)
     settings = load({"home": str(harvest.home), "view.player": str(player)}, environment={})
-    with running_viewer(settings) as viewer, _chromium() as browser:
+    with running_viewer(settings) as viewer, running_chromium() as browser:
         page = browser.page
         page.goto(viewer.address)
         page.get_by_role("link", name=COLLECTION).click()
@@ -242,7 +181,8 @@ def test_a_reader_finds_a_crawled_page_from_the_start_page(harvest: Harvest, pla
         page.get_by_role("link", name=": 1 capture").click()
         page.get_by_role("region", name="Captures").get_by_role("link").first.click()
         played(browser, hidden, "[...document.images].every(each => each.complete && each.naturalWidth > 0)", True)
-        assert {each.split("/")[2] for each in browser.asked if each.startswith("http")} == {f"127.0.0.1:{viewer.port}"}
+        asked = {each.split("/")[2] for each in browser.asked if each.startswith("http")}
+        assert asked == hosts_of(viewer.port, COLLECTION)
     assert len(harvest.site.requests) == asked
 
 
@@ -250,7 +190,7 @@ def test_without_the_player_the_document_is_shown_and_its_links_lead_nowhere(
     settings: Settings, wire: Tripwire
 ) -> None:
     dynamic_site(settings, wire.ports[0])
-    with running_viewer(settings) as viewer, _chromium() as browser:
+    with running_viewer(settings) as viewer, running_chromium() as browser:
         browser.page.goto(f"{viewer.address}/c/news/play?url={SITE}/&ts=20261121081500")
         frame = browser.page.frame_locator("iframe.raw")
         frame.get_by_role("heading", name="First page").wait_for()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from feature_site.applications import APPLICATIONS
+from feature_site.both_ways import BOTH_WAYS
 from feature_site.changing import CHANGING
 from feature_site.components import COMPONENTS
 from feature_site.documents import DOCUMENTS
@@ -55,6 +56,7 @@ GROUPS: Final = {
     "What visitors do": VISITORS,
     "Independent sample": SAMPLE,
     "Ordinary pages": ORDINARY,
+    "Both ways": BOTH_WAYS,
     "Pages that hold the visitor": HOSTILE,
 }
 FEATURES: Final = tuple(feature for group in GROUPS.values() for feature in group)

@@ -12,7 +12,6 @@ _REASONS: Final = {
     "The index has the beginning of a body alone, and the field that chooses stands behind a file.": ("named-upload",),
     "An encrypted text can't be told from the name of another thing.": ("sealed-query",),
     "A countdown ends after the time that a ghost has for a page's timers.": ("launch-countdown",),
-    "A gate that is no window over the page is not given a date of birth.": ("cellar-birthday",),
     "A deadline has passed; with `proxy.replay_clock` the page has the clock of its capture.": ("expiring-link",),
 }
 GAPS: Final = {name: reason for reason, names in _REASONS.items() for name in names}

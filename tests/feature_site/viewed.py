@@ -94,8 +94,4 @@ async def _open(page: Page, url: str) -> Frame:
 
 
 def _archived(page: Page) -> Frame | None:
-    for outer in page.main_frame.child_frames:
-        for inner in outer.child_frames:
-            if "mp_/" in inner.url:
-                return inner
-    return None
+    return next((frame for frame in page.frames if "mp_/" in frame.url), None)

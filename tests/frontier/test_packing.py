@@ -13,6 +13,7 @@ from frontier.packing import pack, queue_score, unpack
     [
         Candidate("http://example.org/"),
         Candidate("http://example.org/é\u2028", "LLE", "http://example.org/", "http://example.org/", 2),
+        Candidate("http://example.org/", "LR", depth=1, cookies='[0,[["a","é"]]]'),
         Candidate("http://example.org/", is_seed=True, priority=Priority.HIGH, source="http://example.org/"),
     ],
 )
@@ -21,7 +22,7 @@ def test_a_candidate_comes_back_as_it_was(candidate: Candidate) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [b"", b"a\n1\n", b"a\n1\n{", b"a\n1\n{}", b'a\n1\n["u",9]', b"a\n1\n[1,2,3,4,5,6,7,8]"]
+    "record", [b"", b"a\n1\n", b"a\n1\n{", b"a\n1\n{}", b'a\n1\n["u",9]', b"a\n1\n[1,2,3,4,5,6,7,8,9]"]
 )
 def test_a_damaged_record_is_noticed(record: bytes) -> None:
     assert unpack(record) is None

@@ -464,6 +464,36 @@ def test_a_limit_of_bytes_stops_the_job(bench: Bench, links: Links, leased: Clai
     assert frontier.claim("w") == JobStopped("limit-bytes")
 
 
+@pytest.mark.parametrize(
+    ("limits", "visit", "most"),
+    [
+        (Limits(bytes=100_000), VisitOutcome(200, bytes=9_000), 100_000 + 9_000),
+        (Limits(bytes=100_000), VisitOutcome(200, bytes=70_000), 100_000 + 70_000),
+        (Limits(urls=10), VisitOutcome(200), 10),
+        (Limits(urls=10), VisitOutcome(200, urls=8), 10 + 8),
+    ],
+)
+def test_many_workers_go_beyond_a_limit_by_one_visit(
+    bench: Bench, links: Links, limits: Limits, visit: VisitOutcome, most: int
+) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", limits=limits))
+    frontier.add(links(*(f"http://host{number}.example/" for number in range(40))))
+
+    while leases := [lease for n in range(4) if isinstance(lease := frontier.claim(f"w{n}"), Lease)]:
+        for lease in leases:
+            frontier.finish(lease, visit)
+
+    progress = frontier.reports.progress()
+    got = progress.bytes if limits.bytes else progress.done + progress.fetched_along
+    assert (limits.bytes or limits.urls or 0) <= got <= most
+
+
+def test_a_high_limit_holds_no_worker_up(bench: Bench, links: Links) -> None:
+    frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(bytes=10**9, urls=10**6)))
+    frontier.add(links(*(f"http://host{number}.example/" for number in range(8))))
+    assert all(isinstance(frontier.claim(f"w{number}"), Lease) for number in range(8))
+
+
 def test_a_limit_of_time_counts_time_at_work_only(bench: Bench) -> None:
     frontier = bench.frontier(profile=Profile(scope="any", limits=Limits(seconds=100)))
     state = bench.key("state")

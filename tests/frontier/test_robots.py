@@ -92,6 +92,9 @@ def test_crawl_delay_is_bounded_and_garbage_is_none(text: str, expected: float |
         b"User-agent: *\rDisallow: /x\r",
         b"User-agent: *\r\nDisallow: /x",
         b"user-AGENT : * # all\n disallow: /x # this\n",
+        "User-agent: *\nDisallow: /x\n".encode("utf-16"),
+        b"\xfe\xff" + "User-agent: *\nDisallow: /x\n".encode("utf-16-be"),
+        "User-agent: *\nDisallow: /x\n".encode("utf-16-le"),
         b"\0User-agent: *\nDisallow: /x\xff\n Disallow: /x\n",
     ],
 )
@@ -118,6 +121,11 @@ def test_sitemaps_are_absolute_and_told_once() -> None:
     robots = rules("Sitemap: http://example.org/a.xml\nSitemap: /b.xml\nsitemap: http://example.org/a.xml\n")
     assert robots.sitemaps(SITE + "/robots.txt") == ("http://example.org/a.xml", "http://example.org/b.xml")
     assert Robots(404).sitemaps(SITE + "/robots.txt") == ()
+
+
+def test_a_sitemap_whose_address_is_none_hides_no_other_one() -> None:
+    text = "Sitemap: http://[broken/s.xml\nSitemap: /s.xml\n"
+    assert rules(text).sitemaps(SITE + "/robots.txt") == (SITE + "/s.xml",)
 
 
 def test_each_scheme_host_and_port_has_its_own() -> None:

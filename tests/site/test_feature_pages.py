@@ -33,6 +33,9 @@ FEW = (
     "captions-menu",
     "live-view",
     "nested-lazy-frames",
+    "both-zooms",
+    "pushed-pages",
+    "distillery-year",
 )
 """One page or two of each group, for the tests that run each time."""
 IN_ORDER = ("growing", "polling", "changed-resource", "events-again", "export-job")

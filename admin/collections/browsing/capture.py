@@ -27,7 +27,7 @@ from archive.warc.member_reader import WarcError
 from archive.warc.reader import StoredRecord
 from dedupdb.captures.finder import Finder
 
-PICTURES: Final = ("urn:view:", "urn:fullPage:", "urn:fullPageFinal:", "urn:thumbnail:")
+PICTURES: Final = ("urn:viewAfterConsent:", "urn:view:", "urn:fullPage:", "urn:fullPageFinal:", "urn:thumbnail:")
 """The beginnings of the URLs of pictures that a ghost keeps, the best for a page first."""
 TEXT: Final = "urn:text:"
 TEXT_FINAL: Final = "urn:textFinal:"

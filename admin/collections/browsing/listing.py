@@ -19,7 +19,7 @@ from admin.collections.browsing.index import (
     unread_files,
 )
 from admin.collections.browsing.jobs import HarvestLink, JobLink, harvests_of, jobs_of
-from admin.collections.facts import problems
+from admin.collections.facts import held_elsewhere, problems
 from admin.collections.marks import unfinished_deletions
 from admin.fleet.home_folder import collections
 from admin.models.errors import DatabaseRefused, InvalidInput, Problem
@@ -122,6 +122,7 @@ def show_collection(transaction: Transaction, name: str) -> CollectionView:
     counts = (tally.collections.get(name) if tally and is_indexed else None) or Counts()
     if index is not None and (line.is_counted or counts.total.captures):
         warnings += problems(settings, name, counts.total.captures)
+        warnings += held_elsewhere(settings, name)
     return CollectionView(
         **line.model_dump(),
         warnings=warnings,

@@ -24,6 +24,8 @@ _MEANINGS: Final = {
     "soft-404": "the page says that there is no such page, with a status that says otherwise",
     "login-wall": "the site showed a login instead of the page",
     "consent-wall": "a question for consent covers the page",
+    "age-gate": "a question for the reader's age stands in place of the page, or covers it",
+    "budget": "controls of the page were given up, since the budget for them was used up",
     "logged-out": "the page does not show the login of the job's browser profile any more",
     "blank": "the page shows one colour and no text",
 }
@@ -44,7 +46,7 @@ class BehaviorLine(OutputModel):
 
     id: str
     ended: str
-    """done, no-effect, timeout or error."""
+    """done, no-effect, budget, timeout or error."""
     steps: int
     links: int
     requests: int

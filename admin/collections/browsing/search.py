@@ -25,6 +25,12 @@ _LONGEST: Final = 9_000
 _LAST: Final = parse_date("99991231235959") + 999_999
 """The end of the last year that a date can have; a record of anybody's may name it."""
 
+_NOTES: Final = KeyRange("metadata:", "metadata;")
+"""The keys of the documents that a harvester writes about its jobs."""
+_SITES: Final = (KeyRange("", _NOTES.low), KeyRange(str(_NOTES.high), EVERYTHING[0].high))
+_NOTES_LAST: Final = (*_SITES, _NOTES)
+_NOTES_FIRST: Final = (_NOTES, *_SITES)
+
 
 class CaptureLine(OutputModel):
     """One capture as the index has it. `file` and `offset` tell it from all others."""
@@ -78,11 +84,15 @@ def list_captures(
 ) -> CapturePage:
     """Return captures in the order of key and date, or backwards for `order` "newest".
 
+    Without a URL, the documents about jobs (metadata://…) come after the captures of sites.
+
     `match` is exact, prefix, host or domain; `*.host` and `url*` say it in the URL itself. `since` and `until` take a
     year, a month, a day or a moment, and include it. `mime` may end with `*`, and `status` may be such as 4xx.
     """
     problems: list[Problem] = []
     ranges = _ranges(problems, url, match)
+    if ranges == EVERYTHING:
+        ranges = _NOTES_FIRST if order == "newest" else _NOTES_LAST  # a backward search begins at the last range
     conditions = CaptureConditions(
         since=_moment(problems, "since", since),
         until=_moment(problems, "until", until, is_end=True),

@@ -107,6 +107,14 @@ class TaskFolder:
         """Return the path of the finished package."""
         return self.path / PACKAGE_FILE
 
+    @property
+    def input_bytes(self) -> float:
+        """Return the size of an uploaded file; infinity for a task without one, or when the file is gone."""
+        try:
+            return sum(path.stat().st_size for path in (self.path / UPLOAD_FOLDER).iterdir())
+        except OSError:
+            return float("inf")
+
     def order(self) -> TaskOrder | None:
         """Return the order; None when the task is gone, or its folder is damaged."""
         found = _read(self.path / "order.json")

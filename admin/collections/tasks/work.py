@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,13 +22,16 @@ from admin.collections.transfer.importing import (
     Importer,
     ImportOutcome,
     ImportProblem,
+    KeptPages,
     check_space,
     find,
     packages_in,
 )
+from admin.collections.transfer.originals import add_originals
 from admin.collections.transfer.packaging import Packager
 from admin.collections.transfer.selection import ExportProblem, selection
 from admin.options import INTERRUPTED, JOB_FAILED
+from archive.program_name import command
 from archive.settings.load import Settings, load
 from archive.storage.storage import StorageError
 from archive.wacz.reader import PackageError
@@ -35,8 +39,12 @@ from archive.warc.member_reader import WarcError
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.index.indexer import Indexer
+from dedupdb.redis_io.link import DedupUnavailable
+from frontier.private_redis.server import RedisProblem, start_redis
 
 _MOST_NAMED: Final = 20
+_OF_EACH: Final = 10_000
+"""Bytes that a file counts for progress besides its own, since an empty file takes time too."""
 _LONGEST: Final = 500
 _NOTE_SECONDS: Final = 0.3
 _NICENESS: Final = 10
@@ -94,35 +102,51 @@ def _package(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _No
 
 def _import(settings: Settings, folder: TaskFolder, order: TaskOrder, note: _Note) -> dict[str, Any]:
     wanted = find([folder.path / UPLOAD_FOLDER / order.conditions["file"]])
-    size = max(1, sum(each.size for each in wanted))
+    size = max(1, sum(each.size + _OF_EACH for each in wanted))
     taken = 0
     with Captures(settings.database_url) as captures:
         importer = Importer(settings, order.collection, captures, Choices())
         check_space(settings, importer.space_needed(wanted))
         done = []
-        for each in wanted:
+        with closing(importer):
+            for each in wanted:
 
-            def copied(count: int, name: str = each.name) -> None:
-                nonlocal taken
-                taken += count
-                note(name, min(taken, size), size)
+                def copied(count: int, name: str = each.name) -> None:
+                    nonlocal taken
+                    taken += count
+                    note(name, min(taken, size), size)
 
-            done.append(importer.take(each, copied))
+                done.append(importer.take(each, copied))
+                copied(_OF_EACH)
         with Indexer("", captures, settings.home) as indexer:
             new = indexer.reconcile(order.collection)
-        pages = sum(map(importer.keep_pages, packages_in(wanted, done)))
+        untold = _unknown_to_dedup(settings, order.collection, captures)
+        pages = sum(map(importer.keep_pages, packages_in(wanted, done)), KeptPages())
     refused = [each for each in done if each.outcome is ImportOutcome.REFUSED]
     said = [f"{Path(each.source).name}: {each.reason}" for each in refused]
     said += [f"{each.name}: {line}" for each in done for line in each.first_problems]
+    said += [*pages.first_flaws, *untold]
     if len(refused) == len(done):
         raise ImportProblem("; ".join(said[:_MOST_NAMED]))
     return {
         "captures": new,
-        "pages": pages,
+        "pages": pages.count,
         "files": len(done) - len(refused),
         "missing": [line[:_LONGEST] for line in said[:_MOST_NAMED]],
         "missing_count": len(said),
     }
+
+
+def _unknown_to_dedup(settings: Settings, collection: str, captures: Captures) -> list[str]:
+    """Add the imported responses to the dedup store. Return why that is not possible; nothing when it was done."""
+    try:
+        with ExitStack() as running:
+            url = settings.redis.url or running.enter_context(start_redis(settings.home)).url
+            add_originals(settings, collection, captures, url)
+    except (DedupUnavailable, RedisProblem) as error:
+        again = command(f"reindex {collection}")
+        return [f"the dedup store lacks the imported responses ({error}); run `{again}` when Redis answers"]
+    return []
 
 
 def _noter(folder: TaskFolder) -> _Note:

@@ -1,6 +1,6 @@
-"""A thread of the admin site lets processes carry out the tasks of the home, one at a time, the oldest first.
+"""Two threads of the admin site let processes carry out the tasks of the home, the oldest first in each thread.
 
-Several sites may share a home: a lock of the home says which of them works. A task whose site was killed waits again,
+Several sites may share a home: locks of the home say which of them works. A task whose site was killed waits again,
 and begins anew. Results are removed after `admin.task_days`, and packages with their collection.
 """
 
@@ -15,8 +15,10 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from typing import Final
 
+from admin.collections.browsing.index import index_if_any
 from admin.collections.tasks.task_folder import (
     FOLDER,
     TaskFolder,
@@ -25,9 +27,11 @@ from admin.collections.tasks.task_folder import (
     remove_leftovers,
     tasks_of,
 )
+from admin.models.errors import DatabaseRefused
 from archive.dates import now_micros
 from archive.files import free_bytes
 from archive.settings.load import Settings
+from archive.steady_work import SteadyWork
 
 log = logging.getLogger(__name__)
 
@@ -36,41 +40,57 @@ _WATCH_SECONDS: Final = 0.2
 _STOP_SECONDS: Final = 30.0
 _DAY_MICROS: Final = 86_400_000_000
 _DRAFT_SECONDS: Final = 86_400.0
-_HOME_LOCK: Final = ".lock"
+_SMALL_BYTES: Final = 20_000_000
+
+
+class _Lane(Enum):
+    """Tasks are carried out in two lanes, so that a small import does not wait for a large one."""
+
+    ALL = ".lock"
+    SMALL = ".lock-small"
+    """Imports of small files only."""
 
 
 class TaskWorker:
-    """The worker runs in a thread of its own between `start` and `stop`."""
+    """The worker runs in a thread for each lane between `start` and `stop`."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._stops = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tasks", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._run, args=(lane,), name=f"tasks-{lane.name.lower()}", daemon=True)
+            for lane in _Lane
+        ]
 
     def start(self) -> None:
         """Begin with the tasks that wait."""
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
 
     def stop(self) -> None:
-        """End the process that works; its task waits for the next start."""
+        """End the processes that work; their tasks wait for the next start."""
         self._stops.set()
-        if self._thread.ident is not None:
-            self._thread.join()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
 
-    def _run(self) -> None:
+    def _run(self, lane: _Lane) -> None:
+        look = SteadyWork(f"the search for tasks of collections, {lane.name}", lambda: self._look(lane))
         while not self._stops.wait(_LOOK_SECONDS):
-            try:
-                self._look()
-            except OSError as error:
-                log.warning("tasks of collections are not carried out: %s", error)
+            look()
 
-    def _look(self) -> None:
-        """Carry out the oldest task that waits, and remove tasks that nobody needs any more."""
+    def _look(self, lane: _Lane) -> None:
+        """Carry out the tasks of a lane that wait, oldest first, and remove tasks that nobody needs any more."""
         tasks = tasks_of(self._settings)
         if not tasks:
             return
-        with self._home_lock() as is_ours:
+        with self._home_lock(lane) as is_ours:
             if not is_ours:
+                return
+            if lane is _Lane.SMALL:
+                for task in tasks:
+                    if task.input_bytes <= _SMALL_BYTES and task.result() is None and not self._stops.is_set():
+                        self._carry_out(task)
                 return
             remove_leftovers(self._settings, time.time() - _DRAFT_SECONDS)
             for task in tasks:
@@ -85,8 +105,17 @@ class TaskWorker:
             return True
         days = self._settings.admin.task_days
         is_old = result is not None and days > 0 and result.ended + days * _DAY_MICROS < now_micros()
-        has_gone = result is not None and not self._settings.collection(order.collection).is_dir()
-        return is_old or has_gone
+        return is_old or (result is not None and self._is_gone(order.collection))
+
+    def _is_gone(self, collection: str) -> bool:
+        """Return whether the collection was deleted. A folder that is only away leaves its captures in the index."""
+        if self._settings.collection(collection).is_dir():
+            return False
+        try:
+            with index_if_any(self._settings) as index:
+                return index is None or not index.finder.has(collection)
+        except DatabaseRefused:
+            return False
 
     def _carry_out(self, task: TaskFolder) -> None:
         with task.held() as is_ours:
@@ -131,9 +160,9 @@ class TaskWorker:
         return TaskResult(state, now_micros(), problem, facts if state is TaskState.DONE else {})
 
     @contextmanager
-    def _home_lock(self) -> Iterator[bool]:
-        """Yield whether this site is the one that works until the end of the block."""
-        fd = os.open(self._settings.home / FOLDER / _HOME_LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def _home_lock(self, lane: _Lane) -> Iterator[bool]:
+        """Yield whether this site is the one that works in a lane until the end of the block."""
+        fd = os.open(self._settings.home / FOLDER / lane.value, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 
 MAX_SHOWN_FINDINGS: Final = 5
 """The first findings of a file are shown; all are counted."""
+_LOGGED_FLAWS: Final = 1_000
 PAGES_FOLDER: Final = "pages"
 """The folder of a collection with the lists of pages of imported packages."""
 _COPY_SIZE: Final = 1 << 20
@@ -100,7 +101,7 @@ class Choices:
     """
 
     by_reference: bool = False
-    dedup: bool = False
+    dedup: bool = True
     strict: bool = False
 
 
@@ -119,6 +120,20 @@ class ImportedFile:
     rewrapped: bool = False
     """True when the copy was recompressed with one member per record."""
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPages:
+    """The object says how many pages the lists of a package have, and which of its lines and entries can't be used."""
+
+    count: int = 0
+    flaws: int = 0
+    first_flaws: tuple[str, ...] = ()
+
+    def __add__(self, other: KeptPages) -> KeptPages:
+        """Return the pages of both."""
+        shown = (*self.first_flaws, *other.first_flaws)
+        return KeptPages(self.count + other.count, self.flaws + other.flaws, shown)
 
 
 @dataclass(slots=True)
@@ -223,6 +238,7 @@ class Importer:
         make_folder(self._archive)
         make_folder(self._indexes)
         self._remove_drafts()
+        self._package: tuple[Path, ForeignPackage] | None = None
         self._by_size = defaultdict[int, list[Path]](list)
         for place in closed(self._folder):
             with suppress(OSError):  # a symbolic link whose file is missing
@@ -248,23 +264,41 @@ class Importer:
             at = f" at offset {error.offset}" if isinstance(error, WarcError) else ""
             return ImportedFile(str(wanted), ImportOutcome.REFUSED, reason=f"the file is damaged{at}: {reason}")
 
-    def keep_pages(self, package: Path) -> int:
-        """Keep the lists of pages of a package in the collection's folder `pages`; return how many pages they have.
+    def close(self) -> None:
+        """Close the package that is open."""
+        if self._package is not None:
+            self._package[1].close()
+            self._package = None
+
+    def keep_pages(self, package: Path) -> KeptPages:
+        """Keep the lists of pages of a package in the collection's folder `pages`; return what the lists have.
 
         The list has the package's name. The same package again writes the same list. Raises PackageError and OSError.
         """
         name = _UNSAFE.sub("_", package.name).lstrip(".-_")[-_NAME_LENGTH:] or "package"
-        count = 0
+        count = flaws = 0
+        first: list[str] = []
+
+        def report(said: str) -> None:
+            nonlocal flaws
+            flaws += 1
+            if len(first) < MAX_SHOWN_FINDINGS:
+                first.append(f"{package.name}: {said}")
+            if flaws <= _LOGGED_FLAWS:
+                logger.warning("%s: %s", package, said)
+
         make_folder(self._folder / PAGES_FOLDER)
         with ForeignPackage(package) as opened:
             path = self._folder / PAGES_FOLDER / f"{name}-{opened.fingerprint}.jsonl"
+            for said in opened.flaws():
+                report(said)
             with replacement(path) as file:
-                for page in opened.pages():
+                for page in opened.pages(report):
                     file.write(page.line().encode("utf-8", "replace"))
                     count += 1
         if not count:
             path.unlink()
-        return count
+        return KeptPages(count, flaws, tuple(first))
 
     def _link(self, wanted: ImportItem) -> ImportedFile:
         if wanted.member:
@@ -294,7 +328,7 @@ class Importer:
             return self._present(wanted, there)
         with self._draft("copy") as (draft, file):
             sha256 = hashlib.sha256()
-            with _opened(wanted) as source:
+            with self._opened(wanted) as source:
                 while piece := source.read(_COPY_SIZE):
                     sha256.update(piece)
                     file.write(piece)
@@ -307,20 +341,33 @@ class Importer:
                 found.count += 1
                 found.first.insert(0, "its SHA-256 is not the one in the package's datapackage.json")
             if found.shares_members:
-                return self._rewrap(wanted, draft)
+                return self._rewrap(wanted, draft, found)
             if refused := self._refused_by_strict(wanted, found):
                 return refused
             name = self._free_name(wanted.name, sha256.hexdigest)
             return self._place(wanted, draft, WarcPaths(self._folder, name), found, rewrapped=False)
 
-    def _rewrap(self, wanted: ImportItem, copy: Path) -> ImportedFile:
-        """Import the records of `copy` with one gzip member each."""
+    @contextmanager
+    def _opened(self, wanted: ImportItem) -> Iterator[BinaryIO]:
+        """Yield the file for reading. A package stays open for its next file, since its directory may be long."""
+        if not wanted.member:
+            with wanted.path.open("rb") as file:
+                yield file
+            return
+        if self._package is None or self._package[0] != wanted.path:
+            self.close()
+            self._package = wanted.path, ForeignPackage(wanted.path)
+        with self._package[1].open(wanted.member) as member:
+            yield member
+
+    def _rewrap(self, wanted: ImportItem, copy: Path, before: _Findings) -> ImportedFile:
+        """Import the records of `copy`, which has the findings `before`, with one gzip member each."""
         with self._draft("rewrapped") as (draft, file):
             rewrap(copy, file, self._settings.archive.gzip_level)
             _make_durable(file)
             if there := self._same(draft, draft.stat().st_size):
                 return self._present(wanted, there)
-            found = _findings(draft)
+            found = max(_findings(draft), before, key=lambda each: each.count)  # a wrong end is right in the new file
             if refused := self._refused_by_strict(wanted, found):
                 return refused
             stem = wanted.name.removesuffix(".gz").removesuffix(".zst")
@@ -444,21 +491,12 @@ def check_space(settings: Settings, needed: int) -> None:
         )
 
 
-@contextmanager
-def _opened(wanted: ImportItem) -> Iterator[BinaryIO]:
-    if not wanted.member:
-        with wanted.path.open("rb") as file:
-            yield file
-        return
-    with ForeignPackage(wanted.path) as package, package.open(wanted.member) as member:
-        yield member
-
-
 def _findings(path: Path) -> _Findings:
     found = _Findings()
     for problem in check(path):
         if problem.message == SHARED_MEMBER:
             found.shares_members = True
+            continue
         found.count += 1
         if problem.record_id:
             found.ids.add(problem.record_id)

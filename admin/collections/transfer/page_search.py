@@ -19,6 +19,7 @@ from typing import Final
 from archive import crawl_log
 from archive.capture import Capture
 from archive.crawl_log import LogLine
+from archive.http.content_coding import decode
 from archive.json_text import ascii_json, parsed_object
 from archive.storage.record_store import RecordStore
 from archive.storage.storage import StorageError
@@ -26,7 +27,7 @@ from archive.wacz.pages import ArchivedPage
 from archive.wacz.reader import read_pages
 from archive.warc import cdxj
 from archive.warc.member_reader import WarcError
-from browsers.links.decoding import decode, encoding_of, text_of
+from browsers.links.decoding import encoding_of, text_of
 
 logger = logging.getLogger(__name__)
 

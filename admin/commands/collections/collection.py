@@ -18,6 +18,7 @@ from archive.dates import iso_second
 from archive.program_name import command
 
 if TYPE_CHECKING:
+    from admin.collections.delete import Erasure
     from admin.collections.facts import CollectionFacts, Details
     from archive.settings.load import Settings
     from dedupdb.claims.usage import BucketSize
@@ -94,36 +95,48 @@ def show(home: Path | None, settings_file: Path | None, name: str, as_json: bool
 @collection.command("delete")
 @common
 @click.argument("name", type=CollectionName(), metavar="NAME")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option(
+    "--yes-delete", "confirmed", metavar="NAME", help="For scripts: delete the collection of this name without asking."
+)
+@click.option(
+    "--everywhere", is_flag=True, help="Erase what the index and Redis have of files that other homes hold, too."
+)
 @click.option("--force", is_flag=True, help="Delete even originals that revisits of other collections refer to.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def delete_collection(
-    home: Path | None, settings_file: Path | None, name: str, yes: bool, force: bool, as_json: bool
+    home: Path | None,
+    settings_file: Path | None,
+    name: str,
+    confirmed: str | None,
+    everywhere: bool,
+    force: bool,
+    as_json: bool,
 ) -> None:
     """Delete a collection: its files, jobs and index, and its data in the dedup store and the frontier.
 
-    Files in the storage (setting storage.url) are kept. Run the same command again to continue an interrupted
-    deletion.
+    The command first says what it erases, then asks for the collection's name. Files in the storage (setting
+    storage.url) are kept. Other homes that share the index keep what belongs to their files. Run the same command
+    again to continue an interrupted deletion.
 
     \b
     Exit codes:
       0  deleted
       1  something could not be deleted; run the command again
-      2  refused: the collection is in use or unknown, or --yes is missing and no terminal can be asked
+      2  refused: the collection is in use or unknown, only others hold it, or its name was not given again
     """
-    from admin.collections.delete import ChangeRefused, delete, refusal
-    from admin.collections.facts import details, known_names
+    from admin.collections.delete import ChangeRefused, delete, erasure, refusal
+    from admin.collections.facts import known_names
     from admin.collections.marks import unfinished_deletions
     from admin.collections.stores import FAILURES
 
     settings = load_settings(home, settings_file)
     try:
         _must_be_known(name, known_names(settings), settings)
-        if name not in unfinished_deletions(settings) and (why := refusal(settings, name, force=force)):
+        is_begun = name in unfinished_deletions(settings)
+        if not is_begun and (why := refusal(settings, name, force=force, everywhere=everywhere)):
             raise InputError(why)
-        if not yes:
-            _confirm(details(settings, name).facts)
-        done = delete(settings, name)
+        _confirm(name, confirmed, erasure(settings, name, everywhere=everywhere))
+        done = delete(settings, name, everywhere=everywhere)
     except ChangeRefused as error:
         raise InputError(str(error)) from error
     except FAILURES as error:
@@ -182,16 +195,17 @@ def _must_be_known(name: str, known: list[str], settings: Settings) -> None:
         raise InputError(no_such_collection(name, known, settings.home))
 
 
-def _confirm(facts: CollectionFacts) -> None:
-    """Ask the user. Raises InputError when standard input is no terminal, or the answer is no."""
-    size = (
-        f"{counted(facts.captures, 'capture')}, {counted(facts.files, 'file')}, {human_bytes(facts.bytes)}, "
-        f"{counted(facts.jobs, 'job')}"
-    )
+def _confirm(name: str, given: str | None, what: Erasure) -> None:
+    """Say what is erased, and ask for the name. Raises InputError when the name was not given again."""
+    if given is not None and given != name:
+        raise InputError(f"--yes-delete {given!r} is not the name of the collection, {name}; give the same name twice")
+    click.echo("\n".join(what.lines()), err=True)
+    if given is not None:
+        return
     if not sys.stdin.isatty():
-        raise InputError(f"collection {facts.name} has {size}; give --yes to delete it")
-    if not click.confirm(f"Delete collection {facts.name} ({size}) permanently?"):
-        raise InputError(f"collection {facts.name} is not deleted: the answer was no")
+        raise InputError(f"collection {name} is not deleted: nobody can be asked; give --yes-delete {name}")
+    if click.prompt("Type the collection's name to delete it", default="", show_default=False, err=True) != name:
+        raise InputError(f"collection {name} is not deleted: the name was not typed")
 
 
 def _dedup_buckets(settings: Settings, name: str) -> list[BucketSize]:
@@ -216,7 +230,7 @@ def _table(found: list[CollectionFacts]) -> list[str]:
     lines = [_aligned(rows[0], widths)]
     for facts, row in zip(found, rows[1:], strict=True):
         lines.append(_aligned(row, widths))
-        lines += [f"    {problem}" for problem in facts.problems]
+        lines += [f"    {line}" for line in (*facts.problems, *facts.held)]
     return lines
 
 
@@ -243,7 +257,7 @@ def _details_as_json(found: Details, jobs: list[dict[str, str]], buckets: list[B
     ]
     return {
         **found.facts.as_json(),
-        **{"files": files, "in_storage": found.elsewhere, "runs": jobs, "dedup": dedup},
+        **{"files": files, "elsewhere": found.elsewhere, "runs": jobs, "dedup": dedup},
         "differences": found.differences,
     }
 
@@ -258,7 +272,7 @@ def _details_lines(found: Details, jobs: list[dict[str, str]], buckets: list[Buc
     for file in found.files:
         is_open = ", open" if file.is_open else ""
         lines.append(f"file {file.name}: {human_bytes(file.bytes)}, {counted(file.captures, 'capture')}{is_open}")
-    lines += [f"file {name}: in the storage" for name in found.elsewhere]
+    lines += [f"file {name}: in the storage or in another home" for name in found.elsewhere]
     for each in buckets:
         bucket = f"bucket {each.bucket}" if each.bucket else "the collection's own bucket"
         lines.append(

@@ -6,7 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from archive.program_name import command
 
 if TYPE_CHECKING:
     from admin.collections.transfer.exporting import Exported
-    from admin.collections.transfer.importing import ImportedFile, Importer, ImportItem
+    from admin.collections.transfer.importing import ImportedFile, Importer, ImportItem, KeptPages
     from archive.settings.load import Settings
     from dedupdb.captures.capture_index import Captures
 
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.option(
     "--by-reference", is_flag=True, help="Make symbolic links instead of copies. The files must stay in place."
 )
-@click.option("--dedup", is_flag=True, help="Deduplicate later captures against the imported responses.")
+@click.option(
+    "--dedup/--no-dedup", default=True, help="Deduplicate later captures against the imported responses.  [dedup]"
+)
 @click.option("--strict", is_flag=True, help="Refuse each file for which `check` reports a problem or a note.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, then a summary.")
 def import_files(
@@ -69,25 +71,30 @@ def import_files(
     settings = load_settings(home, settings_file)
     try:
         wanted = find(paths)
-        prepare(settings.home)
+        if mended := prepare(settings.home, settings.archive.readable_by):
+            click.echo(mended, err=True)
         with Captures(settings.database_url) as captures:
             importer = Importer(settings, collection, captures, Choices(by_reference, dedup, strict))
             check_space(settings, importer.space_needed(wanted))
-            done, stopped_by = _import_all(importer.take, wanted, collection, as_json)
+            with closing(importer):
+                done, stopped_by = _import_all(importer.take, wanted, collection, as_json)
             new = _index(settings, collection, captures)
             known = _add_originals(settings, collection, captures) if dedup and not stopped_by else None
+            untold = dedup and not stopped_by and known is None
             pages = _keep_pages(importer, packages_in(wanted, done))
     except (ImportProblem, HomeError, CapturesError) as error:
         raise InputError(str(error)) from error
-    return _print_import(collection, done, len(wanted), new, known, pages, stopped_by, as_json=as_json)
+    code = _print_import(collection, done, len(wanted), new, known, pages, stopped_by, untold, as_json=as_json)
+    return JOB_FAILED if untold and not code else code
 
 
-def _keep_pages(importer: Importer, packages: list[Path]) -> int:
-    """Keep the lists of pages of the packages; return how many pages they have. Raises JobFailed."""
+def _keep_pages(importer: Importer, packages: list[Path]) -> KeptPages:
+    """Keep the lists of pages of the packages; return what the lists have. Raises JobFailed."""
+    from admin.collections.transfer.importing import KeptPages
     from archive.wacz.reader import PackageError
 
     try:
-        return sum(map(importer.keep_pages, packages))
+        return sum(map(importer.keep_pages, packages), KeptPages())
     except (PackageError, OSError) as error:
         raise JobFailed(
             f"the files are imported, but not all lists of pages: {error}; run the command again"
@@ -170,17 +177,20 @@ def _index(settings: Settings, collection: str, captures: Captures) -> int:
         return indexer.reconcile(collection)
 
 
-def _add_originals(settings: Settings, collection: str, captures: Captures) -> int:
-    """Add the originals of the collection to the dedup store; return how many are new there."""
-    from dedupdb.claims.claims import Claims
-    from dedupdb.claims.dedup_rules import DedupRules
-    from dedupdb.claims.originals import Originals
+def _add_originals(settings: Settings, collection: str, captures: Captures) -> int | None:
+    """Add the originals of the collection to the dedup store, as `reindex` does.
 
-    with (
-        private_or_shared_redis(settings) as redis_url,
-        Claims(redis_url, claim_seconds=settings.dedup.claim_seconds, timeout_seconds=60) as claims,
-    ):
-        return claims.restore(Originals(captures, DedupRules(settings.dedup)).of(collection))
+    Return how many are new there; None when Redis can't be used.
+    """
+    from admin.collections.transfer.originals import add_originals
+    from dedupdb.redis_io.link import DedupUnavailable
+
+    try:
+        with private_or_shared_redis(settings) as redis_url:
+            return add_originals(settings, collection, captures, redis_url)
+    except (DedupUnavailable, InputError) as error:
+        click.echo(f"the dedup store can't be filled: {error}", err=True)
+        return None
 
 
 def _print_import(
@@ -189,8 +199,9 @@ def _print_import(
     asked: int,
     new: int,
     known: int | None,
-    pages: int,
+    pages: KeptPages,
     stopped_by: str,
+    untold: bool,
     *,
     as_json: bool,
 ) -> int:
@@ -209,19 +220,28 @@ def _print_import(
         "present": counts["present"],
         "captures": new,
         "originals": known,
-        "pages": pages,
+        "pages": pages.count,
+        "package_flaws": pages.flaws,
+        "first_package_flaws": pages.first_flaws,
     }
     if as_json:
         click.echo(json.dumps(facts))
     else:
+        for line in pages.first_flaws:
+            click.echo(f"  {line}")
+        if pages.flaws > len(pages.first_flaws):
+            click.echo(f"  … {pages.flaws} lines and entries of packages in all; the log lists them")
         parts = [f"{counted(counts['refused'], 'file')} refused"] if counts["refused"] else []
+        parts += [f"{counted(pages.flaws, 'line')} or entries of packages not used"] if pages.flaws else []
         parts += [f"{counted(left_out, 'capture')} left out of the index"] if left_out else []
+        again = f"run `{command('reindex')} {collection}` when Redis answers"
+        parts += [f"the dedup store lacks the imported responses; {again}"] if untold else []
         parts += [f"{counted(undone, 'file')} not reached ({stopped_by}); run the command again"] if undone else []
         parts += [f"{counted(counts['imported'], 'file')} imported"]
         parts += [f"{counted(counts['present'], 'file')} already in the collection"] if counts["present"] else []
         parts += [f"{counted(new, 'new capture')} in the index"]
         parts += [f"{counted(known, 'new original')} in the dedup store"] if known is not None else []
-        parts += [f"{counted(pages, 'page')} listed by packages"] if pages else []
+        parts += [f"{counted(pages.count, 'page')} listed by packages"] if pages.count else []
         click.echo(f"{collection}: {', '.join(parts)}")
     if stopped_by == "interrupted":
         return INTERRUPTED

@@ -54,17 +54,21 @@ def config(home: Path | None, settings_file: Path | None, as_json: bool) -> None
 def repair(home: Path | None, settings_file: Path | None, collections: tuple[str, ...], as_json: bool) -> int:
     """Repair WARC files that a killed process left open.
 
-    An incomplete record at the end is removed, the sidecar is completed, and the file gets its final name. Without
+    An incomplete record at the end is removed, the sidecar is completed, and the file gets its final name. In files of
+    other programs, records whose end is a few bytes off are written anew; the output names these files. Without
     COLLECTION all collections of the home are repaired. A file that is being written is not changed. Exit code 1 when
     a file could not be repaired.
     """
+    from archive.warc.mend import mend
     from archive.warc.repair import RepairOutcome, being_written
     from archive.warc.repair import repair as repair_collection
 
     settings = load_settings(home, settings_file)
     failed = False
     for name in chosen_collections(settings, collections):
-        for each in repair_collection(settings, name):
+        mended = list(mend(settings, name))
+        _index_again(settings, name, [each.filename for each in mended if each.outcome is RepairOutcome.MENDED])
+        for each in (*repair_collection(settings, name), *mended):
             failed = failed or each.outcome is RepairOutcome.FAILED
             facts = {"collection": name, "file": each.filename, "outcome": each.outcome, "records": each.records}
             facts |= {"cut_bytes": each.cut_bytes, "reason": each.reason}
@@ -73,6 +77,19 @@ def repair(home: Path | None, settings_file: Path | None, collections: tuple[str
             facts = {"collection": name, "file": paths.name, "outcome": "left alone", "reason": "it is being written"}
             click.echo(json.dumps(facts) if as_json else f"{name}: {paths.name} not changed: it is being written")
     return JOB_FAILED if failed else 0
+
+
+def _index_again(settings: Settings, collection: str, filenames: list[str]) -> None:
+    """Replace the rows of files whose records have other places now."""
+    if not filenames:
+        return
+    from dedupdb.captures.capture_index import Captures
+    from dedupdb.index.sidecars import Sidecars, source_of
+
+    with Captures(settings.database_url) as captures:
+        for filename in filenames:
+            captures.drop_file(collection, filename, source_of(collection, filename))
+        Sidecars(settings.home, captures).reconcile(collection)
 
 
 @click.command("upload")

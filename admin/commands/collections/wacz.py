@@ -75,6 +75,7 @@ def wacz(
     from admin.collections.transfer.packaging import Packager
     from admin.collections.transfer.selection import ExportProblem, selection
     from archive.dates import now_micros, timestamp14
+    from archive.home_access import leave_to_user
     from archive.wacz.signature import SigningKey, SigningKeyError
 
     settings = load_settings(home, settings_file)
@@ -87,6 +88,7 @@ def wacz(
         packager = Packager(settings, name, file, chosen, title=title, key=key, originals=not no_originals)
         with file_status(shown=not as_json) as watch:
             result = packager.run(watch)
+        leave_to_user(file, settings.home)
     except KeyboardInterrupt:
         click.echo(f"ghostfleet: interrupted; {file} was not written", err=True)
         return INTERRUPTED

@@ -96,7 +96,8 @@ def serve(
     with Interrupts(restarts=reload is not None) as interrupts:
         fleet = Fleet(settings, _print, lambda: interrupts.asked_to_stop)
         try:
-            prepare(settings.home)
+            if mended := prepare(settings.home, settings.archive.readable_by):
+                _print(mended)
             logs.to_file(settings.home / "logs" / "fleet.log", settings.logs.format)
             fleet.start()
             if reload is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -21,14 +22,15 @@ if TYPE_CHECKING:
     from archive.storage.upload import Uploader
 
 _REVIVE_SECONDS: Final = 1.0
+_MOST_NAMED: Final = 10
 _CDX_THREADS: Final = 8
-_CDX_BODY_BYTES: Final = 65_536
-"""Questions have no body; waitress would accept a gigabyte and write it to a temporary file."""
+_CDX_GRACE_SECONDS: Final = 3
+_MOST_CDX_CONNECTIONS: Final = 500
 
 
 @click.command("worker")
 @common
-@click.option("--job", required=True, metavar="NAME", help="Name of the job in the frontier.")
+@click.option("--job", required=True, metavar="NAME", help="Name of a running job, or of its run with its timestamp.")
 @click.option("--proxy", required=True, metavar="HOST:PORT", help="Main port of the recording proxies.")
 @click.option(
     "--control",
@@ -43,7 +45,12 @@ _CDX_BODY_BYTES: Final = 65_536
 @click.option(
     "--at-once", type=click.IntRange(1), metavar="N", help="Number of visits at once.  [setting browsers.workers]"
 )
-@click.option("--log-dir", metavar="DIR", help="Folder of the job's crawl.log; the proxies must see the same path.")
+@click.option(
+    "--log-dir",
+    metavar="DIR",
+    callback=lambda _ctx, _param, value: value and os.path.abspath(value),
+    help="Folder of the job's crawl.log; the proxies must see the same path. A relative path begins in this folder.",
+)
 @click.option("--renders", is_flag=True, help="Visit the pages that wait for Chromium (rendering: asynchronous).")
 @child_options
 def worker(home: Path | None, settings_file: Path | None, at_once: int | None, **given: Any) -> None:
@@ -60,13 +67,14 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
     from frontier.store import FrontierLost
 
     redis_url = _redis_url(given["redis_url"], settings)
+    job = _running_job(redis_url, settings, given["job"]) if parent.is_absent else given["job"]
     stop = threading.Event()
 
     def work() -> None:
         try:
             run_worker(
                 settings,
-                job=given["job"],
+                job=job,
                 proxy=given["proxy"],
                 controls=given["controls"],
                 redis_url=redis_url,
@@ -102,11 +110,14 @@ def indexer(
     With the setting storage.url the indexer also uploads finished WARC files. SIGTERM ends the indexer.
     """
     parent, settings = _begin(home, settings_file, given, "indexer")
-    from waitress.server import create_server
-
+    from admin.commands.processes.harvest_metrics import HarvestMetrics
     from admin.fleet import sockets
+    from admin.fleet.frontier_metrics import FrontierMetrics
     from admin.fleet.render_metrics import RenderMetrics
     from admin.fleet.uploads import serve_metrics
+    from admin.serving.request_bodies import RequestBodies
+    from admin.serving.web_server import ServerThread, server_config
+    from admin.serving.wsgi_threads import WsgiThreads
     from archive.access_rules import AccessControl
     from archive.listener_access import Clients, HostNames, exposure
     from archive.local_endpoints import Listeners
@@ -116,7 +127,7 @@ def indexer(
     from archive.storage.upload import Uploader
     from dedupdb.captures.capture_index import Captures
     from dedupdb.captures.schema import CapturesError
-    from dedupdb.cdx.intake_pages import MAX_BODY, IntakePages
+    from dedupdb.cdx.intake_pages import IntakePages
     from dedupdb.cdx.server import create_app
     from dedupdb.index.indexer import Indexer
 
@@ -139,12 +150,18 @@ def indexer(
         names = HostNames(settings.admin.host, settings.admin.host_names, "admin.host_names")
         access = AccessControl(settings.home / "collections")
         app = create_app(captures, names, access, settings.admin.memento_url, intake)
-        serve_metrics(app, uploader, RenderMetrics(settings, redis_url or settings.redis.url))
+        redis = redis_url or settings.redis.url
+        serve_metrics(
+            app, uploader, RenderMetrics(settings, redis), FrontierMetrics(settings, redis), HarvestMetrics(settings)
+        )
         listeners = Listeners(settings.home)
         listeners.add(listener)
-        most = MAX_BODY if intake.is_open else _CDX_BODY_BYTES
-        server = create_server(app, sockets=[listener], threads=_CDX_THREADS, max_request_body_size=most)
-        threading.Thread(target=server.run, name="cdx", daemon=True).start()
+        config = server_config(
+            RequestBodies(WsgiThreads(app, _CDX_THREADS), intake.longest_body),
+            grace_seconds=_CDX_GRACE_SECONDS,
+            most_at_once=_MOST_CDX_CONNECTIONS,
+        )
+        server = ServerThread(config, [listener], "cdx")
         parent.report_ready()
         if parent.is_absent:
             click.echo(json.dumps({"ready": True, "cdx": sockets.address(listener)}))
@@ -216,7 +233,8 @@ def _begin(
     settings = load_settings(home, settings_file)
     logs.to_stderr(settings.logs.format)
     try:
-        home_folder.prepare(settings.home)
+        if mended := home_folder.prepare(settings.home, settings.archive.readable_by):
+            click.echo(mended, err=True)
     except home_folder.HomeError as error:
         _refuse(parent, str(error))
     return parent, settings
@@ -272,6 +290,23 @@ def _redis_url(chosen: str | None, settings: Settings) -> str:
     if url := chosen or settings.redis.url:
         return url
     raise InputError("no Redis is configured; give --redis-url, or set redis.url")
+
+
+def _running_job(redis_url: str, settings: Settings, name: str) -> str:
+    """Return the run of the job with this name. Raises InputError, with the names of the jobs that there are."""
+    from archive.settings.values.redacted import without_secrets
+    from frontier.store import FrontierUnavailable, job_names, latest_run
+
+    try:
+        known = job_names(redis_url, settings.frontier.shard, timeout_seconds=settings.redis.timeout_seconds)
+    except FrontierUnavailable as error:
+        raise InputError(str(error)) from error
+    if (run := latest_run(name, known)) is not None:
+        return run
+    newest = sorted(known, key=lambda each: each[-14:], reverse=True)[:_MOST_NAMED]
+    more = f" and {len(known) - len(newest)} more" if len(known) > len(newest) else ""
+    there = f"it has {', '.join(newest)}{more}" if newest else "it has none; `ghostfleet crawl` opens one"
+    raise InputError(f"--job {name}: Redis at {without_secrets(redis_url)} has no such job; {there}")
 
 
 def _cdx_socket(settings: Settings, fd: int) -> socket.socket:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from admin.options import InputError, child_options, common, load_settings
+from admin.options import InputError, child_options, common, load_settings, say_mended
 
 
 @click.command("scheduler")
@@ -28,6 +28,7 @@ def scheduler(home: Path | None, settings_file: Path | None, **given: Any) -> No
       2  refused: the database can't be used, or has another version
     """
     settings = load_settings(home, settings_file, {})
+    say_mended(settings)
     from admin.fleet.child import ParentLink
     from admin.fleet.logs import to_stderr
     from admin.models.database import open_database

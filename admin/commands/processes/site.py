@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import socket
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
-from admin.options import InputError, child_options, common, load_settings
+from admin.options import InputError, child_options, common, load_settings, say_mended
 
 
 @click.command("admin")
@@ -30,8 +31,10 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
       2  refused: the port is taken, the address is not allowed, or the database has another version
     """
     settings = load_settings(home, settings_file, {"admin.port": port})
+    say_mended(settings)
     from admin.fleet.child import ParentLink
     from admin.fleet.logs import to_stderr
+    from admin.fleet.site_address import published
     from admin.fleet.sockets import PortError, address, listen
     from admin.models.database import open_database
     from admin.models.errors import DatabaseRefused
@@ -63,8 +66,9 @@ def admin(home: Path | None, settings_file: Path | None, port: int | None, liste
     runs = threading.Thread(target=server.run, args=([listener],), name="site")
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
-    runs.start()
-    standing.report_ready()
-    while runs.is_alive():
-        runs.join(0.5)
+    with published(settings.home, address(listener)) if standing.is_absent else nullcontext():
+        runs.start()
+        standing.report_ready()
+        while runs.is_alive():
+            runs.join(0.5)
     database.close()

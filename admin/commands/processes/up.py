@@ -84,7 +84,8 @@ def up(home: Path | None, settings_file: Path | None, **given: Any) -> int:
         try:
             if given["demo"]:
                 _check_demo(settings)
-            home_folder.prepare(settings.home)
+            if mended := home_folder.prepare(settings.home, settings.archive.readable_by):
+                click.echo(mended)
             file = opened.enter_context(InstallationFile(settings.home))
             logs.to_file(settings.home / "logs" / "up.log", settings.logs.format)
             interrupts = opened.enter_context(Interrupts(restarts=True))

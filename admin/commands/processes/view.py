@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from admin.collections.names import CollectionName, chosen_collection
-from admin.options import CommandRefused, InputError, child_options, common, load_settings
+from admin.options import CommandRefused, InputError, child_options, common, load_settings, say_mended
 
 if TYPE_CHECKING:
     from archive.settings.load import Settings
@@ -46,8 +46,8 @@ def view(
     The start page lists collections and their pages, searches addresses and the text of pages, and shows when an
     address was captured. Nothing is fetched from the live web.
 
-    Pages are played by ReplayWeb.page, which is a work of its own under the AGPL. `--fetch-player` fetches it once;
-    without it, documents are shown without scripts.
+    Pages are played by ReplayWeb.page, which is a work of its own under the AGPL. A viewer that starts without it
+    fetches it by npm, and so does `--fetch-player`. Without it, documents are shown without scripts.
 
     \b
     Exit codes:
@@ -56,6 +56,7 @@ def view(
       2  refused: the port is taken, the address is not allowed, or the index can't be used
     """
     settings = load_settings(home, settings_file, {"view.port": port})
+    say_mended(settings)
     if fetch_player:
         _fetch(settings)
         return
@@ -63,6 +64,7 @@ def view(
     from admin.fleet.logs import to_stderr
     from admin.fleet.sockets import PortError, address, listen
     from admin.models.errors import DatabaseRefused
+    from admin.viewing.player import PlayerFetch
     from admin.viewing.server import ViewServer
     from admin.viewing.tickets import ticket_key
     from archive.listener_access import view_exposure
@@ -93,8 +95,11 @@ def view(
         signal.signal(number, lambda *_: server.stop())
     runs.start()
     parent.report_ready()
+    fetch = PlayerFetch(settings)
+    fetch.start()
     while runs.is_alive():
         runs.join(0.5)
+    fetch.stop()
 
 
 def _fetch(settings: Settings) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, TypeAdapter
 
+from admin.fleet.site_address import site_url
 from admin.models.errors import DatabaseRefused, InvalidInput, UseCaseError
 from admin.models.operation import Operation, Page
 from admin.models.transaction import COMMAND_LINE, Actor, Door
@@ -45,8 +46,7 @@ class LocalCaller:
         with explained():
             self.database = open_database(settings)
             prepare(self.database)
-        host = f"[{settings.admin.host}]" if ":" in settings.admin.host else settings.admin.host
-        self.where = settings.admin.public_url or f"http://{host}:{settings.admin.port}"
+        self.where = site_url(settings)
         self.actor = self._acting_for(user) if user else COMMAND_LINE
 
     def __call__(self, operation: Operation, parameters: Mapping[str, Any], body: BaseModel | None, /) -> Any:

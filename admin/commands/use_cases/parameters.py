@@ -37,7 +37,7 @@ _HELP: Final[Mapping[str, str]] = {
     "limit": "Most items of one page.",
     "max_bytes": "Most bytes; -1 is no limit.",
     "max_objects": "Most objects; -1 is no limit.",
-    "max_rate": "Most bytes in a second; 0 is no limit.",
+    "max_rate": "Most visits in a minute to each host of the domain, 1 to 1,000,000.",
     "name": "New name.",
     "reason": "Reason, which the audit keeps.",
     "search": "Only names with this text.",

@@ -13,6 +13,7 @@ from admin.commands.use_cases.parameters import FILE
 from admin.commands.use_cases.show import show, show_bytes, show_json
 from admin.commands.use_cases.values import read_text
 from admin.options import CommandRefused, InputError
+from archive.home_access import leave_to_user
 
 _EXIT_CODES: Final = """
 
@@ -54,6 +55,7 @@ def _download(name: str, version: int | None, output: str | None, as_json: bool,
     else:
         try:
             Path(output).write_bytes(content)
+            leave_to_user(Path(output))
         except OSError as error:
             raise InputError(f"--output: {output} can't be written: {error.strerror}; name another file") from error
 

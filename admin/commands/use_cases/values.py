@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from typing import IO, Any, Final
+from typing import IO, Any
 
 import click
 from pydantic import BaseModel
 
+from admin.models.moments import MOMENT_REMEDY, moment_of
 from admin.models.operation import LONGEST_TEXT
 from admin.options import InputError, Size
 from archive.dates import Micros
-
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_SHORTEST_MICROS: Final = 14
-"""Digits of a number of microseconds; a shorter number is a date such as 2027."""
 
 
 class Moment(click.ParamType[int]):
@@ -26,16 +22,10 @@ class Moment(click.ParamType[int]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Micros:
         """Return the moment in microseconds; a date without a zone is UTC."""
-        text = str(value).strip()
-        if text.isascii() and text.isdecimal() and len(text) >= _SHORTEST_MICROS:
-            return int(text)
         try:
-            found = datetime.fromisoformat(text)
+            return moment_of(str(value))
         except ValueError:
-            self.fail(f"{text[:60]!r} is no date; write 2027-01-15, or 2027-01-15T08:00+01:00 with a zone", param, ctx)
-        if found.tzinfo is None:
-            found = found.replace(tzinfo=UTC)
-        return (found - _EPOCH) // timedelta(microseconds=1)
+            self.fail(f"{str(value)[:60]!r} is no date; {MOMENT_REMEDY}", param, ctx)
 
 
 class ByteLimit(Size):

@@ -46,6 +46,8 @@ from frontier.store import FrontierLost, FrontierUnavailable
 
 log = logging.getLogger(__name__)
 
+_CLOSE_SECONDS: Final = 0.02
+"""Time between two readings of the log while a domain is close to its limit."""
 _STALLED_SECONDS: Final = 10.0
 """Visits of a crawl that stands still get so long to end."""
 _SHOWN_PATTERNS: Final = 20
@@ -88,24 +90,59 @@ class ControlLoop:
         """Return when the crawl's process has ended; how is in the folder's state."""
         try:
             while self._process.exit_code is None:
-                self._interrupts.wait(min(self._rules.look_seconds, self._rules.loop_seconds))
                 try:
+                    self._watch_limits(min(self._rules.look_seconds, self._rules.loop_seconds))
                     self._look()
                 except OSError as error:  # a full disk: the crawl pauses by itself, and the state is kept later
                     log.warning("job %d: %s", self._folder.claim.id, error)
         finally:
             if self._frontier is not None:
                 self._frontier.close()
-        self._folder.save(exit_code=self._process.exit_code, refusal=self._process.refusal)
+        self._read_log()
+        self._folder.save(
+            exit_code=self._process.exit_code,
+            refusal=self._process.refusal,
+            seen_objects=self._tally.total.objects,
+        )
         with suppress(OSError):
             self._progress_log.end(now_micros(), self._folder.state.reason or "Finished")
 
-    def _look(self) -> None:
+    def _watch_limits(self, seconds: float) -> None:
+        """Wait until the next look. While a domain is close to its limit, read the log again and again meanwhile.
+
+        A fast site gives dozens of objects in a second, so a domain must be held as soon as it has reached its limit.
+        """
+        ends = time.monotonic() + seconds
+        while (left := ends - time.monotonic()) > 0 and self._process.exit_code is None:
+            if not self._tally.is_close_to_limit:
+                self._interrupts.wait(left)
+                return
+            self._interrupts.wait(min(left, _CLOSE_SECONDS))
+            try:
+                self._hold_at_once()
+            except OSError:  # the look tells of it
+                self._interrupts.wait(max(ends - time.monotonic(), 0.0))
+                return
+
+    def _hold_at_once(self) -> None:
+        held = self._tally.at_limit
         self._hear_of_run()
+        self._read_log()
+        if self._tally.at_limit != held:
+            with self._frontier_of_run() as frontier:
+                if frontier is not None:
+                    self._hold_to_limits(frontier)
+
+    def _read_log(self) -> None:
         if self._log is not None:
             for line in self._log.lines():
                 self._tally.add(line)
                 self._notes.add(line)
+
+    def _look(self) -> None:
+        self._hear_of_run()
+        self._read_log()
+        self._tally.note_look()
         with self._frontier_of_run() as frontier:
             if frontier is not None:
                 self._progress = frontier.reports.progress()

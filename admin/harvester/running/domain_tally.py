@@ -18,12 +18,18 @@ from typing import Final
 
 from admin.harvests.dispatch.queue import ClaimedJob
 from admin.harvests.dispatch.reports import DomainResult
+from admin.jobs.ending import SeedEnd
+from admin.jobs.good_answers import has_good_answer
+from admin.jobs.states import SeedState
 from admin.jobs.tally import is_novel, size_of
 from admin.models.job_tables import StopReason
 from archive import crawl_log
 from archive.url import UrlError, ascii_host, host_of
 
 _SEVERAL: Final = ""
+_FEW_OBJECTS: Final = 100
+_FEW_BYTES: Final = 10_000_000
+"""A domain with less than this before its limit is watched, whatever its rate."""
 """The owner of a host that several domains, or none of the job's, lead to."""
 
 
@@ -66,12 +72,26 @@ class DomainCount:
     new_bytes: int = 0
     reached: ReachedLimit | None = None
     """The limit that was reached first."""
+    _objects_before: int = field(default=0, compare=False)
+    _bytes_before: int = field(default=0, compare=False)
 
     def add(self, size: int, *, novel: bool) -> None:
         """Add one object."""
         self.objects += 1
         self.bytes += size
         self.new_bytes += size if novel else 0
+
+    def is_close(self, limits: DomainLimits) -> bool:
+        """Return whether the domain may reach a limit before the next look, at the rate since the last one."""
+        if self.reached is not None:
+            return False
+        objects = limits.max_objects - self.objects <= max(_FEW_OBJECTS, 2 * (self.objects - self._objects_before))
+        size = limits.max_bytes - self.bytes <= max(_FEW_BYTES, 2 * (self.bytes - self._bytes_before))
+        return (limits.max_objects >= 0 and objects) or (limits.max_bytes >= 0 and size)
+
+    def note_look(self) -> None:
+        """Begin to measure the rate until the next look."""
+        self._objects_before, self._bytes_before = self.objects, self.bytes
 
     def note_limit(self, limits: DomainLimits) -> None:
         """Note the limit that is reached now, unless one was reached before."""
@@ -142,6 +162,16 @@ class DomainTally:
         return limits
 
     @property
+    def is_close_to_limit(self) -> bool:
+        """Return whether any domain may reach a limit before the next look."""
+        return any(count.is_close(self.limits[name]) for name, count in self.counts.items())
+
+    def note_look(self) -> None:
+        """Begin to measure the rates of the domains until the next look."""
+        for count in self.counts.values():
+            count.note_look()
+
+    @property
     def at_limit(self) -> set[str]:
         """Return the domains that have reached a limit."""
         return {name for name, count in self.counts.items() if count.reached is not None}
@@ -187,23 +217,40 @@ def limits_of(
     return {name: changed(limits, changes.get(name, {})) for name, limits in planned.items()}
 
 
-def stop_reason(count: DomainCount, limits: DomainLimits, default: StopReason, left: int | None) -> StopReason:
-    """Return why the harvest of a domain ended.
+def stop_reason(
+    count: DomainCount, limits: DomainLimits, default: StopReason, left: int | None, *, is_answered: bool = True
+) -> StopReason:
+    """Return why the harvest of a domain ended. The first of these cases that applies decides.
 
-    `default` is the reason that follows from the end of the job, `left` counts the domain's URLs that were not
-    visited; None when that is not known. A domain that reached its limit with its very last URL is complete.
+    | case | reason |
+    |---|---|
+    | the domain is at a limit of its own, and URLs are left, or the job was cut off | that limit |
+    | no seed of the domain gave a good answer, and none waits for its visit | no-good-answer |
+    | the job is complete, and URLs of the domain are left | unfinished |
+    | any other | `default`, the reason that follows from the end of the job |
+
+    `left` counts the domain's URLs that were not visited; None when that is not known.
     """
     if count.reached is not None and not (default is StopReason.COMPLETE and left == 0):
         return _limit_reason(count.reached, limits)
+    if not is_answered:
+        return StopReason.NO_GOOD_ANSWER
     if default is StopReason.COMPLETE and count.reached is None and left:
         return StopReason.UNFINISHED
     return default
 
 
 def domain_results(
-    tally: DomainTally, default: StopReason, left_by_host: Mapping[str, int] | None
+    tally: DomainTally,
+    default: StopReason,
+    left_by_host: Mapping[str, int] | None,
+    seeds: Iterable[SeedEnd] | None = None,
 ) -> list[DomainResult]:
-    """Return what the job harvested of each of its domains, by name. `left_by_host` is None when it is not known."""
+    """Return what the job harvested of each of its domains, by name.
+
+    `left_by_host` and `seeds`, the ends of all seeds, are None when they are not known.
+    """
+    unanswered = _unanswered(tally, seeds) if seeds is not None else frozenset()
     left: dict[str, int] | None = None
     if left_by_host is not None:
         left = dict.fromkeys(tally.counts, 0)
@@ -216,10 +263,34 @@ def domain_results(
             objects=count.objects,
             bytes=count.bytes,
             new_bytes=count.new_bytes,
-            stop_reason=stop_reason(count, tally.limits[name], default, None if left is None else left[name]),
+            stop_reason=stop_reason(
+                count,
+                tally.limits[name],
+                default,
+                None if left is None else left[name],
+                is_answered=name not in unanswered,
+            ),
         )
         for name, count in sorted(tally.counts.items())
     ]
+
+
+def _unanswered(tally: DomainTally, seeds: Iterable[SeedEnd]) -> frozenset[str]:
+    """Return the domains without a good answer. A domain with a seed that waits for its visit is not among them.
+
+    A domain without a seed of its own has had an answer when an object counts for it.
+    """
+    ends: dict[str, list[tuple[SeedState, int]]] = {name: [] for name in tally.counts}
+    for seed in seeds:
+        if (domain := tally.domain_of_host(host_of(seed.url))) is not None:
+            ends[domain].append((seed.state, seed.code))
+    return frozenset(
+        name
+        for name, found in ends.items()
+        if not has_good_answer(found)
+        and all(state is not SeedState.WAITING for state, _ in found)
+        and (found or not tally.counts[name].objects)
+    )
 
 
 def hosts_to_set_aside(tally: DomainTally, waiting: Iterable[str]) -> dict[str, str]:

@@ -42,7 +42,7 @@ def value_problems(values: Mapping[str, Any], kind: HarvestKind) -> Iterator[Pro
         yield Problem("max_seconds", f"{values['max_seconds']} is no time; write seconds, or 0 for no limit")
     first_run = values["first_run"]
     if first_run is not None and not 0 <= first_run <= LARGEST_NUMBER:
-        yield Problem("first_run", f"{first_run} is no moment; write microseconds since 1970")
+        yield Problem("first_run", f"{first_run} is no moment; use one from 1970 on, such as 2027-01-15T08:00+01:00")
     yield from _fact_problems(values["facts"])
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from admin.harvests.domains.data import TrapInput, TrapView, UploadReport
 from admin.models.base import NO_LIMIT
 from admin.models.harvest_tables import HarvestKind
+from admin.models.moments import InputMoment
 from admin.models.operation import InputModel, OutputModel
 from archive.dates import Micros
 
@@ -30,8 +31,8 @@ class HarvestCreation(InputModel):
     collection: str = Field(description="name of the collection that gets the captures")
     channel: str | None = Field(None, description="left out, it is the default channel of this kind of harvest")
     schedule: str | None = Field(None, description="name of a schedule, for selective harvests")
-    first_run: Micros | None = Field(
-        None, description="moment of the first run, in microseconds since 1970; left out, it is now"
+    first_run: InputMoment | None = Field(
+        None, description="moment of the first run, such as 2027-01-15T08:00+01:00; left out, it is now"
     )
     max_bytes: int = Field(NO_LIMIT, description="bytes of each domain, for snapshots; -1 is no limit")
     max_objects: int = Field(NO_LIMIT, description="objects of each domain, for snapshots; -1 is no limit")
@@ -52,7 +53,7 @@ class HarvestChange(InputModel):
     collection: str | None = None
     channel: str | None = None
     schedule: str | None = None
-    first_run: Micros | None = None
+    first_run: InputMoment | None = None
     max_bytes: int | None = None
     max_objects: int | None = None
     max_seconds: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, update
 
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind
@@ -169,3 +169,13 @@ def _uses(transaction: Transaction, row: Channel) -> str:
     }
     used = [f"{count} {noun}{'s' if count > 1 else ''}" for noun, count in counts.items() if count]
     return f"{', '.join(used)} use it" if used else ""
+
+
+def is_of_harvest() -> ColumnElement[bool]:
+    """Return the condition that a channel gets the jobs of a harvest: its own channel, else the default of its kind."""
+    is_default = and_(
+        Harvest.channel_id.is_(None),
+        Channel.is_default.is_(True),
+        Channel.takes_snapshots == (Harvest.kind == HarvestKind.SNAPSHOT),
+    )
+    return or_(Channel.id == Harvest.channel_id, is_default)

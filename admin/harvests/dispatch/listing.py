@@ -18,6 +18,7 @@ from admin.models.job_tables import HarvestJob, JobConfiguration, JobSample, Job
 from admin.models.operation import OutputModel, Page
 from admin.models.plain_text import comparable
 from admin.models.transaction import Transaction
+from admin.units import counted
 from archive.dates import Micros
 
 
@@ -37,6 +38,8 @@ class JobLine(OutputModel):
     new_bytes: int
     harvest_error: str
     upload_error: str
+    gaps: str
+    unanswered_domains: int
     harvester: str | None
     created: Micros
     started: Micros | None
@@ -116,6 +119,8 @@ _LINES: Final = (
         HarvestJob.new_bytes,
         HarvestJob.harvest_error,
         HarvestJob.upload_error,
+        HarvestJob.gaps,
+        HarvestJob.unanswered_domains,
         HarvestJob.harvester,
         HarvestJob.created,
         HarvestJob.started,
@@ -254,6 +259,8 @@ def job_curve(transaction: Transaction, job_id: int, *, points: int = CHART_POIN
     return _samples(transaction, _SAMPLE.where(JobSample.id.in_(evenly_chosen(ids, points))))
 
 
+_MOVING: Final = frozenset(("held", "paused", "politeness", "ready", "retry", "visited"))
+"""Kinds of reasons for which a host waits that hold while the job runs only."""
 _SAMPLE: Final = select(JobSample.id, JobSample.at, JobSample.state, JobSample.progress).order_by(JobSample.id.desc())
 
 
@@ -262,12 +269,23 @@ def _samples(transaction: Transaction, chosen: Select[int, Micros, str, Any]) ->
     rows = transaction.session.execute(chosen).all()
     if not rows:
         return []
-    hosts = transaction.session.scalar(select(JobSample.hosts).where(JobSample.id == rows[0].id))
+    of_newest = select(JobSample.hosts, HarvestJob.status).join(HarvestJob, HarvestJob.id == JobSample.job_id)
+    hosts, status = transaction.session.execute(of_newest.where(JobSample.id == rows[0].id)).one()
+    if status != JobStatus.STARTED:
+        hosts = [_after_the_end(host) for host in hosts]
     found = [
         SampleView(at=row.at, state=row.state, progress=row.progress, hosts=hosts if number == 0 else [])
         for number, row in enumerate(rows)
     ]
     return found[::-1]
+
+
+def _after_the_end(host: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a host of the last sample as it is after the end of the job: nothing moves any more."""
+    if host.get("kind") not in _MOVING:
+        return dict(host)
+    left = host.get("queued") or 0
+    return {**host, "kind": "ended", "why": f"the job has ended; {counted(left, 'URL')} not visited"}
 
 
 def count_by_status(transaction: Transaction) -> dict[JobStatus, int]:
@@ -299,6 +317,8 @@ def _line(job: HarvestJob, harvest: str, channel: str) -> dict[str, Any]:
         "new_bytes": job.new_bytes,
         "harvest_error": job.harvest_error,
         "upload_error": job.upload_error,
+        "gaps": job.gaps,
+        "unanswered_domains": job.unanswered_domains,
         "harvester": job.harvester,
         "created": job.created,
         "started": job.started,

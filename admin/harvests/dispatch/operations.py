@@ -10,9 +10,9 @@ from admin.harvests.dispatch.harvesters import HarvesterView
 from admin.harvests.dispatch.job_domains import JobDomain
 from admin.harvests.dispatch.listing import JobLine, JobView, SampleView
 from admin.harvests.dispatch.steering import JobCommandInput, JobCommandView
+from admin.models.moments import InputMoment
 from admin.models.operation import InputModel, Operation, OutputModel, Page
 from admin.models.transaction import Right, Transaction
-from archive.dates import Micros
 
 
 class NewJob(OutputModel):
@@ -35,7 +35,7 @@ def _harvesters(transaction: Transaction) -> Page[HarvesterView]:
     return Page(items=harvesters.list_harvesters(transaction))
 
 
-def _samples(transaction: Transaction, job_id: int, *, since: Micros = 0, limit: int = 100) -> Page[SampleView]:
+def _samples(transaction: Transaction, job_id: int, *, since: InputMoment = 0, limit: int = 100) -> Page[SampleView]:
     return Page(items=listing.job_samples(transaction, job_id, since=since, limit=limit))
 
 

@@ -16,6 +16,7 @@ from sqlalchemy.orm import selectinload
 
 from admin.harvests.dispatch.job_status import ENDED, RESUBMITTABLE, check_transition
 from admin.harvests.dispatch.observations import forget_observations
+from admin.models.domain_tables import Configuration
 from admin.models.errors import IllegalState, NotFound
 from admin.models.harvest_tables import Channel
 from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, JobCommand, JobConfiguration, JobStatus
@@ -37,6 +38,8 @@ class ClaimedDomain:
     max_bytes: int
     max_objects: int
     expected_objects: int
+    max_rate: int = 0
+    """Visits in a minute to each host of the domain; 0 is no rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,12 @@ def claimed(transaction: Transaction, job_id: int) -> ClaimedJob:
         raise NotFound("job", job_id)
     transaction.session.refresh(job)
     channel = transaction.session.get_one(Channel, job.channel_id)
+    found = transaction.session.execute(
+        select(Configuration.id, Configuration.max_rate)
+        .join(JobConfiguration, JobConfiguration.configuration_id == Configuration.id)
+        .where(JobConfiguration.job_id == job_id)
+    )
+    rates = {row.id: row.max_rate for row in found}
     return ClaimedJob(
         id=job.id,
         token=job.token or "",
@@ -167,6 +176,7 @@ def claimed(transaction: Transaction, job_id: int) -> ClaimedJob:
                 each.max_bytes,
                 each.max_objects,
                 each.expected_objects,
+                rates.get(each.configuration_id or 0, 0),
             )
             for each in job.configurations
         ),

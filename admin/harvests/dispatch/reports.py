@@ -29,11 +29,15 @@ from admin.models.job_tables import (
 from admin.models.transaction import Transaction
 from admin.notifications.events import Event
 from admin.notifications.outbox import notify
+from admin.units import counted
 from archive.dates import Micros
 
 _SHORT: Final = 300
 _LONG: Final = 10_000
 """Characters of an error's short and long text, as NetarchiveSuite keeps them."""
+_GAPS: Final = 1_000
+_NAMED: Final = 100
+"""A message names so many domains at most."""
 _SAMPLES: Final = 2_000
 """Samples that are kept of one job; of more, the oldest go."""
 _MOST_HOSTS: Final = 200
@@ -65,6 +69,8 @@ class JobResult:
     new_bytes: int = 0
     exit_code: int | None = None
     run_name: str = ""
+    gaps: str = ""
+    """What is missing though the job ended; empty when nothing is."""
     report: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -160,13 +166,23 @@ def _notify(transaction: Transaction, job: HarvestJob, result: JobResult) -> Non
     named = {"harvest_id": job.harvest_id, "job_id": job.id}
     facts = {"objects": result.objects, "bytes": result.bytes, "harvester": job.harvester}
     if result.succeeded:
-        notify(transaction, Event.JOB_ENDED, f"Job {job.id} is done", facts, **named)
+        gaps = f", but has gaps: {result.gaps}" if result.gaps else ""
+        notify(transaction, Event.JOB_ENDED, f"Job {job.id} is done{gaps}"[:_SHORT], facts, **named)
     else:
         why = result.harvest_error or result.upload_error or "no reason was given"
         notify(transaction, Event.JOB_FAILED, f"Job {job.id} failed: {why}"[:_SHORT], facts, **named)
+    if unanswered := _unanswered(result):
+        subject = f"{counted(len(unanswered), 'domain')} of job {job.id} gave no good answer: {', '.join(unanswered)}"
+        told = {**facts, "domains": unanswered[:_NAMED]}
+        notify(transaction, Event.DOMAINS_UNANSWERED, subject[:_SHORT], told, **named)
     if result.upload_error:
         subject = f"Files of job {job.id} were not uploaded: {result.upload_error}"[:_SHORT]
         notify(transaction, Event.UPLOAD_FAILED, subject, facts, **named)
+
+
+def _unanswered(result: JobResult) -> list[str]:
+    """Return the domains without a good answer."""
+    return [each.domain_name for each in result.domains if each.stop_reason is StopReason.NO_GOOD_ANSWER]
 
 
 def fail_silent_jobs(transaction: Transaction, silent_after: Micros) -> list[int]:
@@ -212,6 +228,8 @@ def _take_over(transaction: Transaction, job: HarvestJob, result: JobResult) -> 
     job.new_bytes = result.new_bytes
     job.run_name = result.run_name or job.run_name
     job.report = dict(result.report) or None
+    job.gaps = result.gaps[:_GAPS]
+    job.unanswered_domains = len(_unanswered(result))
     job.heard = transaction.now
     _store_statistics(transaction, job, result.domains)
 

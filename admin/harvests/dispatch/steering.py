@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import regex
 from pydantic import Field
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, and_, func, select
 
 from admin.harvests.dispatch import queue
 from admin.harvests.dispatch.job_status import check_transition
@@ -20,6 +20,8 @@ from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 from archive.url import UrlError, canonical
 
+CANCELLED: Final = "cancelled by "
+"""The error of a job that a person cancelled begins so."""
 _MOST_WAITING: Final = 100
 _MOST_URLS: Final = 1000
 
@@ -150,6 +152,11 @@ def undo_reject(transaction: Transaction, job_id: int) -> None:
     _change(transaction, job_id, JobStatus.FAILED, "job.undo_reject", "")
 
 
+def was_cancelled() -> ColumnElement[bool]:
+    """Return the condition that a person cancelled a job, which never began."""
+    return and_(HarvestJob.started.is_(None), HarvestJob.harvest_error.startswith(CANCELLED))
+
+
 def fail_job(transaction: Transaction, job_id: int, reason: str) -> None:
     """Let a job fail that no harvester works on, such as one of a channel that nobody serves any more."""
     transaction.require(Right.OPERATE)
@@ -158,7 +165,7 @@ def fail_job(transaction: Transaction, job_id: int, reason: str) -> None:
         raise NotFound("job", job_id)
     if job.status not in (JobStatus.NEW, JobStatus.SUBMITTED):
         raise IllegalState(f"job {job_id} is {job.status}; only a NEW or SUBMITTED job can be cancelled")
-    job.harvest_error = f"cancelled by {transaction.actor.name}{f': {reason}' if reason else ''}"[:300]
+    job.harvest_error = f"{CANCELLED}{transaction.actor.name}{f': {reason}' if reason else ''}"[:300]
     transaction.session.flush()
     _change(transaction, job_id, JobStatus.FAILED, "job.cancel", reason, ended=transaction.now)
 

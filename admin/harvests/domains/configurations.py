@@ -196,7 +196,7 @@ def _check(row: Domain, values: Mapping[str, Any], present: str | None) -> None:
                 Problem(field, f"{values[field]} is no limit; write a number from 0 on, or -1 for no limit")
             )
     if not 1 <= values["max_rate"] <= 1_000_000:
-        problems.append(Problem("max_rate", f"{values['max_rate']} is no rate; write 1 to 1,000,000 requests a minute"))
+        problems.append(Problem("max_rate", f"{values['max_rate']} is no rate; write 1 to 1,000,000 visits a minute"))
     refuse([*problems, *attribute_problems(values["attributes"])])
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from itertools import batched
 from typing import Final
 
 from sqlalchemy import delete, func, select
@@ -15,7 +16,7 @@ from sqlalchemy import delete, func, select
 from admin.harvests.domains.data import FieldChange, FieldCreation, FieldView
 from admin.harvests.domains.names import shortened
 from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
-from admin.models.domain_tables import ExtendedField, ExtendedValue, FieldKind
+from admin.models.domain_tables import Domain, ExtendedField, ExtendedValue, FieldKind
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
@@ -24,6 +25,8 @@ ENTITIES: Final = ("domain", "harvest")
 MOST_FIELDS: Final = 200
 MOST_CHOICES: Final = 1_000
 _LONGEST_TEXT: Final = 1_000
+_TOGETHER: Final = 500
+"""Domains that one query asks for."""
 _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(\.\d{1,30})?")
 _YES: Final = frozenset(("yes", "true", "on", "1"))
 _NO: Final = frozenset(("no", "false", "off", "0"))
@@ -191,6 +194,22 @@ def values_for_jobs(transaction: Transaction, entity: str, entity_ids: Iterable[
     fields = [row for row in _fields(transaction, entity) if row.is_kept_with_jobs]
     found = _values(transaction, fields, list(entity_ids)) if fields else {}
     return {number: {name: text for name, text in values.items() if text} for number, values in found.items()}
+
+
+def domain_values_for_jobs(transaction: Transaction, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return what jobs keep of these domains: values by the domain's name, then by field. Empty values are left out."""
+    kept = select(ExtendedField.id).where(ExtendedField.entity == "domain", ExtendedField.is_kept_with_jobs.is_(True))
+    if transaction.session.scalar(kept.limit(1)) is None:
+        return {}
+    found: dict[str, dict[str, str]] = {}
+    for part in batched(names, _TOGETHER):
+        numbers = {
+            row.id: row.name
+            for row in transaction.session.execute(select(Domain.id, Domain.name).where(Domain.name.in_(part)))
+        }
+        values = values_for_jobs(transaction, "domain", numbers)
+        found |= {numbers[number]: fields for number, fields in values.items() if fields}
+    return found
 
 
 def delete_values(transaction: Transaction, entity: str, entity_id: int) -> None:

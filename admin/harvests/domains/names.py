@@ -16,6 +16,7 @@ from typing import Final
 import idna
 from publicsuffixlist import PublicSuffixList
 
+from archive.names.characters import in_words
 from archive.settings.harvests import DefaultSeeds
 from archive.url import UrlError, ascii_host
 
@@ -73,6 +74,7 @@ def registered_domain(text: str, tlds: Collection[str] = ()) -> DomainName:
         raise DomainNameError(f"{shortened(text)} is no domain name: {_reason(error)}") from None
     bare = name.removeprefix("[").removesuffix("]")
     if bare != name or _is_ipv4(name):
+        _check_address(host, bare, text)
         return DomainName(bare, IP)
     return _registered(name, tlds, text)
 
@@ -83,7 +85,9 @@ def stored_name(text: str) -> str:
     Nothing is taken off the name: www.example.org stays what it is.
     """
     try:
-        return ascii_host(text.strip()[:_LONGEST_HOST]).removeprefix("[").removesuffix("]")
+        name = ascii_host(text.strip()[:_LONGEST_HOST]).removeprefix("[").removesuffix("]")
+        _check_address(text.strip(), name, text)
+        return name
     except UrlError as error:
         raise DomainNameError(f"{shortened(text)} is no domain name: {_reason(error)}") from None
 
@@ -129,9 +133,7 @@ def _host(text: str) -> str:
     if len(authority) > _LONGEST_HOST:
         raise DomainNameError(f"{shortened(text)} has a name of {len(authority)} characters; a name has at most 253")
     if found := _FORBIDDEN.search(authority):
-        raise DomainNameError(
-            f"{shortened(text)} has the character U+{ord(found[0]):04X} in its name; write one name without spaces"
-        )
+        raise DomainNameError(f"{shortened(text)} has {in_words(found[0])} in its name; write one name without spaces")
     if authority.startswith("["):
         return authority.partition("]")[0] + "]"
     return authority.partition(":")[0]
@@ -171,6 +173,14 @@ def _unicode_label(label: str) -> str:
 
 def _is_ipv4(name: str) -> bool:
     return name.rpartition(".")[2].isdigit()
+
+
+def _check_address(host: str, name: str, text: str) -> None:
+    """Refuse a short or hexadecimal spelling of an IPv4 address, such as 1.2.3, which nobody means as an address."""
+    if _is_ipv4(name) and host.removesuffix(".") != name:
+        raise DomainNameError(
+            f"{shortened(text)} is no domain name; an IPv4 address has four numbers from 0 to 255, such as 192.0.2.1"
+        )
 
 
 def _is_ipv6(text: str) -> bool:

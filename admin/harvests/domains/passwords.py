@@ -1,4 +1,7 @@
-"""A domain has passwords for parts that ask for one. Nobody reads a secret again but the harvest that uses it."""
+"""A domain has passwords for parts that ask for one, by HTTP or in a form.
+
+Nobody reads a secret again but the harvest that uses it.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from admin.harvests.domains.lookup import find_domain, find_password, listed_nam
 from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CONFIGURATION_PASSWORDS, Domain, DomainPassword
 from admin.models.errors import IllegalState, InvalidInput, Problem
+from admin.models.job_tables import JobConfiguration
 from admin.models.operation import Page
 from admin.models.transaction import Right, Transaction
 from archive.url import UrlError, canonical
@@ -25,7 +29,7 @@ _LONGEST: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class HttpLogin:
+class DomainLogin:
     """A harvest logs in with these values."""
 
     domain: str
@@ -111,10 +115,10 @@ def password_views(row: Domain) -> list[PasswordView]:
     return [_view(row, password) for password in row.passwords]
 
 
-def logins(transaction: Transaction, configuration_ids: Iterable[int]) -> dict[int, list[HttpLogin]]:
+def logins(transaction: Transaction, configuration_ids: Iterable[int]) -> dict[int, list[DomainLogin]]:
     """Return the passwords that these configurations use, decrypted, by the configuration's number.
 
-    The job generator calls this, and no operation does. Raises IllegalState when a secret can't be decrypted.
+    Harvesters call this, and no operation does. Raises IllegalState when a secret can't be decrypted.
     """
     query = (
         select(CONFIGURATION_PASSWORDS.c.configuration_id, DomainPassword, Domain.name)
@@ -123,12 +127,28 @@ def logins(transaction: Transaction, configuration_ids: Iterable[int]) -> dict[i
         .where(CONFIGURATION_PASSWORDS.c.configuration_id.in_(list(configuration_ids)))
         .order_by(CONFIGURATION_PASSWORDS.c.configuration_id, DomainPassword.name)
     )
-    found: dict[int, list[HttpLogin]] = {}
+    found: dict[int, list[DomainLogin]] = {}
     home = transaction.settings.home
     for number, password, domain in transaction.session.execute(query):
         secret = secret_key.decrypted(home, domain, password.secret)
-        found.setdefault(number, []).append(HttpLogin(domain, password.url, password.realm, password.username, secret))
+        found.setdefault(number, []).append(
+            DomainLogin(domain, password.url, password.realm, password.username, secret)
+        )
     return found
+
+
+def logins_of_job(transaction: Transaction, job_id: int) -> list[DomainLogin]:
+    """Return the passwords that the configurations of a job use, decrypted, each once.
+
+    Raises IllegalState when a secret can't be decrypted.
+    """
+    numbers = transaction.session.scalars(
+        select(JobConfiguration.configuration_id)
+        .join(CONFIGURATION_PASSWORDS, CONFIGURATION_PASSWORDS.c.configuration_id == JobConfiguration.configuration_id)
+        .where(JobConfiguration.job_id == job_id)
+    )
+    found = logins(transaction, [number for number in numbers if number is not None])
+    return list(dict.fromkeys(login for each in found.values() for login in each))
 
 
 def _encrypted(transaction: Transaction, row: Domain, secret: SecretStr) -> bytes:

@@ -7,24 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from admin.harvests.dispatch.channels import is_of_harvest
 from admin.harvests.generation.ready import DueHarvest
-from admin.models.harvest_tables import Channel, Harvest, HarvestKind
+from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import Harvester
 
 
 def postponed(session: Session, harvests: Sequence[DueHarvest]) -> dict[int, str]:
     """Return the names of the channels without a harvester, by the number of each harvest that waits for one."""
-    is_default = and_(
-        Harvest.channel_id.is_(None),
-        Channel.is_default.is_(True),
-        Channel.takes_snapshots == (Harvest.kind == HarvestKind.SNAPSHOT),
-    )
     found = session.execute(
         select(Harvest.id, Channel.name)
-        .join(Channel, or_(Channel.id == Harvest.channel_id, is_default))
+        .join(Channel, is_of_harvest())
         .where(Harvest.id.in_([each.id for each in harvests]), Channel.id.not_in(select(Harvester.channel_id)))
     )
     return {row.id: row.name for row in found}

@@ -9,7 +9,7 @@ would mix two states.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
@@ -18,6 +18,7 @@ from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from admin.harvests.domains.extended_fields import domain_values_for_jobs
 from admin.harvests.generation.jobs import FilledJob, Tally, filled_jobs
 from admin.harvests.generation.plan import RunPlan, plan
 from admin.harvests.schedules.dates import next_run
@@ -143,7 +144,9 @@ class Generator:
         with self.database.transaction(SCHEDULER) as transaction:
             self.fence.check(transaction)
             present = _still_there(transaction, jobs)
-            rows = [_row(planned, channel_id, job) for job in jobs]
+            names = [entry.domain_name for job in jobs for entry in job.entries]
+            of_domains = domain_values_for_jobs(transaction, names)
+            rows = [_row(planned, channel_id, job, of_domains) for job in jobs]
             transaction.session.add_all(rows)
             transaction.session.flush()
             transaction.session.execute(
@@ -319,7 +322,13 @@ def _still_there(transaction: Transaction, jobs: Sequence[FilledJob]) -> set[int
     return present
 
 
-def _row(planned: RunPlan, channel_id: int, job: FilledJob) -> HarvestJob:
+def _row(planned: RunPlan, channel_id: int, job: FilledJob, of_domains: Mapping[str, Mapping[str, str]]) -> HarvestJob:
+    """Return the row of a job. `of_domains` has what jobs keep of the extended fields of domains, by their names."""
+    kept = {
+        entry.domain_name: dict(of_domains[entry.domain_name])
+        for entry in job.entries
+        if entry.domain_name in of_domains
+    }
     return HarvestJob(
         harvest_id=planned.harvest_id,
         run_number=planned.run_number,
@@ -337,6 +346,6 @@ def _row(planned: RunPlan, channel_id: int, job: FilledJob) -> HarvestJob:
         configurations_count=len(job.entries),
         aliases=dict(job.aliases),
         duplicate_reduction_jobs=list(planned.duplicate_reduction_jobs),
-        facts=dict(planned.facts),
+        facts={**planned.facts, **({"domains": kept} if kept else {})},
         created=planned.now,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from admin.models.harvest_tables import ScheduleEnd, TimeUnit
+from admin.models.moments import InputMoment
 from admin.models.operation import InputModel, OutputModel
 from archive.dates import Micros
 
@@ -18,10 +19,12 @@ class RuleInput(InputModel):
     hour: int | None = Field(None, description="0 to 23, for units from a day on")
     weekday: int | None = Field(None, description="0 (Monday) to 6, for weeks")
     month_day: int | None = Field(None, description="1 to 31, for months; shorter months have their last day")
-    zone: str = Field("UTC", description="the name of a time zone, such as Europe/Copenhagen")
-    starts: Micros | None = Field(None, description="microseconds since 1970, UTC; no date is earlier")
+    zone: str = Field("", description="the name of a time zone, such as Europe/Copenhagen; without it, the own one")
+    starts: InputMoment | None = Field(
+        None, description="no date is earlier; a date with its zone, such as 2027-01-15T08:00+01:00"
+    )
     ends: ScheduleEnd = ScheduleEnd.NEVER
-    ends_at: Micros | None = Field(None, description="the last moment that may be a date, for ends = date")
+    ends_at: InputMoment | None = Field(None, description="the last moment that may be a date, for ends = date")
     ends_after: int | None = Field(None, description="runs, for ends = count")
 
 
@@ -43,8 +46,8 @@ class ScheduleChange(RuleInput):
 class PreviewInput(RuleInput):
     """The input asks for the dates of a rule that is not kept yet."""
 
-    first_run: Micros | None = Field(None, description="from which the dates are counted; now when it is left out")
-    after: Micros | None = Field(None, description="dates after this moment; now when it is left out")
+    first_run: InputMoment | None = Field(None, description="from which the dates are counted; now when it is left out")
+    after: InputMoment | None = Field(None, description="dates after this moment; now when it is left out")
     runs_made: int = 0
     count: int = 10
 

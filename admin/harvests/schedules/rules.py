@@ -42,7 +42,7 @@ def rule_problems(given: RuleInput) -> Iterator[Problem]:
     if not 1 <= given.every <= MOST_UNITS:
         yield Problem("every", f"{_shown(given.every)} is no interval; use 1 to {MOST_UNITS:,}")
     yield from _place_problems(given)
-    if given.zone not in zones():
+    if given.zone and given.zone not in zones():
         yield Problem("zone", f"{given.zone[:_LONGEST_SHOWN]!r} is no time zone; use a name such as Europe/Copenhagen")
     for name in ("starts", "ends_at"):
         moment = getattr(given, name)

@@ -37,6 +37,7 @@ from admin.harvests.schedules.rules import MOST_RUNS, in_words, rule_of, rule_pr
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd
 from admin.models.operation import Page
+from admin.models.time_zones import default_zone
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
@@ -49,6 +50,7 @@ _FIELDS: Final = ("comments", *ScheduleRule.__dataclass_fields__)
 def create_schedule(transaction: Transaction, given: NewSchedule) -> ScheduleDetails:
     """Make a schedule. Raises InvalidInput with everything that is wrong."""
     transaction.require(Right.CURATE)
+    given = given.model_copy(update={"zone": given.zone or default_zone(transaction)})
     refuse(
         [
             new_name_problem(transaction, Schedule, ENTITY, given.name),
@@ -67,6 +69,7 @@ def change_schedule(transaction: Transaction, name: str, given: ScheduleChange) 
     """Change a schedule. Planned dates of harvests stay as they are."""
     transaction.require(Right.CURATE)
     schedule = lock_named(transaction, Schedule, ENTITY, name)
+    given = given.model_copy(update={"zone": given.zone or schedule.zone})
     refuse(
         [
             new_name_problem(transaction, Schedule, ENTITY, given.name) if given.name != schedule.name else None,
@@ -143,6 +146,7 @@ def preview_schedule(
 def preview_rule(transaction: Transaction, given: PreviewInput) -> DatesView:
     """Return the next dates of a rule that is not kept yet. Raises InvalidInput with everything that is wrong."""
     transaction.require(Right.READ)
+    given = given.model_copy(update={"zone": given.zone or default_zone(transaction)})
     refuse(rule_problems(given))
     return _preview(transaction, rule_of(given), given.first_run, given.after, given.runs_made, given.count)
 
@@ -186,7 +190,7 @@ def _preview(
     anchor = transaction.now if first_run is None else first_run
     start = (anchor if first_run is None else max(anchor, transaction.now)) - 1 if after is None else after
     problems = [
-        Problem(field, "this is no date; use microseconds since 1970, before the year 9999")
+        Problem(field, "this is no date; use one from 1970 to 9998, such as 2027-01-15T08:00+01:00")
         for field, moment in (("first_run", anchor), ("after", start + 1))
         if not 0 <= moment < LAST_MOMENT
     ]

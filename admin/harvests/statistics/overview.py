@@ -5,24 +5,26 @@ from __future__ import annotations
 import shutil
 from typing import Final
 
-from sqlalchemy import exists, select, text
+from sqlalchemy import exists, func, not_, or_, select, text
 
-from admin.harvests.dispatch.channels import ChannelView, list_channels
+from admin.harvests.dispatch.channels import ChannelView, is_of_harvest, list_channels
 from admin.harvests.dispatch.harvesters import HarvesterView, list_harvesters
 from admin.harvests.dispatch.listing import JobLine, count_by_status, lines_of, list_jobs
+from admin.harvests.dispatch.steering import was_cancelled
 from admin.models.domain_tables import Domain
 from admin.models.harvest_tables import Channel, Harvest
 from admin.models.job_tables import HarvesterState, HarvestJob, JobStatus
 from admin.models.operation import OutputModel
 from admin.models.people_tables import SchedulerLease
+from admin.models.plain_text import comparable
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
 _SHOWN: Final = 20
-_UPLOADS_OF: Final[Micros] = 30 * 86_400_000_000
-"""Upload errors of jobs that are done are shown for so long."""
-_MOST_UPLOAD_ERRORS: Final = 1_000
-"""The jobs that are done are looked for among so many jobs with upload errors, the newest ones."""
+_RECENT: Final[Micros] = 30 * 86_400_000_000
+"""Upload errors and dead domains of jobs that are done are shown for so long."""
+_MOST_LOOKED_AT: Final = 1_000
+"""The jobs that are done are looked for among so many jobs with such trouble, the newest ones."""
 _SCHEDULER_LEASE: Final = "scheduler"
 _LATE: Final[Micros] = 60_000_000
 """The clocks of the database and of this machine may differ by so much."""
@@ -66,6 +68,8 @@ class OverviewView(OutputModel):
     more_failed: bool
     upload_errors: list[JobLine]
     """Jobs that are done though files were not uploaded, of the last 30 days."""
+    unanswered: list[JobLine]
+    """Jobs of the last 30 days that are done though domains gave no good answer."""
     deactivated: list[HarvestNote]
     """Harvests that the scheduler has deactivated."""
     unserved: list[ChannelTrouble]
@@ -82,7 +86,7 @@ class OverviewView(OutputModel):
     @property
     def needs_person(self) -> bool:
         """Return whether anything needs a person."""
-        lists = (self.failed, self.upload_errors, self.deactivated, self.unserved, self.troubled)
+        lists = (self.failed, self.upload_errors, self.unanswered, self.deactivated, self.unserved, self.troubled)
         return not self.has_scheduler or any(lists) or any(disk.is_low for disk in self.disks)
 
 
@@ -91,45 +95,61 @@ def show_overview(transaction: Transaction) -> OverviewView:
     transaction.require(Right.READ)
     session = transaction.session
     running = list_jobs(transaction, status=JobStatus.STARTED, limit=_SHOWN)
-    failed = list_jobs(transaction, status=JobStatus.FAILED, limit=_SHOWN)
+    failed = _failed(transaction)
     harvesters = list_harvesters(transaction)
     return OverviewView(
         counts=count_by_status(transaction),
         running=running.items,
         more_running=running.next is not None,
-        failed=failed.items,
-        more_failed=failed.next is not None,
-        upload_errors=_upload_errors(transaction),
+        failed=failed[:_SHOWN],
+        more_failed=len(failed) > _SHOWN,
+        upload_errors=_recent_with(transaction, "jobs.upload_error <> ''"),
+        unanswered=_recent_with(transaction, "jobs.unanswered_domains > 0"),
         deactivated=_deactivated(transaction),
         unserved=_unserved(transaction, list_channels(transaction), harvesters),
         troubled=[each for each in harvesters if each.is_silent or each.state is HarvesterState.DORMANT],
         coming=_coming(transaction),
         harvesters=harvesters,
         disks=_disks(transaction, harvesters),
-        has_scheduler=_has_scheduler(transaction),
+        has_scheduler=has_scheduler(transaction),
         has_domains=session.scalar(select(Domain.id).limit(1)) is not None,
         has_harvests=session.scalar(select(Harvest.id).limit(1)) is not None,
     )
 
 
-def _has_scheduler(transaction: Transaction) -> bool:
+def count_active_harvests(transaction: Transaction) -> int:
+    """Return the number of harvests that the scheduler makes jobs of."""
+    query = select(func.count()).select_from(Harvest).where(Harvest.is_active.is_(True))
+    return transaction.session.scalar(query) or 0
+
+
+def has_scheduler(transaction: Transaction) -> bool:
+    """Return whether a scheduler works at the moment."""
     row = transaction.session.get(SchedulerLease, _SCHEDULER_LEASE)
     return row is not None and row.until > transaction.now - _LATE
 
 
-def _upload_errors(transaction: Transaction) -> list[JobLine]:
+def _failed(transaction: Transaction) -> list[JobLine]:
+    """Return the newest failed jobs, one more than are shown, without those that a person cancelled."""
+    numbers = transaction.session.scalars(
+        select(HarvestJob.id)
+        .where(HarvestJob.status == JobStatus.FAILED, not_(was_cancelled()))
+        .order_by(HarvestJob.id.desc())
+        .limit(_SHOWN + 1)
+    ).all()
+    return lines_of(transaction, numbers) if numbers else []
+
+
+def _recent_with(transaction: Transaction, condition: str) -> list[JobLine]:
+    """Return the newest jobs that are done and for which the condition of a partial index holds."""
     # The text of the condition is that of the index, which has no other jobs: with a parameter, SQLite reads all jobs.
     newest = (
-        select(HarvestJob.id)
-        .where(text("jobs.upload_error <> ''"))
-        .order_by(HarvestJob.id.desc())
-        .limit(_MOST_UPLOAD_ERRORS)
-        .subquery()
+        select(HarvestJob.id).where(text(condition)).order_by(HarvestJob.id.desc()).limit(_MOST_LOOKED_AT).subquery()
     )
     numbers = transaction.session.scalars(
         select(HarvestJob.id)
         .join(newest, newest.c.id == HarvestJob.id)
-        .where(HarvestJob.status == JobStatus.DONE, HarvestJob.ended > transaction.now - _UPLOADS_OF)
+        .where(HarvestJob.status == JobStatus.DONE, HarvestJob.ended > transaction.now - _RECENT)
         .order_by(HarvestJob.id.desc())
         .limit(_SHOWN)
     ).all()
@@ -163,18 +183,31 @@ def _unserved(
     transaction: Transaction, channels: list[ChannelView], harvesters: list[HarvesterView]
 ) -> list[ChannelTrouble]:
     """Return the channels without a harvester that is there, when jobs wait in them or an active harvest uses them."""
-    served = {each.channel for each in harvesters if not each.is_silent and each.state is not HarvesterState.STOPPED}
+    served = {each.channel for each in harvesters if _serves(each)}
     unserved = [channel.id for channel in channels if channel.name not in served]
     if not unserved:
         return []
     jobs = exists().where(
         HarvestJob.channel_id == Channel.id, HarvestJob.status.in_((JobStatus.NEW, JobStatus.SUBMITTED))
     )
-    uses = exists().where(Harvest.channel_id == Channel.id, Harvest.is_active.is_(True))
+    uses = exists().where(is_of_harvest(), or_(Harvest.is_active.is_(True), Harvest.run_now.is_(True)))
     rows = transaction.session.execute(
         select(Channel.name, jobs, uses).where(Channel.id.in_(unserved)).order_by(Channel.name)
     )
     return [ChannelTrouble(name=name, waiting=waiting) for name, waiting, used in rows if waiting or used]
+
+
+def without_harvester(transaction: Transaction, harvest: str) -> str:
+    """Return the name of the harvest's channel when no harvester serves it, so that its jobs wait; else nothing."""
+    channel = transaction.session.scalar(
+        select(Channel.name).join(Harvest, is_of_harvest()).where(Harvest.name == comparable(harvest))
+    )
+    served = {each.channel for each in list_harvesters(transaction) if _serves(each)}
+    return channel if channel is not None and channel not in served else ""
+
+
+def _serves(harvester: HarvesterView) -> bool:
+    return not harvester.is_silent and harvester.state is not HarvesterState.STOPPED
 
 
 def _disks(transaction: Transaction, harvesters: list[HarvesterView]) -> list[Disk]:

@@ -47,6 +47,8 @@ class TemplateField(OutputModel):
     key: str
     """Dotted, such as limits.pages."""
     kind: ValueKind
+    title: str
+    """The name of the key in the words of curators."""
     description: str
     choices: list[str] = Field([])
     minimum: float | None = None
@@ -74,6 +76,12 @@ def fields_of(text: str) -> list[TemplateField]:
 def known_fields() -> tuple[TemplateField, ...]:
     """Return every key that a profile may have, with its default."""
     return tuple(_walk(Profile.model_json_schema(), "", Profile().model_dump(mode="json")))
+
+
+def differs(field: TemplateField) -> bool:
+    """Return whether the text sets the key to another value than the default."""
+    default = list(field.default) if isinstance(field.default, tuple) else field.default
+    return field.is_set and field.value != default
 
 
 def with_values(text: str, given: Mapping[str, FieldValue], unset: Sequence[str] = ()) -> str:
@@ -109,7 +117,7 @@ def typed_values(form: Mapping[str, str]) -> dict[str, FieldValue]:
         try:
             values[key] = _typed(fields[key], typed) if key in fields else typed
         except ValueError as error:
-            problems.append(Problem(key, str(error)))
+            problems.append(Problem(key, f"{fields[key].title}: {error}"))
     refuse(problems)
     return values
 
@@ -226,6 +234,7 @@ def _field(
     return TemplateField(
         key=key,
         kind=_KINDS["enum" if "enum" in value else value["type"]],
+        title=given.get("title", key),
         description=given.get("description", ""),
         choices=list(value.get("enum", [])),
         minimum=value.get("minimum"),

@@ -11,6 +11,7 @@ from admin.harvests.schedules import timetable
 from admin.harvests.schedules.data import DatesView, NewSchedule, PreviewInput, ScheduleChange, ScheduleDetails
 from admin.harvests.schedules.rules import WEEKDAYS, local_moment, local_text, zones
 from admin.models.harvest_tables import ScheduleEnd, TimeUnit
+from admin.models.time_zones import default_zone
 from admin.models.transaction import Right
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction
@@ -35,7 +36,9 @@ def index() -> Response:
 @needs(Right.CURATE)
 def create() -> Response:
     """Make a schedule."""
-    form = Form({**_empty(), "unit": TimeUnit.DAY, "every": 1, "zone": "UTC", "ends": ScheduleEnd.NEVER})
+    with reading() as opened:
+        zone = default_zone(opened)
+    form = Form({**_empty(), "unit": TimeUnit.DAY, "every": 1, "zone": zone, "ends": ScheduleEnd.NEVER})
     if form.is_sent and not _asks_for_dates():
 
         def save(given: NewSchedule) -> ScheduleDetails:

@@ -23,7 +23,7 @@ from admin.harvests.templates.stock import DEFAULT_TEMPLATE
 from admin.models.errors import EditConflict, UseCaseError
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, transaction, with_long_lists
 from admin.web.template_form import TemplateForm
 
 BLUEPRINT: Final = Blueprint("templates", __name__, url_prefix="/templates")
@@ -41,6 +41,7 @@ def index() -> Response:
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
+@with_long_lists
 @needs(Right.CURATE)
 def create() -> Response:
     """Make a template by fields, from a text, or from an uploaded file."""
@@ -59,6 +60,7 @@ def create() -> Response:
 
 
 @BLUEPRINT.post("/verify", endpoint="verify")
+@with_long_lists
 @needs(Right.CURATE)
 def verify() -> dict[str, Any]:
     """Tell the editor's script what is wrong with a text, as JSON."""
@@ -95,6 +97,7 @@ def compare(name: str) -> Response:
 
 
 @BLUEPRINT.route("/<path:name>/edit", methods=["GET", "POST"], endpoint="edit")
+@with_long_lists
 @needs(Right.CURATE)
 def edit(name: str) -> Response:
     """Give a template a new version, by fields or as text."""

@@ -38,6 +38,25 @@ tools => {
     'więcej', 'następn', 'další', 'více', 'lisää', 'seuraava', 'ещё', 'еще', 'далее', 'следующ', 'показать', '更多', '下一',
     '加载', '載入', 'もっと', '次', '더 보기', '더보기', '다음', 'daha', 'sonraki', 'المزيد', 'التالي',
   ].join('|'), 'i');
+  // Controls of one pair lead to both directions: the earlier and the later month, the smaller and the larger map.
+  const BACK = new RegExp('^\\W*(' + [
+    'prev(ious)?', 'earlier', 'newer', 'left', 'up', 'zoom ?out', 'smaller', 'decrease', 'vorherige\\w*', 'vorige\\w*', 'früher\\w*', 'links',
+    'verkleinern', 'précédent\\w*', 'antérieur\\w*', 'gauche', 'dézoomer', 'anterior(es)?', 'previo', 'izquierda', 'alejar', 'reducir',
+    'precedent[ei]', 'sinistra', 'riduci', 'esquerda', 'diminuir', 'eerdere?', 'uitzoomen', 'forrige', 'tidligere', 'zoom ud', 'föregående',
+    'tidigare', 'zooma ut', 'edellinen', 'loitonna', 'poprzedni\\w*', 'wstecz', 'pomniejsz', 'předchozí', 'oddálit', 'предыдущ\\p{L}*', 'назад',
+    'уменьшить', 'önceki', 'uzaklaştır', 'السابق', '上一\\p{L}*', '前(の|へ)?\\p{L}*', '縮小', '缩小', '이전', '축소',
+  ].join('|') + ')(?!\\p{L})|^[‹«←◀◂❮<−–-]$', 'iu');
+  const FORTH = new RegExp('^\\W*(' + [
+    'next', 'later', 'older', 'right', 'down', 'forward', 'zoom ?in', 'larger', 'increase', 'nächste\\w*', 'später\\w*', 'rechts', 'vergrößern',
+    'suivant\\w*', 'droite', 'zoomer', 'siguientes?', 'derecha', 'acercar', 'ampliar', 'successiv[ao]', 'destra', 'ingrandisci', 'próxim[ao]',
+    'seguinte', 'direita', 'aumentar', 'volgende', 'latere', 'inzoomen', 'næste', 'senere', 'zoom ind', 'nästa', 'senare', 'zooma in', 'neste',
+    'seuraava', 'lähennä', 'następn\\w*', 'dalej', 'powiększ', 'další', 'přiblížit', 'следующ\\p{L}*', 'вперед', 'вперёд', 'увеличить', 'sonraki',
+    'yakınlaştır', 'التالي', '下一\\p{L}*', '次(の|へ)?\\p{L}*', '拡大', '放大', '다음', '확대',
+  ].join('|') + ')(?!\\p{L})|^[›»→▶▸❯>+]$', 'iu');
+  const BACK_NAME = /(^|[\s_-])(prev(ious)?|left|backward|zoom-?_?out|minus|decrement|smaller)([\s_-]|$)/i;
+  const FORTH_NAME = /(^|[\s_-])(next|right|forward|zoom-?_?in|plus|increment|larger)([\s_-]|$)/i;
+  const MOST_PAIRED = 60;
+  const MOST_LEVELS = 5;
   // What closes a window is touched after the other controls in it.
   const CLOSE = new RegExp('^(close|dismiss|hide|back|×|✕|✖|schließen|zurück|luk|stäng|lukk|fermer|cerrar|chiudi|fechar|sluiten|'
     + 'zamknij|zavřít|sulje|закрыть|关闭|關閉|閉じる|닫기|kapat|إغلاق)', 'i');
@@ -224,9 +243,40 @@ tools => {
   const isPageLink = (element, label) => element.localName === 'a' && element.hasAttribute('href')
     && (/^\d{1,4}$/.test(label) || /^[›»→❯>]+$/.test(label) || MORE.test(label));
 
+  const headingOf = (element, label) => {
+    if (label.length > 30) return 0;
+    if (BACK.test(label)) return -1;
+    if (FORTH.test(label)) return 1;
+    const name = `${element.id} ${element.getAttribute('class') || ''} ${element.getAttribute('name') || ''}`;
+    return BACK_NAME.test(name) ? -1 : FORTH_NAME.test(name) ? 1 : 0;
+  };
+  /* Give the two controls of each pair one name: one that leads back, and the nearest one that leads forth. */
+  const pair = (found, elements) => {
+    // Two controls side by side without any text, and nothing else like them, lead to both directions.
+    const beside = new Map();
+    found.forEach((each, at) => {
+      if (each.kind !== 'button' || each.heading || /\p{L}{2}/u.test(each.label)) return;
+      const parent = tools.parent(elements[at]);
+      beside.set(parent, [...(beside.get(parent) || []), each]);
+    });
+    for (const two of beside.values()) {
+      if (two.length === 2 && two[0].family === two[1].family) [two[0].heading, two[1].heading] = [-1, 1];
+    }
+    const heading = found.map((each, at) => [each, elements[at]]).filter(([each]) => each.heading).slice(0, MOST_PAIRED);
+    for (const [back, element] of heading) {
+      if (back.heading > 0) continue;
+      let around = tools.parent(element);
+      for (let level = 0; around && level < MOST_LEVELS && !back.pair; level++, around = tools.parent(around)) {
+        const other = heading.find(([each, near]) => each.heading > 0 && !each.pair && tools.contains(around, near));
+        if (other) back.pair = other[0].pair = back.key;
+      }
+    }
+  };
+
   /* Return what can be clicked. A key names the same control after the page has drawn it again. */
   tools.clickable = () => {
     const found = [];
+    const elements = [];
     let delegates = page.global.has('click') || page.global.has('mousedown') || page.global.has('pointerdown')
       || page.listening().length > 0;
     let pointers = 0;
@@ -251,12 +301,15 @@ tools => {
       const label = tools.label(element);
       if (inPostForm(element) && kind !== 'toggle' && !isPageLink(element, label)) continue;
       if (isForbidden(element, label, kind)) continue;
+      elements.push(element);
       found.push({
+        label, heading: kind === 'choice' ? 0 : headingOf(element, label), pair: '',
         number: numberOf(element), key: numbered(element, keyOf(element, label)), family: familyOf(element), kind,
         isArea: isArea(element, kind), isCloser: isCloser(element, label),
         isMore: MORE.test(label) || /more|next/i.test(names(element)) && kind !== 'link',
       });
     }
+    pair(found, elements);
     return found;
   };
 
@@ -321,6 +374,8 @@ tools => {
     for (let node = element, i = 0; node && i < 3; i++, node = tools.parent(node)) {
       parts.push(...['class', 'aria-expanded', 'aria-selected', 'aria-pressed', 'open'].map(name => node.getAttribute(name)));
     }
+    // The word of a control changes with its state, such as "show" and "hide", but a number in it does not tell a state.
+    parts.push(tools.label(element).replace(/\d+/g, ''));
     return parts.join('|').slice(0, 2000);
   };
   /* Return whether a control is there, and has another state than before it was touched. */
@@ -487,13 +542,17 @@ tools => {
     return sent;
   };
 
-  /* Return the elements that can have the focus and listen to keys themselves, but for fields. */
+  /* Return the elements that can have the focus and listen to keys, but for fields, and whether each is a slider.
+     The listener of a slider may be that of an outer element. */
   tools.keyed = () => {
     const found = [];
-    for (const element of page.listening()) {
-      if (!hears(element, ['keydown', 'keyup']) || element.tabIndex < 0 || !tools.isVisible(element)) continue;
-      if (element.matches('input, textarea, select, button, a, summary, [contenteditable]') || !tools.isUsable(element)) continue;
-      found.push(numberOf(element));
+    const sliders = [...document.querySelectorAll('[role=slider], [role=scrollbar], [role=spinbutton]')].slice(0, 100);
+    for (const element of new Set([...sliders, ...page.listening()])) {
+      const isSlider = sliders.includes(element);
+      if (!isSlider && !hears(element, ['keydown', 'keyup'])) continue;
+      if (element.tabIndex < 0 || !tools.isVisible(element)) continue;
+      if (element.matches('input, textarea, select, button, a, summary, [contenteditable]') && !isSlider) continue;
+      if (tools.isUsable(element)) found.push([numberOf(element), isSlider]);
     }
     return found;
   };
@@ -516,15 +575,15 @@ tools => {
     return found;
   };
 
-  /* Drag a box from its right to its left side. */
-  tools.drag = async number => {
+  /* Drag a box from its right to its left side, or the other way. */
+  tools.drag = async (number, isRight = false) => {
     const element = elementOf(number);
     if (!element || !tools.isVisible(element)) return;
     const place = tools.place(element);
     const box = element.getBoundingClientRect();
     const y = place.y;
-    const from = Math.min(box.left + box.width * 0.85, innerWidth - 2);
-    const to = Math.max(box.left + box.width * 0.1, 1);
+    const sides = [Math.min(box.left + box.width * 0.85, innerWidth - 2), Math.max(box.left + box.width * 0.1, 1)];
+    const [from, to] = isRight ? sides.reverse() : sides;
     const target = tools.at(from, y) || element;
     const on = tools.contains(element, target) ? target : element;
     const send = (type, x, pressed) => {

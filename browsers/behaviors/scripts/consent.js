@@ -77,8 +77,6 @@ tools => {
   ].join('|') + ')?\\W*$', 'iu');
   const CLOSER = /(^|[\s_-])(close|closer|dismiss|schliessen|fermer)([\s_-]|$)/i;
   const OVER = /modal|popup|pop-up|overlay|newsletter|subscri|dialog|interstitial|promo|lightbox|splash|offer|age-?_?(gate|verif|check|wall)/i;
-  const AGE = /(^|[^\p{L}])(age|born|birth|birthday|old enough|drinking|alter|geboren|geburt|âge|naissance|edad|nacimiento|età|nascita|idade|nascimento|leeftijd|geboren|alder|født|ålder|född|wiek|urodzenia|věk|возраст|年齢|年龄|나이)/iu;
-  const ENTER = /^\W*(enter|continue|confirm|submit|verify|proceed|go|yes|ok|weiter|bestätigen|eintreten|entrar|entrer|valider|continuer|conferma|entra|confirmar|bevestig(en)?|doorgaan|gå ind|bekræft|fortsæt|bekräfta|wejdź|potwierdź|vstoupit|potvrdit|войти|подтвердить|入場|进入|확인)/iu;
   const offered = new WeakSet();
 
   /* Tell the consent platform of the page that its reader agrees. Return its name, or an empty text. */
@@ -104,8 +102,8 @@ tools => {
     return window !== window.top && /consent|cookie|privacy|cmp|message/i.test(location.href);
   };
 
-  const offer = element => {
-    if (offered.has(element) || !tools.isVisible(element)) return null;
+  const offer = (element, isAgain = false) => {
+    if ((offered.has(element) && !isAgain) || !tools.isVisible(element)) return null;
     offered.add(element);
     const place = tools.place(element);
     if (!place.isOnTop) { element.click(); return {...place, isClicked: true}; }
@@ -113,7 +111,7 @@ tools => {
   };
 
   /* Return the window that lies over the middle of the page and keeps its reader from it, or null. */
-  const windowOver = () => {
+  tools.windowOver = () => {
     const isLocked = [document.documentElement, document.body].some(
       element => element && /hidden|clip/.test(getComputedStyle(element).overflowY));
     for (const y of [0.5, 0.35, 0.65]) {
@@ -128,33 +126,9 @@ tools => {
     return null;
   };
 
-  /* Give a date of birth of a grown-up to a window that asks for it. Return the place of the button behind, or null. */
-  tools.ageButton = () => {
-    const over = windowOver();
-    if (!over || !AGE.test(over.innerText.slice(0, 2000))) return null;
-    const fields = [...over.querySelectorAll('select, input')].filter(field => !field.disabled
-      && (field.localName === 'select' || /^(text|number|tel|date)$/.test(field.type))).slice(0, 4);
-    if (fields.length === 0 || fields.every(field => offered.has(field))) return null;
-    for (const field of fields) {
-      offered.add(field);
-      const name = `${field.name} ${field.id} ${field.getAttribute('placeholder') || ''} ${field.getAttribute('aria-label') || ''}`;
-      if (field.localName === 'select') {
-        const values = [...field.options].filter(option => option.value && !option.disabled);
-        const year = values.filter(option => /^19[5-8]\d$/.test(option.text.trim())).pop();
-        field.value = (year || values[0])?.value ?? field.value;
-      } else if (field.type === 'date') field.value = '1980-01-01';
-      else field.value = /ye?a?r|yyyy|jahr|jjjj|ann|año|aaaa|rok|år/i.test(name) || fields.length === 1 ? '1980' : '01';
-      for (const type of ['input', 'change']) field.dispatchEvent(new Event(type, {bubbles: true, composed: true}));
-    }
-    for (const button of over.querySelectorAll(BUTTONS)) {
-      if (ENTER.test(tools.label(button))) return offer(button);
-    }
-    return null;
-  };
-
-  /* Return the place of what closes the window that lies over the page, or null. Each is offered once. */
-  tools.closeButton = () => {
-    const over = windowOver();
+  /* Return the place of what closes the window that lies over the page, or null. Each is offered once, or again. */
+  tools.closeButton = (isAgain = false) => {
+    const over = tools.windowOver();
     if (!over) return null;
     // The window and its backdrop may lie beside each other.
     const near = [over, ...(over.parentElement && over.parentElement !== document.body ? [] : document.querySelectorAll(
@@ -169,7 +143,7 @@ tools => {
         return CLOSER.test(name) && label.length < 30 && element.querySelectorAll('*').length < 8;
       });
       for (const closer of closers) {
-        const place = offer(closer);
+        const place = offer(closer, isAgain);
         if (place) return place;
       }
     }

@@ -4,6 +4,7 @@ tools => {
   const MOST_BOXES = 30;
   const SMALLEST = 20;
   const MOST_WHEELED = 5;
+  const MOST_FRAME_MS = 100;
   const boxes = [];
 
   const overflows = style => /auto|scroll|overlay/.test(style);
@@ -72,6 +73,24 @@ tools => {
       : {top: Math.abs(box.scrollTop), view, height: box.scrollHeight};
   };
 
+  const shown = () => new Promise(resolve => {
+    requestAnimationFrame(() => tools.page.sleep(0).then(resolve));
+    tools.page.sleep(MOST_FRAME_MS).then(resolve);
+  });
+  /* Scroll the document through several views, and let the browser show each one, until the document reacts. */
+  tools.scrollThrough = async most => {
+    const before = tools.page.counts();
+    let at = tools.scroll(0, false, false);
+    for (let i = 1; i < most; i++) {
+      await shown();
+      const now = tools.page.counts();
+      const hasReacted = now.changes !== before.changes || now.pending > 0 || main().scrollHeight !== at.height;
+      if (hasReacted || at.top + at.view >= at.height - 2) break;
+      at = tools.scroll(0, false, false);
+    }
+    return at;
+  };
+
   /* Return the position of the document without scrolling. */
   tools.position = () => ({top: main().scrollTop, view: main().clientHeight, height: main().scrollHeight});
 
@@ -89,11 +108,11 @@ tools => {
 
   /* Send the event of a mouse wheel to pages that move their parts by themselves; number 0 is the page. */
   const wheeled = [];
-  tools.wheel = (number = 0) => {
+  tools.wheel = (number = 0, isBack = false) => {
     const box = number === 0 ? null : wheeled[number - 1];
     if (box && (!box.isConnected || !tools.isVisible(box))) return 0;
     const on = box || document.elementFromPoint(innerWidth / 2, innerHeight / 2) || document.body;
-    const deltaY = box ? Math.max(50, Math.min(400, box.clientHeight * 0.75)) : 400;
+    const deltaY = (box ? Math.max(50, Math.min(400, box.clientHeight * 0.75)) : 400) * (isBack ? -1 : 1);
     on.dispatchEvent(new WheelEvent('wheel', {deltaY, bubbles: true, composed: true, cancelable: true}));
     return 1;
   };

@@ -56,6 +56,8 @@ class HttpLoginAnswers:
         login = self._login
         if login is None or challenge.get("source") == "Proxy" or challenge["origin"] != login.origin:
             return {"response": "CancelAuth"}
+        if not login.is_for_realm(str(challenge.get("realm", ""))):
+            return {"response": "CancelAuth"}
         self.scheme = challenge["scheme"].lower()
         if request in self._asked or len(self._asked) >= _MOST_ASKED:
             return {"response": "CancelAuth"}

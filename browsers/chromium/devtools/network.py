@@ -61,7 +61,7 @@ class RequestEvents:
                     self._traffic.cached(asked.request)
             case "Network.loadingFinished":
                 if asked := self._asked.pop(params["requestId"], None):
-                    self._traffic.finished(asked.key, asked.request)
+                    self._traffic.finished(asked.key, asked.request, int(params.get("encodedDataLength", 0)))
             case "Network.loadingFailed":
                 if asked := self._asked.pop(params["requestId"], None):
                     self._traffic.failed(asked.key, asked.request, params.get("errorText") or "failed")

@@ -64,6 +64,8 @@ class BidiHttpLogin:
         if login is None or response["status"] != _UNAUTHORIZED or _parts(told["url"]) != _parts(login.origin):
             return _CANCEL
         challenges = response.get("authChallenges") or ({"scheme": ""},)
+        if not login.is_for_realm(str(challenges[0].get("realm", ""))):
+            return _CANCEL
         self.scheme = str(challenges[0]["scheme"]).lower() or self.scheme
         if told["request"] in self._asked or len(self._asked) >= _MOST_ASKED:
             return _CANCEL

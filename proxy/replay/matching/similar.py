@@ -7,7 +7,9 @@ The rules stand in `similar.toml`. Each step has a form of a URL's key. An answe
 3. with the same for the parts of the path, and for those that a protocol makes up;
 4. without the parameters and parts of the path that tell the size and the quality, for pictures;
 5. at another host of the same network, for everything but pages (`shards.py`);
-6. without the query, for files such as images.
+6. without the query, for files such as images;
+7. with the alphabet in the place of each value that looks random, under a name that stands for no content, when the
+   captures of the nearest visit have one payload (`random_values.py`). Whole pages are never looked for in this way.
 
 A page that asks for an address with today's date got another one when it was recorded. So a date stands for another one
 when it is as many days from now as the other one is from its capture (`dates_in_urls.py`). One day more or less is the
@@ -40,6 +42,7 @@ from archive.warc.request_query import asked_key
 from proxy.replay.matching.dates_in_urls import DATE_MARK, MARK, first_date, marked
 from proxy.replay.matching.echoes import MOST, Echo, echo, echoes_between
 from proxy.replay.matching.picture_paths import sized
+from proxy.replay.matching.random_values import alphabet_of
 from proxy.replay.matching.readable_bodies import binary, likeness, readable
 from proxy.replay.matching.shards import shards
 
@@ -146,6 +149,7 @@ class Rules:
         self._durations = frozenset(given["ignored_durations"])
         self._echoed = frozenset(given["echoed"])
         self._echoed_beside = {name: frozenset(names) for name, names in given["echoed_beside"].items()}
+        self._contents = frozenset(given["contents"])
         self._value = re.compile("|".join(f"(?:{value})" for value in given["values"]))
         self._path = re.compile("|".join(f"(?:{path})" for path in given["paths"]), re.IGNORECASE)
         self._token = re.compile("|".join(f"(?:{value})" for value in given["tokens"]))
@@ -199,6 +203,16 @@ class Rules:
             if _member(name) not in beside
         )
         return tuple(sorted(pair for pair in kept if not self.is_ignored(*pair)))
+
+    def without_random_values(self, pairs: Pairs) -> Pairs:
+        """Return the parameters with the alphabet in the place of each value that looks random."""
+        return tuple((name, self._without_random_value(name, value)) for name, value in pairs)
+
+    def _without_random_value(self, name: str, value: str) -> str:
+        if _member(name).replace("_", "").replace("-", "").removesuffix("[]") in self._contents:
+            return value
+        alphabet = alphabet_of(unquote_plus(value[:_LONGEST_VALUE]))
+        return f"{MARK}{alphabet}" if alphabet else value
 
     def _beside(self, pairs: Pairs) -> frozenset[str]:
         """Return the names that only count or name a call, since a name of their protocol stands beside them."""
@@ -341,6 +355,24 @@ class Similar:
         if method not in ("GET", "HEAD"):
             return self._with_body(collection, url, method, body, (now_micros(), *moments))
         return self._same_form(collection, key, methods, (now_micros(), *moments), is_page=is_page)
+
+    def with_random_values(
+        self, collection: str, url: str, method: str, moments: Sequence[Micros] = ()
+    ) -> list[Capture]:
+        """Return the captures of a URL with other values in the place of those that look random. Raises CapturesError.
+
+        The values alone don't tell whether they name content, so the payloads have to be looked at, too.
+        """
+        key, rules = urls.key(url), self._rules
+        path, _, query = key.partition("?")
+        given = _pairs(query)
+        asked = rules.without_random_values(given)
+        if asked == given or len(key) > _LONGEST:
+            return []
+        forms = [rules.starred(asked, moment) for moment in (now_micros(), *moments)]
+        rows = self._rows(collection, f"{path}?", ("GET", "HEAD") if method == "HEAD" else (method,))
+        recorded = ((row, rules.without_random_values(_query_pairs(row))) for row in rows)
+        return [row for row, pairs in recorded if _fits(rules.starred(pairs, row.date), forms)]
 
     def callback(self, asked: str, recorded: str) -> Callback | None:
         """Return how the name of the JSONP function differs between two URLs; None when it does not."""

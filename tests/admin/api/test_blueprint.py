@@ -19,6 +19,7 @@ from admin.models.database import Database
 from admin.models.operation import Operation, OutputModel
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE, RIGHTS, Actor, Door, Right, Transaction
+from admin.models.validation import MOST_PROBLEMS
 
 ACTORS = {f"Bearer {role}": Actor(role, role, Door.API) for role in Role}
 
@@ -124,13 +125,16 @@ def test_parameters_that_can_not_be_used_are_named(client: FlaskClient, path: st
         b'{"verb": "' + b"x" * MAX_BODY + b'"}',
         b"\xff\xfe",
         b"null",
+        b"{" + b",".join(b'"k%d":1' % number for number in range(50_000)) + b"}",
+        b'{"verb": "add_seeds", "urls": [' + b",".join([b"1"] * 200_000) + b"]}",
     ],
-    ids=["cut", "list", "text", "value", "extra", "deep", "large", "binary", "null"],
+    ids=["cut", "list", "text", "value", "extra", "deep", "large", "binary", "null", "unknown keys", "wrong items"],
 )
 def test_bodies_that_can_not_be_used_are_problems(client: FlaskClient, body: bytes) -> None:
     answer = asked(client, "POST", "/jobs/1/commands", data=body, content_type="application/json")
     assert (answer.status_code, answer.content_type) == (413 if len(body) > MAX_BODY else 422, PROBLEM_TYPE)
-    assert len(answer.data) < 2000
+    assert len(answer.data) < 20_000
+    assert len(answer.get_json().get("problems", ())) <= MOST_PROBLEMS
 
 
 def test_what_is_missing_and_what_conflicts_have_their_codes(client: FlaskClient) -> None:

@@ -32,6 +32,7 @@ from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE, Actor, Door, Transaction
 from archive.capture import Capture
 from archive.settings.load import Settings, load
+from dedupdb.captures.capture_index import Captures
 
 
 @pytest.fixture
@@ -138,6 +139,25 @@ def test_captures_are_found_by_url_date_type_and_status(transaction: Transaction
     assert urls(transaction, job="no-such") == []
     assert urls(transaction, url="urn:view:" + PAGE) == ["urn:view:" + PAGE]
     assert len(urls(transaction)) == len(kept)
+
+
+def test_the_documents_of_jobs_come_after_the_captures_of_sites(
+    transaction: Transaction, settings: Settings, kept: dict[str, Capture]
+) -> None:
+    note = "metadata://archive/crawl/setup/profile"
+    with Captures(settings.database_url) as index:
+        index.add([row(note, collection=NAME, filename="metadata.warc.gz")])
+
+    newest_last, newest_first, after = urls(transaction), urls(transaction, order="newest"), None
+    paged: list[str] = []
+    while True:
+        found = search.list_captures(transaction, NAME, after=after, limit=3)
+        paged += [each.url for each in found.items]
+        if (after := found.next) is None:
+            break
+
+    assert (len(newest_last), newest_last[-1], newest_first[-1]) == (len(kept) + 1, note, note)
+    assert paged == newest_last
 
 
 def test_a_list_is_read_page_by_page(transaction: Transaction, kept: dict[str, Capture]) -> None:

@@ -155,7 +155,7 @@ def test_delete_removes_files_index_jobs_and_redis_keys(stage: Stage) -> None:
     stage.fill("meadow")
     before = stage.keys("meadow")
 
-    done = stage.run("collection", "delete", "garden", "--yes", "--json")
+    done = stage.run("collection", "delete", "garden", "--yes-delete", "garden", "--json")
 
     told = json.loads(done.stdout)
     assert (told["captures"], told["jobs"], told["files"] > 2, told["redis_keys"] > 2) == (1, 1, True, True)
@@ -164,7 +164,7 @@ def test_delete_removes_files_index_jobs_and_redis_keys(stage: Stage) -> None:
     assert [path.name for path in (stage.settings.home / "collections").iterdir()] == ["meadow"]
     assert stage.keys("meadow") == before
     assert stage.captures("meadow") == 1
-    again = stage.run("collection", "delete", "garden", "--yes")
+    again = stage.run("collection", "delete", "garden", "--yes-delete", "garden")
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
     assert "there is no collection garden" in again.stderr
 
@@ -173,7 +173,7 @@ def test_delete_without_a_terminal_needs_yes(stage: Stage) -> None:
     done = stage.run("collection", "delete", "garden")
 
     assert done.returncode == 2
-    assert "give --yes" in done.stderr
+    assert "give --yes-delete garden" in done.stderr
     assert stage.listed()["garden"]["captures"] == 1
 
 
@@ -185,7 +185,7 @@ def test_a_killed_delete_is_shown_and_completed_by_the_same_command(stage: Stage
         assert "only partly deleted" in str(stage.listed()["garden"]["problems"])
         refused = stage.run("replay", "garden")
         assert refused.returncode == 2
-        done = stage.run("collection", "delete", "garden", "--yes")
+        done = stage.run("collection", "delete", "garden", "--yes-delete", "garden")
         assert done.returncode == 0, done.stderr
 
     assert stage.listed() == {}
@@ -197,19 +197,19 @@ def test_a_new_collection_of_the_same_name_survives_an_earlier_deletion(stage: S
     stage.killed("delete(settings, 'garden', step)", "marked")
     stage.fill("garden")
 
-    first = stage.run("collection", "delete", "garden", "--yes", "--json")
+    first = stage.run("collection", "delete", "garden", "--yes-delete", "garden", "--json")
     assert json.loads(first.stdout)["kept_new"]
     assert stage.listed()["garden"]["problems"] == []
     assert stage.listed()["garden"]["captures"] == 1
 
-    assert stage.run("collection", "delete", "garden", "--yes").returncode == 0
+    assert stage.run("collection", "delete", "garden", "--yes-delete", "garden").returncode == 0
     assert stage.listed() == {}
 
 
 def test_delete_clears_index_and_redis_of_a_folder_that_was_removed_by_hand(stage: Stage) -> None:
     shutil.rmtree(stage.settings.collection("garden"))
 
-    assert stage.run("collection", "delete", "garden", "--yes").returncode == 0
+    assert stage.run("collection", "delete", "garden", "--yes-delete", "garden").returncode == 0
 
     assert stage.listed() == {}
     assert {key for key in stage.keys("garden") if key.startswith("gf:{garden}")} == set()
@@ -219,13 +219,13 @@ def test_a_collection_that_is_being_written_is_neither_deleted_nor_renamed(stage
     writer = WarcWriter(stage.settings, "garden")
     keep(writer, exchange())
 
-    for command in (["delete", "garden", "--yes"], ["rename", "garden", "park"]):
+    for command in (["delete", "garden", "--yes-delete", "garden"], ["rename", "garden", "park"]):
         done = stage.run("collection", *command)
         assert done.returncode == 2
         assert "collection garden is in use: a recording process is writing" in done.stderr
         assert f"(process {os.getpid()})" in done.stderr
     writer.close()
-    assert stage.run("collection", "delete", "garden", "--yes").returncode == 0
+    assert stage.run("collection", "delete", "garden", "--yes-delete", "garden").returncode == 0
 
 
 def test_a_running_job_is_named(stage: Stage) -> None:
@@ -233,7 +233,7 @@ def test_a_running_job_is_named(stage: Stage) -> None:
 
     (run_,) = find_runs(stage.settings.collection("garden") / "jobs")
     with locked(run_):
-        done = stage.run("collection", "delete", "garden", "--yes")
+        done = stage.run("collection", "delete", "garden", "--yes-delete", "garden")
     assert done.returncode == 2
     assert f"job {JOB} is running" in done.stderr
 
@@ -248,17 +248,17 @@ def test_originals_of_other_collections_revisits_are_deleted_only_with_force(sta
         refers_to = Original(held.record_id, held.url, held.date)
         index.add([capture(collection="news", kind="revisit", refers_to=refers_to)])
 
-    refused = stage.run("collection", "delete", "garden", "--yes")
+    refused = stage.run("collection", "delete", "garden", "--yes-delete", "garden")
     assert refused.returncode == 2
     assert "1 revisit of other collections (1 of news)" in refused.stderr
-    assert stage.run("collection", "delete", "garden", "--yes", "--force").returncode == 0
+    assert stage.run("collection", "delete", "garden", "--yes-delete", "garden", "--force").returncode == 0
 
 
 def test_deleting_a_collection_named_like_the_frontiers_shard_keeps_the_frontier(stage: Stage) -> None:
     stage.fill("main")
     before = stage.keys("garden")
 
-    assert stage.run("collection", "delete", "main", "--yes").returncode == 0
+    assert stage.run("collection", "delete", "main", "--yes-delete", "main").returncode == 0
 
     assert stage.keys("garden") == before
     assert not [key for key in stage.keys("main") if key.startswith(("gf:{main}:o:", "gf:{main}:t:"))]
@@ -275,7 +275,7 @@ def test_rename_moves_files_index_dedup_and_jobs(stage: Stage) -> None:
 def test_a_killed_rename_is_shown_and_completed_by_the_same_command(stage: Stage, step: str) -> None:
     stage.killed("rename(settings, 'garden', 'park', step)", step)
     assert "only partly renamed from garden to park" in str(list(stage.listed().values()))
-    refused = stage.run("collection", "delete", "garden" if step == "marked" else "park", "--yes")
+    refused = stage.run("collection", "delete", name := "garden" if step == "marked" else "park", "--yes-delete", name)
     assert refused.returncode == 2
     assert "collection rename garden park" in refused.stderr
 

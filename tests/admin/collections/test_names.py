@@ -36,7 +36,7 @@ def run(*arguments: str, home: Path, **environment: str) -> subprocess.Completed
         ["dedup"],
         ["job", "list", "--collection"],
         ["collection", "show"],
-        ["collection", "delete", "--yes"],
+        ["collection", "delete", "--yes-delete", "gardne"],
     ],
     ids=" ".join,
 )

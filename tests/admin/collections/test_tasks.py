@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import signal
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,16 @@ from site_server import RunningSite, running_site, send_form
 from sqlalchemy import select
 from waiting import until
 
-from admin.collections.tasks.task_folder import FOLDER, TaskFolder, TaskKind, TaskOrder, new_draft, put_order, tasks_of
+from admin.collections.tasks.task_folder import (
+    FOLDER,
+    UPLOAD_FOLDER,
+    TaskFolder,
+    TaskKind,
+    TaskOrder,
+    new_draft,
+    put_order,
+    tasks_of,
+)
 from admin.collections.tasks.worker import TaskWorker
 from admin.models.database import Database
 from admin.models.people_tables import AuditEntry, Role
@@ -290,3 +301,56 @@ def test_an_upload_has_a_limit(sqlite_database: Database, settings: Settings, tm
         headers = {"X-CSRFToken": token[1], "Content-Type": "application/octet-stream"}
         raw = curator.post(f"/api/v1/collections/{NAME}/imports?file=a.warc", content=bytes(1_001), headers=headers)
         assert (form.status_code, raw.status_code, listed(curator)) == (422, 413, [])
+
+
+def import_of(settings: Settings, upload: Path) -> TaskFolder:
+    """A task that imports this file."""
+    draft = new_draft(settings, now_micros())
+    (draft / UPLOAD_FOLDER).mkdir()
+    os.link(upload, draft / UPLOAD_FOLDER / upload.name)
+    return put_order(draft, TaskOrder(TaskKind.IMPORT, NAME, now_micros(), "somebody", {"file": upload.name}))
+
+
+def test_a_small_import_does_not_wait_for_a_large_one(
+    settings: Settings, worker: Callable[[], TaskWorker], tmp_path: Path
+) -> None:
+    fill(settings)
+    large = tmp_path / "large.warc.gz"
+    large.touch()
+    os.truncate(large, 30_000_000)
+    waiting, small = import_of(settings, large), import_of(settings, warc_of_another_home(tmp_path))
+    with (settings.home / FOLDER / ".lock").open("w") as lane:
+        fcntl.flock(lane, fcntl.LOCK_EX)  # as if a large task was at work
+        worker()
+        until(lambda: small.result() is not None, what="the small import", within=100)
+        assert (small.state(), waiting.state()) == ("done", "waiting")
+        done = small.result()
+        assert done is not None
+        assert done.facts["captures"] == 1
+
+
+def test_a_package_of_very_many_files_is_refused_before_any_is_copied(
+    settings: Settings, worker: Callable[[], TaskWorker], tmp_path: Path
+) -> None:
+    fill(settings)
+    package = tmp_path / "many.wacz"
+    with zipfile.ZipFile(package, "w") as file:
+        for number in range(6_000):
+            file.writestr(f"archive/{number}.warc.gz", b"")
+    task = import_of(settings, package)
+    worker()
+    until(lambda: task.result() is not None, what="the import", within=100)
+    done = task.result()
+    assert done is not None
+    assert task.state() == "failed"
+    assert "it has 6,000 WARC files; split it into packages of at most 5,000" in done.problem
+
+
+def test_packages_of_a_collection_whose_folder_is_away_stay(settings: Settings) -> None:
+    fill(settings)
+    task = order(settings)
+    task.note("result.json", {"state": "done", "ended": now_micros(), "problem": "", "facts": {}})
+    settings.collection(NAME).rename(settings.home / "unmounted")
+    made = TaskWorker(settings)
+    assert not made._is_unneeded(task)
+    (settings.home / "unmounted").rename(settings.collection(NAME))

@@ -252,7 +252,7 @@ def test_bad_input_is_one_line(home: Path, arguments: tuple[str, ...], said: str
     assert not (home / "collections").exists()
 
 
-def test_imported_responses_are_originals_only_with_dedup(tmp_path: Path) -> None:
+def test_imported_responses_are_originals_unless_dedup_is_off(tmp_path: Path) -> None:
     body = b"a page that does not change " * 100
     with RawOrigin(ORIGIN) as origin:
         origin.otherwise(lambda request: (Send(answer(body)),))
@@ -261,8 +261,8 @@ def test_imported_responses_are_originals_only_with_dedup(tmp_path: Path) -> Non
             first.get(url)
             first.stop()
         files = tmp_path / "first" / "collections" / "default" / "archive"
-        assert _import(tmp_path / "without", "default", files)[0] == 0
-        _, summary, _ = _import(tmp_path / "with", "default", files, "--dedup")
+        assert _import(tmp_path / "without", "default", files, "--no-dedup")[0] == 0
+        _, summary, _ = _import(tmp_path / "with", "default", files)
         assert summary["originals"] == 1
         kinds = {}
         for name in ("without", "with"):
@@ -276,8 +276,8 @@ def test_imported_responses_are_originals_only_with_dedup(tmp_path: Path) -> Non
 
 def test_files_that_were_imported_before_become_originals_with_dedup(home: Path, tmp_path: Path) -> None:
     source = _foreign(tmp_path / "other.warc.gz", "http://a.example/")
-    assert _import(home, "old", source)[1]["originals"] is None
-    _, summary, _ = _import(home, "old", source, "--dedup")
+    assert _import(home, "old", source, "--no-dedup")[1]["originals"] is None
+    _, summary, _ = _import(home, "old", source)
     assert (summary["present"], summary["originals"]) == (1, 1)
     assert _indexed(home, "old") == [("http://a.example/", "other.warc.gz")]
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from admin.harvester.running.domain_tally import (
+    DomainCount,
     DomainLimits,
     DomainTally,
     ReachedLimit,
@@ -16,6 +17,8 @@ from admin.harvester.running.domain_tally import (
     limits_of,
 )
 from admin.harvests.dispatch.queue import ClaimedDomain, ClaimedJob
+from admin.jobs.ending import SeedEnd
+from admin.jobs.states import SeedState
 from admin.models.job_tables import StopReason
 from archive import crawl_log
 from archive.crawl_log import LogLine
@@ -179,6 +182,19 @@ def test_a_limit_is_reached_with_its_last_object(objects: int, reached: bool) ->
     assert (found.at_limit == {"example.org"}) is reached
 
 
+def test_a_domain_is_watched_close_to_its_limit_only() -> None:
+    limits = DomainLimits(1_000_000_000, 10_000, -1, -1)
+    count = DomainCount()
+    assert not count.is_close(limits)
+    for _ in range(4_000):
+        count.add(10, novel=True)
+    assert count.is_close(limits)  # 6,000 are left, and the last look was 4,000 objects ago
+    count.note_look()
+    assert not count.is_close(limits)
+    assert DomainCount().is_close(DomainLimits(100_000, 10, -1, -1))
+    assert not DomainCount().is_close(DomainLimits(-1, -1, -1, -1))
+
+
 def test_a_domain_without_a_budget_is_at_its_limit_from_the_start() -> None:
     found = tally(example_org=DomainLimits(max_bytes=0))
     assert hosts_to_set_aside(found, ["www.example.org"]) == {"www.example.org": "example.org"}
@@ -192,6 +208,23 @@ def test_a_domain_that_reached_its_limit_with_its_last_url_is_complete() -> None
     assert (
         reason(*THREE, limits=limits, default=StopReason.UNFINISHED, left={}) is StopReason.CONFIGURATION_OBJECT_LIMIT
     )
+
+
+def test_a_domain_without_a_good_answer_is_never_complete() -> None:
+    def found(*seeds: SeedEnd, lines: Sequence[LogLine] = THREE, default: StopReason = StopReason.COMPLETE) -> str:
+        (result,) = domain_results(tally(*lines, example_org=DomainLimits()), default, {"www.example.org": 2}, seeds)
+        return result.stop_reason
+
+    dead, good = SeedEnd(SEED, SeedState.HTTP_ERROR, 503), SeedEnd(f"{SEED}2", SeedState.ANSWERED, 200)
+    waiting = SeedEnd(f"{SEED}3", SeedState.WAITING)
+    assert found(dead) == "no-good-answer"
+    assert found(dead, default=StopReason.TIME_LIMIT) == "no-good-answer"
+    assert found(dead, good) == "unfinished"
+    assert found(dead, waiting, default=StopReason.TIME_LIMIT) == "time-limit"
+    assert found(SeedEnd("http://other.example/", SeedState.ANSWERED, 200), lines=()) == "no-good-answer"
+    limits = DomainLimits(max_objects=3)
+    (at_limit,) = domain_results(tally(*THREE, example_org=limits), StopReason.COMPLETE, {}, [dead])
+    assert at_limit.stop_reason is StopReason.NO_GOOD_ANSWER, "nothing is left beyond the limit"
 
 
 def test_a_finished_job_leaves_a_domain_unfinished_whose_host_was_given_up() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,26 @@ def test_a_new_run_has_a_folder_named_after_job_and_time(jobs: Path) -> None:
     assert run.folder.name == run.state.name
     assert run.state.name.removeprefix("daily-").isdigit()
     assert not run.resumed
+
+
+def test_the_name_of_a_new_run_is_durable_before_anything_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, fsync = list[str](), os.fsync
+
+    def noted(fd: int) -> None:
+        synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    jobs = tmp_path / "collections" / "garden" / "jobs"
+    run = resume_or_create(jobs, "garden", "daily", {})
+
+    state = run.folder / "run.json"
+    assert [each.state for each in find_runs(jobs)] == [run.state]
+    assert f"{state}.new" in synced, "the content of the state"
+    names = (run.folder, jobs, jobs.parent, jobs.parent.parent, tmp_path)
+    assert {str(folder) for folder in names} <= set(synced), "the name of the run, and of each folder above"
 
 
 @pytest.mark.parametrize("status", [JobState.RUNNING, JobState.STOPPED, JobState.INTERRUPTED, JobState.FAILED])

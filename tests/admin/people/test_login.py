@@ -20,7 +20,7 @@ from admin.people.profile import change_password
 from admin.people.sessions import MOST_SESSIONS, end_session, end_session_of, list_sessions, session_of
 from admin.people.throttling import TooManyAttempts, address_key
 from admin.people.users import UserChange, change_user, deactivate_user, release_user
-from archive.settings.load import load
+from archive.settings.load import Settings, load
 
 
 def test_a_login_gives_a_session_whose_cookie_the_database_does_not_have(database: Database) -> None:
@@ -152,6 +152,24 @@ def test_attempts_at_the_same_moment_do_not_pass_together(database: Database) ->
     for thread in threads:
         thread.join()
     assert (outcomes.count(LoginRefused), outcomes.count(TooManyAttempts)) == (10, 5)
+
+
+def test_attempts_that_reach_the_database_in_another_order_than_they_began_are_all_counted(
+    database: Database, database_url: str, clock: MovableClock, settings: Settings
+) -> None:
+    add_person(database, "anna")
+    late = MovableClock()
+    late.now = clock.now + 2 * SECOND
+    outcomes: list[type[Exception]] = []
+    another = Database(database_url, late, settings)  # as in another process, whose attempt began a moment later
+    try:
+        for each in (another, database) * 15:
+            with pytest.raises((LoginRefused, TooManyAttempts)) as caught:
+                log_in(each, "anna", "wrong password")
+            outcomes.append(caught.type)
+    finally:
+        another.close()
+    assert (outcomes.count(LoginRefused), outcomes.count(TooManyAttempts)) == (10, 20)
 
 
 def test_an_administrator_releases_an_account(database: Database) -> None:

@@ -21,7 +21,7 @@ from site_server import RunningSite, running_site
 from admin.demo.garden import GardenSite
 from admin.models.database import Database
 from admin.models.people_tables import Role
-from archive.capture import Capture
+from archive.capture import Capture, Original
 from archive.settings.load import Settings
 from browsers.chromium.executable import find_chromium
 from dedupdb.captures.capture_index import Captures
@@ -249,6 +249,50 @@ def test_the_last_year_that_a_date_can_have_is_shown(client: httpx.Client, setti
         f"/collections/{NAME}/url?url=http://example.org/&year=1970",
     ):
         assert client.get(path).status_code == 200, path
+
+
+def test_a_page_of_captures_has_one_time_zone_and_says_it_once(client: httpx.Client, settings: Settings) -> None:
+    original = row(date="20260630233000", offset=1)
+    revisit = row(
+        date="20260701010203",
+        offset=2,
+        kind="revisit",
+        refers_to=Original(original.record_id, original.url, original.date),
+    )
+    with Captures(settings.database_url) as index:
+        index.add([original, revisit])
+    for path in ("captures?url=http://example.org/", "url?url=http://example.org/&year=2026"):
+        shown = client.get(f"/collections/{NAME}/{path}").text
+        assert "2026-07-01 01:02:03" in shown
+        assert "of 2026-06-30 23:30" in shown, "not the time of Copenhagen, which is the person's zone"
+        assert (shown.count("in UTC"), shown.count("Copenhagen")) == (1, 0)
+    assert "times in UTC" in client.get(f"/collections/{NAME}").text
+    assert "times in Europe/Copenhagen" in client.get("/collections").text
+
+
+def test_the_calendar_of_a_url_has_shaded_days_and_steps_to_the_nearest_years(
+    client: httpx.Client, settings: Settings
+) -> None:
+    days = {"20240229": 1, "20260105": 1, "20260106": 30, "20301231": 1}
+    with Captures(settings.database_url) as index:
+        index.add(
+            row(date=f"{day}00{minute:02}00", offset=int(day) + minute)
+            for day, count in days.items()
+            for minute in range(count)
+        )
+    shown = client.get(f"/collections/{NAME}/url?url=http://example.org/&year=2026").text
+    assert shown.count('<table class="month">') == 12
+    assert "January <small>31 captures</small>" in shown
+    assert re.findall(r'class="shade-(\d)"><a [^>]*aria-label="([^"]+)"[^>]*>(\d+)<small>(\d+)</small>', shown) == [
+        ("1", "2026-01-05: 1 capture", "5", "1"),
+        ("4", "2026-01-06: 30 captures", "6", "30"),
+    ]
+    assert re.findall(r'rel="(prev|next)" aria-label="([^"]+)"', shown) == [
+        ("prev", "Back to 2024"),
+        ("next", "On to 2030"),
+    ]
+    first_week = shown.partition("January <small>")[2].partition("<tbody>")[2].partition("</tr>")[0]
+    assert first_week.count("<td></td>") == 3, "2026 begins with a Thursday"
 
 
 @pytest.mark.browser

@@ -256,3 +256,12 @@ def test_a_reader_sees_the_crawler_traps_of_a_harvest_and_changes_none(
         answer = send_form(reader, "/profile/password", f"{PAGE}/crawler-traps", action="save", active="/mine/")
         assert answer.status_code == 403
     assert "/mine/" not in filled.get(f"{PAGE}/crawler-traps").text
+
+
+def test_run_now_says_that_no_harvester_serves_the_channel(filled: httpx.Client) -> None:
+    sent = send_form(filled, f"{PAGE}/copy", f"{PAGE}/run_now")
+
+    said = html.unescape(filled.get(sent.headers["Location"]).text)
+
+    assert "has no harvester: start one with" in said
+    assert "has no harvester, and an active harvest uses it" in html.unescape(filled.get("/").text)

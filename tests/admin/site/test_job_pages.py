@@ -14,7 +14,7 @@ from job_rows import add_channel, add_domain, add_harvest, add_job
 from playwright.sync_api import sync_playwright
 from security_site import form_token
 from site_server import RunningSite, running_site, send_form
-from sqlalchemy import event, select
+from sqlalchemy import event, select, update
 
 from admin.harvester.documents.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
 from admin.harvests.dispatch.harvesters import Registration, announce, register
@@ -34,9 +34,19 @@ from admin.harvests.dispatch.observations import (
 )
 from admin.harvests.dispatch.queue import TOO_LATE, claim_job, submit_jobs
 from admin.harvests.dispatch.reports import DomainResult, JobResult, report_end, report_progress
-from admin.harvests.dispatch.steering import NOT_DONE, list_commands
+from admin.harvests.dispatch.steering import NOT_DONE, fail_job, list_commands
+from admin.harvests.statistics.overview import show_overview
 from admin.models.database import Database
-from admin.models.job_tables import HarvesterState, JobCommand, JobLog, JobPicture, StopReason
+from admin.models.harvest_tables import Harvest
+from admin.models.job_tables import (
+    HarvesterState,
+    HarvestJob,
+    JobCommand,
+    JobLog,
+    JobPicture,
+    JobStatus,
+    StopReason,
+)
 from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
 from archive.names.warc_paths import WarcPaths
@@ -121,6 +131,28 @@ def test_a_running_job_shows_rates_new_and_known_hosts_with_reasons_and_errors(
     hosts = client.get(f"/jobs/{job[0]}/hosts.csv").text.splitlines()
     assert hosts[0] == "host,queued,objects,failed,kind,why"
     assert hosts[2] == "dead.test,0,0,9,dead,given up"
+
+
+def test_hosts_of_a_job_that_has_ended_wait_for_nothing(
+    sqlite_database: Database, client: httpx.Client, job: tuple[int, str]
+) -> None:
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        transaction.session.execute(update(HarvestJob).values(status=JobStatus.DONE, ended=transaction.now))
+
+    hosts = client.get(f"/jobs/{job[0]}/hosts.csv").text.splitlines()
+
+    assert hosts[1].endswith(",7,1,0,ended,the job has ended; 7 URLs not visited")
+    assert hosts[2] == "dead.test,0,0,9,dead,given up"
+
+
+def test_only_jobs_that_failed_by_themselves_need_a_person(sqlite_database: Database, job: tuple[int, str]) -> None:
+    with sqlite_database.transaction(COMMAND_LINE) as transaction:
+        harvest = transaction.session.get_one(Harvest, transaction.session.get_one(HarvestJob, job[0]).harvest_id)
+        unwanted, failed = add_job(transaction, harvest), add_job(transaction, harvest)
+        fail_job(transaction, unwanted.id, "not wanted")
+        failed.status, failed.harvest_error = JobStatus.FAILED, "the disk was full"
+    with sqlite_database.reading(COMMAND_LINE) as transaction:
+        assert [each.id for each in show_overview(transaction).failed] == [failed.id]
 
 
 def test_the_log_is_searched_by_a_regular_expression(

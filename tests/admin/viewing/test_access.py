@@ -70,6 +70,50 @@ def test_a_ticket_for_a_collection_shows_no_other(guarded: RunningViewer) -> Non
         assert client.get(f"/s/{everything}/{PAGE}").content == b"news"
 
 
+def test_a_host_name_of_a_collection_answers_for_that_collection_alone(filled: Settings) -> None:
+    with running_viewer(filled) as running, running.client() as client:
+        here = {"Host": f"news.localhost:{running.port}"}
+        assert client.get(f"/{PAGE}", headers=here).content == b"news"
+        for path in ("w/other/2026id_/http://example.org/page", "w/2026id_/http://example.org/page"):
+            assert client.get(f"/{path}", headers=here).status_code == 403, path
+        for path in ("/", "/c/news/", "/c/other/", "/c/news/url?url=x.test", "/s/x/"):
+            assert client.get(path, headers=here).status_code == 404, path
+        assert client.get("/c/other/player?url=http://example.org/page", headers=here).status_code == 403
+        opened = {**here, "Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Site": "none"}
+        assert client.get("/c/news/player?url=http://example.org/page", headers=opened).status_code == 403
+        for path in ("/replay/", "/replay/sw.js", "/c/news/player?url=http://example.org/page"):
+            assert client.get(path).status_code == 404, "the viewer's own host name runs no archived page"
+
+
+def test_no_archived_script_becomes_a_service_worker(filled: Settings) -> None:
+    with running_viewer(filled) as running, running.client() as client:
+        for host in ("127.0.0.1", "news.localhost", "view.news.localhost"):
+            here = {"Host": f"{host}:{running.port}"}
+            for marks in ({"Service-Worker": "script"}, {"Sec-Fetch-Dest": "serviceworker"}):
+                for path in (f"/{PAGE}", "/player/sw.js", "/static/play.js", "/replay/ui.js"):
+                    assert client.get(path, headers={**here, **marks}).status_code == 403, (host, path)
+
+
+def test_a_ticket_for_all_collections_is_narrowed_for_the_frame(filled: Settings) -> None:
+    gate = Gatekeeper(filled, KEY)
+    root = gate.root_of_frame(f"/s/{KEY.issue(None, time.time(), 3600)}", "news")
+    ticket = KEY.read(root.removeprefix("/s/"), time.time())
+    assert ticket is not None
+    assert ticket.collection == "news"
+
+
+def test_the_frame_of_a_viewer_with_a_password_has_a_ticket_instead(filled: Settings) -> None:
+    gate = Gatekeeper(with_settings(filled, password="secret"), None)
+    root = gate.root_of_frame("", "news")
+    here = [(b"host", b"news.localhost:8082")]
+    for path, is_admitted in ((f"{root}/{PAGE}", True), (f"/{PAGE}", False)):
+        found = gate.look("GET", path, "127.0.0.1", "127.0.0.1", here)
+        assert isinstance(found, RefusedRequest) is not is_admitted, path
+    own = gate.look("GET", f"{root}/{PAGE}", "127.0.0.1", "127.0.0.1", [(b"host", b"127.0.0.1:8082")])
+    assert isinstance(own, RefusedRequest)
+    assert own.status == 401
+
+
 def test_a_redirect_stays_below_its_ticket(filled: Settings) -> None:
     shelf = CollectionShelf(filled)
     shelf.put("/old", b"", "Location: /page", status="302 Found")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from admin.fleet.installation_file import InstallationFile
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.viewing.links import collection_link, page_link, viewer_origin
+from admin.viewing.player import installed_folder
 from admin.viewing.tickets import ticket_key
 from archive.settings.load import Settings
 
@@ -72,6 +74,33 @@ def test_a_link_of_the_site_opens_its_collection_without_the_sites_cookies(
         assert f"/c/{NAME}/" in found.text
     with viewer.client() as client:
         assert client.get("/").status_code == 403
+
+
+def test_a_person_who_may_operate_fetches_the_player_by_a_button(
+    settings: Settings,
+    viewer: RunningViewer,
+    sqlite_database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # there is no npm
+    with running_site(sqlite_database, settings.home) as site:
+        with site.client(Role.READER) as reader:
+            shown = reader.get(f"/collections/{NAME}").text
+            assert "until its player is fetched" in shown
+            assert f"/collections/{NAME}/player" not in shown
+        with site.client(Role.OPERATOR) as operator:
+            shown = operator.get(f"/collections/{NAME}").text
+            token = re.search(r'name="csrf_token" value="([^"]+)"', shown)
+            assert token is not None
+            failed = operator.post(f"/collections/{NAME}/player", data={"csrf_token": token[1]})
+            assert failed.status_code == 409
+            assert "npm is not installed" in failed.text
+            folder = installed_folder(settings)
+            folder.mkdir(parents=True)
+            for name in ("ui.js", "sw.js", "LICENSE"):
+                (folder / name).write_text(name)
+            assert "until its player is fetched" not in operator.get(f"/collections/{NAME}").text
 
 
 def _link(text: str) -> str:

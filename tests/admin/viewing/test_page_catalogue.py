@@ -63,7 +63,7 @@ def fill(settings: Settings, name: str = NAME) -> None:
 
 
 def urls(catalogue: PageCatalogue, words: str, only: str | None = None) -> list[str]:
-    return [each.url for each in catalogue.search(words, everything, only)]
+    return [each.url for each in catalogue.search(words, everything, only).pages]
 
 
 def test_pages_have_titles_and_pictures_of_their_newest_visit(catalogue: PageCatalogue, chosen: Settings) -> None:
@@ -113,7 +113,7 @@ def test_words_find_pages(catalogue: PageCatalogue, chosen: Settings, words: str
 def test_a_result_shows_where_the_words_stand(catalogue: PageCatalogue, chosen: Settings) -> None:
     fill(chosen)
     refresh(catalogue, chosen)
-    (found,) = catalogue.search("pond", everything)
+    (found,) = catalogue.search("pond", everything).pages
     assert f"{START_MARK}pond{END_MARK}" in found.snippet
     assert urls(catalogue, "oak") == [OAK]
 
@@ -159,7 +159,7 @@ def test_a_collection_that_is_gone_leaves_no_page(catalogue: PageCatalogue, chos
         index.drop(NAME, "no sources")
     refresh(catalogue, chosen)
     assert catalogue.pages(NAME, everything).pages == []
-    assert [each.collection for each in catalogue.search("oak", everything)] == ["other"]
+    assert [each.collection for each in catalogue.search("oak", everything).pages] == ["other"]
 
 
 def test_hostile_and_damaged_records_are_no_failure(catalogue: PageCatalogue, chosen: Settings) -> None:
@@ -172,7 +172,7 @@ def test_hostile_and_damaged_records_are_no_failure(catalogue: PageCatalogue, ch
     shelf.kept("urn:text:", b"", "text/plain", page_id="e", url="")
     shelf.close()
     assert refresh(catalogue, chosen)
-    assert len(catalogue.search("bytes", everything)) == 1
+    assert len(catalogue.search("bytes", everything).pages) == 1
     (path,) = chosen.archive_dir(NAME).glob("*.warc.gz")
     path.write_bytes(path.read_bytes()[:500])
     other = Shelf(chosen)
@@ -191,8 +191,8 @@ def test_an_excluded_visit_gives_way_to_the_one_before(catalogue: PageCatalogue,
 
     pages = catalogue.pages(NAME, older).pages
     assert [(each.url, each.title) for each in pages] == [(FERN, "The hill fern"), (OAK, "An oak")]
-    assert catalogue.search("nothing about", older) == []
-    assert [each.title for each in catalogue.search("hill", older)] == ["The hill fern"]
+    assert catalogue.search("nothing about", older).pages == []
+    assert [each.title for each in catalogue.search("hill", older).pages] == ["The hill fern"]
 
 
 def test_a_blocked_page_is_listed_by_its_address_and_not_found_by_words(
@@ -207,7 +207,7 @@ def test_a_blocked_page_is_listed_by_its_address_and_not_found_by_words(
     fern, oak = catalogue.pages(NAME, closed).pages
     assert (fern.title, oak.url, oak.title) == ("The hill fern, later", OAK, "")
     assert oak.picture_file is oak.picture_offset is None
-    assert [each.url for each in catalogue.search("ferns", closed)] == [FERN]
+    assert [each.url for each in catalogue.search("ferns", closed).pages] == [FERN]
 
 
 def test_a_list_looks_at_a_bounded_number_of_visits_and_goes_on_behind_them(
@@ -279,3 +279,20 @@ def test_a_long_list_is_read_in_parts_that_take_a_short_time(catalogue: PageCata
         rounds += 1
     assert rounds >= 4
     assert catalogue.count(NAME) == 453
+
+
+def test_a_search_goes_on_behind_its_first_pages(catalogue: PageCatalogue, chosen: Settings) -> None:
+    shelf = Shelf(chosen)
+    for number in range(7):
+        visit(shelf, f"http://example.org/{number}", f"Lichen {number}", "Lichens grow on stones.")
+    shelf.close()
+    assert refresh(catalogue, chosen)
+    seen: list[str] = []
+    place: int | None = 0
+    while place is not None:
+        found = catalogue.search("lichen", everything, start=place, limit=3)
+        seen += [each.url for each in found.pages]
+        assert all("Lichens" in each.snippet for each in found.pages)
+        place = found.next
+    assert sorted(seen) == [f"http://example.org/{number}" for number in range(7)]
+    assert catalogue.search("lichen", everything, start=7, limit=3).pages == []

@@ -17,9 +17,11 @@ from viewing import CollectionShelf, RunningViewer, running_viewer
 
 from admin.viewing.page import address_in
 from archive.capture import Capture
+from archive.dates import timestamp14
 from archive.settings.load import Settings
 
 SCRIPT = "<script>alert"
+DAY = 86_400_000_000
 
 
 @pytest.fixture
@@ -122,16 +124,104 @@ def test_the_player_is_served_as_it_is_and_keeps_its_requests_here(settings: Set
         (tmp_path / name).write_text(f"the {name}")
     chosen = settings.model_copy(update={"view": settings.view.model_copy(update={"player": str(tmp_path)})})
     with running_viewer(chosen) as running, running.client() as client:
+        here = {"Host": f"news.localhost:{running.port}"}
         for path in ("/player/ui.js", "/replay/ui.js", "/player/sw.js", "/player/LICENSE"):
-            assert client.get(path).text == f"the {path.rpartition('/')[2]}"
-        worker = client.get("/replay/sw.js")
+            assert client.get(path, headers=here).text == f"the {path.rpartition('/')[2]}"
+        worker = client.get("/replay/sw.js", headers=here)
         assert 'importScripts("../player/sw.js")' in worker.text
         assert "connect-src 'self'" in worker.headers["Content-Security-Policy"]
-        page = client.get(f"/c/news/play?{urlencode({'url': PAGE, 'ts': '2026'})}")
-        assert f'source="proxy:{running.address}/w/news/"' in page.text
-        assert "connect-src 'self'" in page.headers["Content-Security-Policy"]
+        asked = client.get(f"/c/news/play?{urlencode({'url': PAGE, 'ts': '2026'})}")
+        bar = asked.headers["Location"]
+        assert bar.startswith(f"http://view.news.localhost:{running.port}/c/news/play?")
+        page = client.get(bar.partition(str(running.port))[2], headers={"Host": f"view.news.localhost:{running.port}"})
+        (frame,) = links(page.text, "/c/news/player?")
+        assert frame.startswith(f"http://news.localhost:{running.port}/")
+        assert f"frame-src 'self' http://news.localhost:{running.port}" in page.headers["Content-Security-Policy"]
+        player = client.get(frame.partition(str(running.port))[2], headers=here)
+        assert f'source="proxy:http://news.localhost:{running.port}/w/news/"' in player.text
+        policy = player.headers["Content-Security-Policy"]
+        assert "connect-src 'self'" in policy
+        assert f"frame-ancestors 'self' http://view.news.localhost:{running.port}" in policy
+        assert player.headers["Connection-Allowlist"] == "(response-origin)"
         assert "AFFERO".lower() in client.get("/player/").text.lower()
-        assert client.get("/replay/other.js").status_code == 404
+        assert client.get("/replay/other.js", headers=here).status_code == 404
+
+
+def test_a_page_tells_its_date_and_leads_to_the_dates_beside_it(settings: Settings) -> None:
+    shelf = CollectionShelf(settings)
+    for days in range(3):
+        shelf.put("/steps", f"day {days}".encode(), date=DATE + days * DAY)
+    shelf.close()
+    with running_viewer(settings) as running, running.client() as client:
+        asked = {"url": "http://example.org/steps", "ts": timestamp14(DATE + DAY)}
+        page = client.get("/c/news/play", params=asked).text
+        assert '<strong id="shown">2026-11-22 08:15:00</strong>' in page
+        earlier, later = links(page, "/play?")
+        assert earlier.endswith(f"ts={timestamp14(DATE)}")
+        assert later.endswith(f"ts={timestamp14(DATE + 2 * DAY)}")
+        first = client.get("/c/news/dates", params={**asked, "ts": "2020"}).json()
+        assert first["shown"]["timestamp"] == timestamp14(DATE)
+        assert first["earlier"] is None
+        assert first["later"]["timestamp"] == timestamp14(DATE + DAY)
+        both = client.get(links(page, "/compare?")[0]).text
+        sides = set(links(both, "/play?"))
+        assert sides == {f"/c/news/play?url=http://example.org/steps&ts={timestamp14(DATE + n * DAY)}" for n in (0, 1)}
+        assert "2026-11-21 08:15:00" in both
+        nothing = client.get("/c/news/compare", params={"url": "http://example.org/never"})
+        assert "was not captured" in nothing.text
+        assert client.get("/c/news/compare", params={**asked, "a": "20269999"}).status_code == 422
+
+
+def test_two_dates_stand_side_by_side_with_their_pictures(settings: Settings) -> None:
+    shelf = CollectionShelf(settings)
+    for days in range(2):
+        shelf.put("/seen", b"seen", date=DATE + days * DAY)
+        shelf.kept(
+            "urn:thumbnail:", png(), url="http://example.org/seen", date=DATE + days * DAY, page_id=f"page-{days}"
+        )
+    shelf.close()
+    with running_viewer(settings) as running, running.client() as client:
+        running.read_all("news")
+        both = client.get("/c/news/compare", params={"url": "http://example.org/seen"}).text
+        pictures = links(both, "/picture?")
+        assert len(set(pictures)) == 2
+        assert {client.get(each).headers["Content-Type"] for each in pictures} == {"image/jpeg"}
+
+
+def test_a_pdf_is_shown_by_the_browser_and_linked_for_download(settings: Settings) -> None:
+    shelf = CollectionShelf(settings)
+    shelf.put("/paper", b"%PDF-1.4", mime="application/pdf")
+    shelf.put("/no-paper", b"<script>alert(1)</script>", "Content-Type: text/html", mime="application/pdf")
+    shelf.close()
+    with running_viewer(settings) as running, running.client() as client:
+        page = client.get("/c/news/play", params={"url": "http://example.org/paper", "ts": "2026"}).text
+        raw = links(page, "/w/news/")[0]
+        assert re.search(rf'<a href="{re.escape(raw)}" download>', page)
+        assert f'<iframe class="raw" src="{raw}"' in page
+        shown = client.get(raw)
+        assert shown.headers["Content-Security-Policy"] == "frame-ancestors 'self'"
+        assert shown.headers["X-Content-Type-Options"] == "nosniff"
+        other = client.get("/w/news/2026id_/http://example.org/no-paper")
+        assert other.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+
+
+def test_only_sites_of_a_setting_may_show_archived_pages_in_a_frame(settings: Settings) -> None:
+    shelf = CollectionShelf(settings)
+    shelf.put("/page", b"<title>x</title>")
+    shelf.close()
+    path = "/c/news/play?url=http://example.org/page&ts=2026"
+    framed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
+    with running_viewer(settings) as running, running.client() as client:
+        assert client.get(path, headers=framed).status_code == 403
+        assert "frame-ancestors 'self'" in client.get(path).headers["Content-Security-Policy"]
+    chosen = {"frame_ancestors": ("https://exhibition.example.org",)}
+    embedding = settings.model_copy(update={"view": settings.view.model_copy(update=chosen)})
+    with running_viewer(embedding) as running, running.client() as client:
+        page = client.get(path, headers=framed)
+        assert "frame-ancestors 'self' https://exhibition.example.org" in page.headers["Content-Security-Policy"]
+        raw = client.get(links(page.text, "/w/news/")[0])
+        assert "frame-ancestors 'self' https://exhibition.example.org" in raw.headers["Content-Security-Policy"]
+        assert client.get("/c/news/", headers=framed).status_code == 403
 
 
 def test_an_index_that_is_away_is_said(client: httpx.Client, settings: Settings) -> None:

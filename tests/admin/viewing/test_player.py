@@ -6,11 +6,13 @@ import os
 import tarfile
 from pathlib import Path
 
+import psutil
 import pytest
 from viewing import player_tarball
+from waiting import until
 
 from admin.viewing import player
-from admin.viewing.player import PlayerRefused, fetch_player, find_player, installed_folder, unpack_player
+from admin.viewing.player import PlayerFetch, PlayerRefused, fetch_player, find_player, installed_folder, unpack_player
 from archive.settings.load import Settings
 
 
@@ -62,6 +64,38 @@ def test_npm_that_fails_or_is_missing_is_said(
     with pytest.raises(PlayerRefused, match="checksum differs"):
         fetch_player(settings)
     assert [each.name for each in installed_folder(settings).parent.iterdir()] == []
+
+
+def test_npm_that_hangs_is_ended(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    note = tmp_path / "note"
+    npm = tmp_path / "npm"
+    npm.write_text(f"#!/bin/sh\necho $$ > {note}.new; /bin/mv {note}.new {note}; exec /bin/sleep 600\n")
+    npm.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(PlayerRefused, match="did not answer within 0 s"):
+        fetch_player(settings, 0)
+    note.unlink(missing_ok=True)
+
+    chosen = settings.model_copy(update={"view": settings.view.model_copy(update={"fetch_player": True})})
+    fetch = PlayerFetch(chosen)
+    fetch.start()
+    until(note.exists, what="npm to start")
+    fetch.stop()
+
+    until(lambda: not psutil.pid_exists(int(note.read_text())), what="npm to end")
+    assert [each.name for each in installed_folder(settings).parent.iterdir()] == []
+
+
+def test_a_viewer_that_fails_to_fetch_its_player_says_so_in_one_line(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    fetch = PlayerFetch(settings)
+    fetch.start()
+    until(lambda: caplog.messages, what="the line")
+    fetch.stop()
+    (line,) = caplog.messages
+    assert "npm is not installed" in line
 
 
 def test_the_package_of_npm_is_unpacked_whole(settings: Settings, tmp_path: Path) -> None:

@@ -67,12 +67,13 @@ def test_a_revisit_has_the_bytes_of_its_original(client: httpx.Client) -> None:
     assert client.get("/w/news/2027id_/http://example.org/same").content == b"first"
 
 
-def test_content_codings_stay_and_the_length_is_told(client: httpx.Client) -> None:
-    with client.stream("GET", f"{AT}/http://example.org/packed") as found:
-        raw = b"".join(found.iter_raw())
-    assert found.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(raw) == b"packed"
-    assert found.headers["Content-Length"] == str(len(raw))
+def test_content_codings_that_the_client_takes_stay_and_the_length_is_told(client: httpx.Client) -> None:
+    for taken in ("gzip", "identity"):
+        with client.stream("GET", f"{AT}/http://example.org/packed", headers={"Accept-Encoding": taken}) as found:
+            raw = b"".join(found.iter_raw())
+        assert found.headers.get("Content-Encoding", "identity") == taken
+        assert (gzip.decompress(raw) if taken == "gzip" else raw) == b"packed"
+        assert found.headers["Content-Length"] == str(len(raw))
 
 
 def test_parts_come_from_the_whole(client: httpx.Client) -> None:

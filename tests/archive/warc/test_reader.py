@@ -129,7 +129,7 @@ def test_header_with_bare_line_feeds_and_folded_lines_is_read(tmp_path: Path) ->
         (gzip.compress(b"<html>"), 0, "not the beginning of a WARC record"),
         (PLAIN[:30], 0, "not the beginning of a WARC record"),
         (PLAIN[:-6], 0, "lacks 2 of 5 bytes"),
-        (PLAIN[:-2], 0, "instead of two empty lines"),
+        (PLAIN[:-2] + b"Z", 0, "instead of two empty lines"),
         (PLAIN + b"junk", len(PLAIN), "not the beginning of a WARC record"),
         (gzip.compress(PLAIN)[:-1], 0, "cut off"),
         (gzip.compress(PLAIN)[:40], 0, "cut off"),

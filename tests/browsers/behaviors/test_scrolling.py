@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browsers.behaviors.scrolling import MAX_HEIGHT, MAX_STEPS, Scroll, ScrollPosition
+from browsers.behaviors.scrolling import MAX_BYTES, MAX_HEIGHT, MAX_STEPS, Pace, Scroll, ScrollPosition
 
 
 def scrolled(positions: list[ScrollPosition], *, time_is_up: bool = False) -> Scroll:
@@ -34,12 +34,34 @@ def test_a_page_that_grows_is_scrolled_on() -> None:
 
 
 def test_an_endless_page_ends_by_height_or_by_steps() -> None:
-    tall = [ScrollPosition(step * 1e4, 1000, 1000 + step * 1e4) for step in range(1, 100)]
+    tall = [ScrollPosition(step * 1e5, 1000, 1000 + step * 1e5) for step in range(1, 100)]
     long = [ScrollPosition(step, 1000, 90_000) for step in range(1, 2 * MAX_STEPS)]
 
     assert scrolled(tall).ended == "height"
     assert scrolled(tall).height > MAX_HEIGHT
     assert scrolled(long) == Scroll(MAX_STEPS, 90_000, 0, "steps")
+
+
+def test_a_tall_page_is_no_endless_one() -> None:
+    assert scrolled([ScrollPosition(700, 1000, 10 * MAX_HEIGHT)]).ended is None
+
+
+def test_a_page_that_fetches_too_much_ends_by_bytes() -> None:
+    state = Scroll().after(ScrollPosition(700, 1000, 9000), time_is_up=False, received=MAX_BYTES + 1)
+
+    assert state.ended == "bytes"
+
+
+def test_a_tall_calm_page_is_scrolled_faster_until_it_asks_for_something() -> None:
+    tall, pace, paces = ScrollPosition(700, 1000, 300_000), Pace(), []
+    for _ in range(8):
+        pace = pace.after(tall, has_asked=False, has_grown=False)
+        paces.append(pace.views)
+
+    assert paces == [1, 1, 2, 4, 8, 16, 16, 16]
+    assert pace.after(tall, has_asked=True, has_grown=False).views == 8
+    assert pace.after(tall, has_asked=False, has_grown=True) == Pace()
+    assert pace.after(ScrollPosition(700, 1000, 9000), has_asked=False, has_grown=False) == Pace()
 
 
 def test_time_ends_it_unless_the_bottom_was_reached() -> None:

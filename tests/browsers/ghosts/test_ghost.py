@@ -21,6 +21,7 @@ from engines import firefox
 from origin import Close, Drip, RawOrigin, Send, Wait
 from PIL import Image
 from proxying import RunningProxy
+from routed_site import Asked, Routed, RoutedSite
 from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
@@ -30,6 +31,7 @@ from browsers.engine import BrowserMissing
 from browsers.engine_choice import ProxyTrust
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit
+from frontier.definition.scope import MAX_CHAIN
 
 pytestmark = pytest.mark.browser
 
@@ -400,7 +402,29 @@ def test_redirects_are_followed_and_reported(ghost: ChromiumVisitor, fleet: Flee
 def test_a_redirect_loop_is_its_status(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/", redirect("/"))
 
-    assert ghost.visit(fleet.order(origin.url("/"))).code == 302
+    visit = ghost.visit(fleet.order(origin.url("/")))
+
+    assert visit.code == 302
+    assert "redirect-chain" in visit.annotations
+
+
+@pytest.mark.parametrize("kind", ["script", "header", "both"])
+def test_a_page_that_goes_on_to_ever_new_addresses_is_left(ghost: ChromiumVisitor, fleet: Fleet, kind: str) -> None:
+    def routes(asked: Asked) -> Routed | None:
+        number = int(asked.path[1:]) if asked.path[1:].isdigit() else -1
+        if number < 0:
+            return None
+        if kind == "header" or (kind == "both" and number % 2):
+            return Routed(status=302, headers=(("Location", f"/{number + 1}"),))
+        return Routed(f"<a href=/link>x</a><script>location = '/{number + 1}'</script>".encode())
+
+    with RoutedSite(routes) as site:
+        visit = ghost.visit(fleet.order(site.url("/0")))
+        asked = [path for path in site.paths if path[1:].isdigit()]
+
+    assert "redirect-chain" in visit.annotations
+    assert visit.links == ()
+    assert MAX_CHAIN <= len(asked) < 2 * MAX_CHAIN
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -17,6 +16,8 @@ from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.ghosts.login_visits import has_login, made_profile, profile_by_hand
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
 from browsers.logins.form_login import LoginFailed
+from browsers.logins.login_book import LoginBook
+from browsers.logins.plain_login import PlainLogin
 from browsers.logins.profile_store import ProfileStore
 from browsers.plain import PlainVisitor
 from browsers.visit import FleetUnavailable
@@ -327,7 +328,7 @@ def test_wrong_credentials_for_http_end_the_login(fleet: Fleet, origin: RawOrigi
 
 def test_files_of_the_site_are_fetched_with_the_login_too(fleet: Fleet, origin: RawOrigin, site: MemberSite) -> None:
     profile = made(fleet, profile_of(origin))
-    visitor = PlainVisitor(fleet.settings(), [fleet.control], login=lambda url: profile.headers_for(url, time.time()))
+    visitor = PlainVisitor(fleet.settings(), [fleet.control], login=PlainLogin(LoginBook(profile)))
     order = fleet.order(origin.url("/members"))
     try:
         visitor.visit(order)

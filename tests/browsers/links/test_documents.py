@@ -279,7 +279,7 @@ SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
             "http://site.test/anything",
             "text/xml",
             b"<sitemapindex><sitemap><loc>http://site.test/s1.xml</loc></sitemap></sitemapindex>",
-            [("http://site.test/s1.xml", "L", "loc/text()")],
+            [("http://site.test/s1.xml", "M", "loc/text()")],
         ),
         (
             "http://site.test/sitemap.xml.gz",
@@ -317,8 +317,8 @@ SITEMAP = b"""<?xml version="1.0" encoding="UTF-8"?>
             "text/plain",
             b"User-agent: *\rDisallow: /x\rSITEMAP:http://site.test/s.xml\rsitemap: /rel.xml",
             [
-                ("http://site.test/s.xml", "L", "robots.txt/sitemap"),
-                ("http://site.test/rel.xml", "L", "robots.txt/sitemap"),
+                ("http://site.test/s.xml", "M", "robots.txt/sitemap"),
+                ("http://site.test/rel.xml", "M", "robots.txt/sitemap"),
             ],
         ),
         ("http://site.test/data.xml", "application/xml", b"<data><loc>http://site.test/no</loc></data>", []),
@@ -366,6 +366,85 @@ def test_links_beyond_the_bound_are_dropped_and_counted() -> None:
 
     assert len(result.links) == MAX_LINKS
     assert result.annotations == ("links-dropped:5",)
+
+
+URLS = "http://site.test/1\r\nhttp://site.test/2\r\n"
+LISTED = {"http://site.test/1", "http://site.test/2"}
+URLSET = "<urlset><url><loc>/1</loc></url><url><loc>http://site.test/2</loc></url></urlset>"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        URLS,
+        URLS.encode("utf-16"),
+        b"\xef\xbb\xbf" + URLS.encode(),
+        gzip.compress(URLS.encode()),
+        URLSET,
+        f"<?xml version='1.0'?><!-- made by hand --><?xml-model href='x'?>{URLSET}",
+        f"<?xml version='1.0' encoding='utf-16'?>{URLSET}".encode("utf-16"),
+        f"<?xml version='1.0' encoding='x-nothing'?>{URLSET}",
+        gzip.compress(URLSET.encode()),
+        gzip.compress(URLSET[:40].encode()) + gzip.compress(URLSET[40:].encode()),
+        "<rss version='2.0'><channel><item><link>/1</link></item><item><link>/2</link></item></channel></rss>",
+        "<a:feed xmlns:a='http://www.w3.org/2005/Atom'><a:link href='/1'/><a:link href='/2'/></a:feed>",
+        "<html><body><a href=/1>1</a><a href=/2>2</a></body></html>",
+    ],
+)
+@pytest.mark.parametrize("content_type", ["text/html", "text/plain", "application/x-gzip", "image/png", "", "junk"])
+def test_what_a_robots_or_an_index_names_is_read_by_its_content(body: bytes | str, content_type: str) -> None:
+    data = body.encode() if isinstance(body, str) else body
+    if data.startswith(b"<html>") and content_type not in ("text/html", ""):
+        return  # a page is one for browsers only by its type
+    if data.startswith(b"\x1f\x8b") and content_type == "text/html":
+        return
+    links = links_of("http://site.test/list.php?n=1", 200, {"content-type": content_type}, data, hop_path="PMR").links
+    assert {link.url for link in links} == LISTED
+
+
+def test_a_bomb_in_a_sitemap_is_stopped() -> None:
+    bomb = gzip.compress(gzip.compress(bytes(200_000_000)))
+    result = links_of("http://site.test/s.gz", 200, {"content-encoding": "gzip"}, bomb, hop_path="M")
+    assert result == Links((), ("body-capped",))
+
+
+@pytest.mark.parametrize(
+    ("url", "content_type", "body", "expected"),
+    [
+        ("/list", "video/mp4", "#EXTM3U\nv.m3u8\n", ["v.m3u8"]),
+        ("/style.css", "application/octet-stream", "@import 'x.css';", ["x.css"]),
+        ("/style.css", "text/plain", "a{background:url(i.png)}", ["i.png"]),
+        ("/style.css", "text/html", "<a href=/missing>", ["missing"]),
+        ("/site.webmanifest", "text/plain", '{"icons":[{"src":"i.png"}]}', ["i.png"]),
+        ("/manifest.json", "application/json", '{"icons":[{"src":"i.png"}]}', ["i.png"]),
+        ("/feed", "text/html", "<rss><channel><link>/home</link></channel></rss>", ["home"]),
+        ("/page", "text/plain", "<html><a href=/x>", []),
+        ("/page", "application/octet-stream", "<html><a href=/x>", []),
+        ("/page", "unknown/unknown", "<html><a href=/x>", ["x"]),
+        ("/x", "application/xml", "<html><script src='a.js'/><img src='b'/></html>", ["a.js", "b"]),
+    ],
+)
+def test_all_but_pages_is_known_by_its_content(url: str, content_type: str, body: str, expected: list[str]) -> None:
+    links = found(body, {"content-type": content_type}, url=f"http://site.test{url}")
+    assert [link[0] for link in links] == [f"http://site.test/{name}" for name in expected]
+
+
+def test_the_parts_of_xslt_are_found_in_linear_time() -> None:
+    xslt = "xmlns:xsl='http://www.w3.org/1999/XSL/Transform'"
+    style = f"""<!DOCTYPE xsl:stylesheet [<!ENTITY nbsp "&#160;">]><xsl:stylesheet {xslt}><xsl:import href='a.xsl'/>
+<!-- <xsl:include href='no.xsl'/> --><xsl:variable name='v' select='document("b.xml")|document(&quot;c.xml&quot;)'/>
+<xsl:template match='/'><img src='/d.png'/><img src='{{$e}}.png'/><a href='/f'/></xsl:template></xsl:stylesheet>"""
+    links = found(style, {"content-type": "text/xml"}, url="http://site.test/s.xsl")
+    assert [link[0].rpartition("/")[2] for link in links] == ["a.xsl", "b.xml", "c.xml", "d.png"]
+    worst = "<?xml-stylesheet href=" * 50_000 + f"<xsl:stylesheet {xslt}>" + "<xsl:import document(" * 200_000
+    assert found(worst, {"content-type": "text/xml"}) == []
+
+
+def test_the_body_of_a_redirect_gives_no_links() -> None:
+    body = "<a href=/other>here</a>"
+    assert found(body, HTML | {"location": "/to"}, status=302) == [("http://site.test/to", "R", "header:location")]
+    assert found(body, HTML, status=302) == [("http://site.test/other", "L", "a/@href")]
+    assert len(found(body, HTML | {"location": "/to"}, status=300)) == 2
 
 
 @pytest.mark.parametrize("content_type", ["image/png", "application/pdf", "text/plain", "application/json"])

@@ -369,8 +369,9 @@ def test_a_driver_that_is_missing_is_named_with_its_remedy() -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     last = done.stderr.splitlines()[-1]
-    assert "the capture index at db.example/index can't be opened" in last
-    assert "pip install 'ghostfleet[postgresql]'" in last
+    assert "setting database.url = 'postgresql://" in last
+    assert "db.example/index' needs a Python library" in last
+    assert "requirements/extras.txt" in last
     assert "secret" not in last
 
 

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from captured import capture
 from flask.testing import FlaskClient
-from waitress.server import create_server
+from werkzeug.serving import make_server
 
 from archive.access_rules import Access, AccessControl, AccessRules, rule_for
 from archive.capture import Capture, Original
@@ -186,16 +186,17 @@ class Served:
     """Our CDX server on a port of this machine."""
 
     def __init__(self, captures: Captures) -> None:
-        self._server = create_server(create_app(captures), host="127.0.0.1", port=0)
-        self._thread = threading.Thread(target=self._server.run)
+        self._server = make_server("127.0.0.1", 0, create_app(captures), threaded=True)
+        self._thread = threading.Thread(target=self._server.serve_forever)
 
     def __enter__(self) -> str:
         self._thread.start()
-        return f"http://127.0.0.1:{self._server.effective_port}/news/cdx"
+        return f"http://127.0.0.1:{self._server.port}/news/cdx"
 
     def __exit__(self, *_: object) -> None:
-        self._server.close()
+        self._server.shutdown()
         self._thread.join(30)
+        self._server.server_close()
 
 
 TOOLKIT = """
@@ -334,6 +335,8 @@ def test_openwayback_reads_xml(captures: Captures) -> None:
     )
     (odd,) = ElementTree.fromstring(found.text).findall("results/result")
     assert (odd.findtext("mimetype"), odd.findtext("url")) == ("a<b", "http://example.org/?a=<&\ufffd")
+    spaced = "limit: 2 type: urlquery url: http%3A%2F%2Fexample.org%2F offset: 1"
+    assert client.get("/news", query_string={"q": spaced}).data == found.data
     none = client.get("/news", query_string={"q": "type:urlquery url:http%3A%2F%2Fnowhere.example%2F"})
     assert (none.status_code, ElementTree.fromstring(none.text).findtext("error/title")) == (
         404, "Resource Not In Archive",

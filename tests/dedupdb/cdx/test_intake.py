@@ -18,6 +18,7 @@ import pytest
 from commanding import Command
 from flask.testing import FlaskClient
 from foreign_warcs import SECOND, base32, by_heritrix, by_warcprox, http, new_id, record
+from imported import made, posted
 from werkzeug.test import TestResponse
 
 from archive.capture import Capture
@@ -217,6 +218,23 @@ def test_the_request_behind_a_record_gives_its_method(client: FlaskClient, archi
         (row,) = captures.at("news", name, {0}).values()
         assert (row.method, row.request_body) == ("POST", "q=moss")
         assert row.key.endswith("__wb_method=post&q=moss")
+
+
+def test_a_request_anywhere_in_the_file_gives_the_method(
+    client: FlaskClient, archived: Path, captures: Captures
+) -> None:
+    url = "http://site.example/api"
+    asked, named = made("request", url, posted(b"q=moss"))
+    between = made("response", "http://site.example/other", http(b"x"))[0]
+    parts = [asked, between, made("response", url, http(b"sent"), WARC_Concurrent_To=named)[0], between]
+    (archived / "first.warc").write_bytes(b"".join(parts))
+    offset = len(asked) + len(between)
+    line = f"example,site)/api 20260304050607 {url} text/html 200 - - - 0 {offset} first.warc"
+
+    assert post(client, line).text == "Added 1 records\n"
+
+    (row,) = captures.at("news", "first.warc", {offset}).values()
+    assert (row.method, row.request_body) == ("POST", "q=moss")
 
 
 def test_records_are_read_where_they_are(archived: Path, captures: Captures, tmp_path: Path) -> None:

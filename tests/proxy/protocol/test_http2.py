@@ -7,7 +7,7 @@ from h2.connection import H2Connection
 from h2.exceptions import ProtocolError
 
 from proxy.protocol.http1 import BadMessage
-from proxy.protocol.http2 import GoAway, Http2Wire, request_lines, response_lines
+from proxy.protocol.http2 import GoAway, Http2Wire, request_lines
 
 GET = [(b":method", b"GET"), (b":scheme", b"https"), (b":path", b"/a?b"), (b":authority", b"a.example")]
 
@@ -40,27 +40,8 @@ def test_what_has_two_meanings_is_no_request(headers: list[tuple[bytes, bytes]])
         request_lines(headers)
 
 
-def test_a_response_gets_the_registered_phrase() -> None:
-    fields = [(b"set-cookie", b"a"), (b"connection", b"odd"), (b"set-cookie", b"b")]
-
-    assert response_lines([(b":status", b"404"), *fields]) == (
-        404,
-        b"HTTP/1.1 404 Not Found\r\nset-cookie: a\r\nconnection: odd\r\nset-cookie: b\r\n",
-    )
-    assert response_lines([(b":status", b"299")]) == (299, b"HTTP/1.1 299 \r\n")
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [[], [(b":status", b"2000")], [(b":status", b"abc")], [(b":status", b"200"), (b"transfer-encoding", b"chunked")]],
-)
-def test_what_would_end_elsewhere_is_no_response(headers: list[tuple[bytes, bytes]]) -> None:
-    with pytest.raises(BadMessage):
-        response_lines(headers)
-
-
 def begun() -> tuple[Http2Wire, H2Connection]:
-    wire, peer = Http2Wire(client_side=False, max_head_bytes=65_536), H2Connection()
+    wire, peer = Http2Wire(max_head_bytes=65_536), H2Connection()
     wire.initiate_connection()  # type: ignore[no-untyped-call]
     peer.initiate_connection()
     wire.events(peer.data_to_send())

@@ -6,28 +6,53 @@ Nothing of the archive runs here: texts are escaped, pictures are drawn anew, an
 from __future__ import annotations
 
 import calendar as months
+import math
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from flask import Blueprint, request, send_file
+from flask import Blueprint, flash, redirect, request, send_file, url_for
 from werkzeug.wrappers import Response
 
 from admin.collections.browsing import calendar, capture, files, listing, search
+from admin.collections.browsing.index import check_collection, index_if_any
 from admin.collections.browsing.replay import replay_hint
 from admin.collections.browsing.replay_sessions import MOST, NewReplaySession, ReplaySession, open_replay_session
 from admin.fleet.installation_file import read_installation
 from admin.models.errors import InvalidInput
 from admin.models.transaction import Right
 from admin.viewing.links import collection_link, page_link
+from admin.viewing.player import BESIDE_SECONDS, PlayerRefused, fetch_player, find_player
+from admin.web.charts import Bar, BarChart
 from admin.web.forms import Form
-from admin.web.page import needs, page, reading, site
+from admin.web.page import needs, page, reading, show_times_in_utc, site
 
 BLUEPRINT: Final = Blueprint("collections", __name__, url_prefix="/collections")
 _FIELDS: Final = ("url", "match", "since", "until", "mime", "status", "kind", "job", "after")
 _LONGEST_URL: Final = 9_000
+_SHADES: Final = 4
+_WEEKDAYS: Final = [(name[:2], name) for name in months.day_name]
 _SANDBOX: Final = "default-src 'none'; sandbox"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDay:
+    """A day of the calendar; `shade` is from 0, for no capture, to the shade of the days with the most captures."""
+
+    date: date
+    captures: int
+    shade: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMonth:
+    """A month of the calendar has weeks of seven days; None stands for a day of another month."""
+
+    name: str
+    weeks: Sequence[Sequence[ShownDay | None]]
+    captures: int
 
 
 @BLUEPRINT.get("", endpoint="index")
@@ -43,16 +68,35 @@ def index() -> Response:
 @needs(Right.READ)
 def show(name: str) -> Response:
     """Show one collection with its statistics."""
+    show_times_in_utc()
     with reading() as opened:
         found = listing.show_collection(opened, name)
     link = collection_link(site().settings, request.host, name)
-    return page("collections/show.html", collection=found, link=link)
+    months = [Bar(each.name, "", each.name, (each.captures,)) for each in found.months]
+    chart = BarChart("Captures of each month", months) if len(months) > 1 else None
+    needs_player = bool(link) and _needs_player()
+    return page("collections/show.html", collection=found, link=link, chart=chart, needs_player=needs_player)
+
+
+@BLUEPRINT.post("/<name>/player", endpoint="player")
+@needs(Right.OPERATE)
+def get_player(name: str) -> Response:
+    """Fetch the player of the viewer by npm into the home."""
+    with index_if_any(site().settings) as index:
+        check_collection(site().settings, index, name)
+    try:
+        player = fetch_player(site().settings, BESIDE_SECONDS)
+    except (PlayerRefused, OSError) as error:
+        return page("error.html", 409, title="The player could not be fetched", why=str(error), code=409)
+    flash(f"The player ReplayWeb.page {player.version} is in the home. The viewer shows pages with it from now on.")
+    return redirect(url_for("collections.show", name=name))
 
 
 @BLUEPRINT.get("/<name>/files", endpoint="files")
 @needs(Right.READ)
 def list_files(name: str) -> Response:
     """Show the WARC files of a collection."""
+    show_times_in_utc()
     with reading() as opened:
         found = files.list_files(opened, name, after=request.args.get("after"))
     return page("collections/files.html", name=name, files=found, is_more=files.more_than_counted)
@@ -76,6 +120,7 @@ def download(name: str) -> Response:
 @needs(Right.READ)
 def captures(name: str) -> Response:
     """Search the captures of a collection."""
+    show_times_in_utc()
     given: dict[str, Any] = {field: text for field in _FIELDS if (text := request.args.get(field, "").strip())}
     form = Form({**dict.fromkeys(_FIELDS, ""), **given})
     found = None
@@ -92,6 +137,7 @@ def captures(name: str) -> Response:
 @needs(Right.READ)
 def show_url(name: str) -> Response:
     """Show the calendar of a URL, and its captures of a year or of a day."""
+    show_times_in_utc()
     url, year, day = (request.args.get(field, "").strip() for field in ("url", "year", "day"))
     with reading() as opened:
         try:
@@ -110,7 +156,15 @@ def show_url(name: str) -> Response:
         except InvalidInput as error:
             return page("error.html", 422, title="The URL can't be looked up", why=str(error), code=422)
     return page(
-        "collections/url.html", name=name, calendar=shown, rows=_rows(shown), captures=found, day=day, year=shown.year
+        "collections/url.html",
+        name=name,
+        calendar=shown,
+        months=_months(shown),
+        near=_near_years(shown),
+        weekdays=_WEEKDAYS,
+        captures=found,
+        day=day,
+        year=shown.year,
     )
 
 
@@ -118,6 +172,7 @@ def show_url(name: str) -> Response:
 @needs(Right.READ)
 def show_capture(name: str) -> Response:
     """Show one capture with its record, and what a ghost kept of the page."""
+    show_times_in_utc()
     with reading() as opened:
         found = capture.show_capture(opened, name, *_place())
     hint = replay_hint(name, found.url, found.timestamp)
@@ -195,20 +250,49 @@ def _place() -> tuple[str, int]:
     return request.args.get("file", ""), _number(request.args.get("offset", ""))
 
 
+def _needs_player() -> bool:
+    """Return whether the viewer has no player yet."""
+    try:
+        find_player(site().settings)
+    except PlayerRefused:
+        return True
+    return False
+
+
 def _number(text: str) -> int:
     """Return the number; -1, which nothing has, for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else -1
 
 
-def _rows(shown: calendar.CalendarView) -> list[dict[str, Any]]:
-    """Return the months of the calendar with their days: each a date and the number of its captures."""
+def _months(shown: calendar.CalendarView) -> list[ShownMonth]:
+    """Return the months of the calendar with their weeks, each from Monday on."""
     if shown.year is None:
         return []
     counts = {each.day: each.captures for each in shown.days}
-    rows = []
+    most = max(counts.values(), default=0)
+    found = []
     for month in range(1, 13):
-        first = date(shown.year, month, 1)
-        days = [first.replace(day=day) for day in range(1, months.monthrange(shown.year, month)[1] + 1)]
-        counted = [(day, counts.get(day, 0)) for day in days]
-        rows.append({"name": first.strftime("%Y-%m"), "days": counted, "captures": sum(each[1] for each in counted)})
-    return rows
+        weeks = [
+            [_day(date(shown.year, month, day), counts, most) if day else None for day in week]
+            for week in months.monthcalendar(shown.year, month)
+        ]
+        captures = sum(each.captures for week in weeks for each in week if each is not None)
+        found.append(ShownMonth(months.month_name[month], weeks, captures))
+    return found
+
+
+def _day(day: date, counts: Mapping[date, int], most: int) -> ShownDay:
+    captures = counts.get(day, 0)
+    shade = 1 + round((_SHADES - 1) * math.log(captures) / max(math.log(most), 1)) if captures else 0
+    return ShownDay(day, captures, shade)
+
+
+def _near_years(shown: calendar.CalendarView) -> tuple[int | None, int | None]:
+    """Return the nearest years with captures before and after the year that is shown."""
+    years = [each.year for each in shown.years]
+    if shown.year is None:
+        return None, None
+    return (
+        max((each for each in years if each < shown.year), default=None),
+        min((each for each in years if each > shown.year), default=None),
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 from flask import Blueprint, request
@@ -17,17 +16,14 @@ from admin.harvests.domains.data import (
     DomainView,
 )
 from admin.harvests.domains.domain import change_domain, show_domain
-from admin.harvests.templates.catalogue import list_templates
+from admin.harvests.templates.catalogue import list_templates, show_template
 from admin.harvests.templates.yaml_edit import block_lines
-from admin.models.errors import InvalidInput, Problem
 from admin.models.transaction import Right
-from admin.web.forms import Form
-from admin.web.limit_inputs import given_limits, limit_input, size_input
+from admin.web.configuration_form import ConfigurationForm
+from admin.web.limit_inputs import limit_input, size_input
 from admin.web.page import done, needs, page, reading, site, transaction
-from frontier.definition.yaml_document import YamlRefused, read_document
 
 BLUEPRINT: Final = Blueprint("configurations", __name__, url_prefix="/<name>/configurations")
-_LIMITS: Final = ("max_bytes", "max_objects")
 _LISTS: Final = ("seed_lists", "passwords")
 _LONGEST_NAME: Final = 100
 _MOST_TEMPLATES: Final = 500
@@ -41,14 +37,14 @@ def create(name: str) -> Response:
     with reading() as opened:
         domain = show_domain(opened, name)
         original = use_cases.show_configuration(opened, name, copied) if copied else None
-    form = Form(_copied(original) if original is not None else _first(domain), lists=_LISTS)
-    if form.is_sent:
+    form = ConfigurationForm(_copied(original) if original is not None else _first(domain))
+    if form.is_sent and form.accept():
 
         def save(given: ConfigurationCreation) -> ConfigurationView:
             with transaction() as opened:
                 return use_cases.create_configuration(opened, name, given)
 
-        if (made := form.run(save, ConfigurationCreation, _given)) is not None:
+        if (made := form.run(save, ConfigurationCreation, form.given)) is not None:
             return done(f"Configuration {made.name} was made.", "domains.show", name=domain.name)
     return _page(form, domain, None)
 
@@ -60,8 +56,8 @@ def edit(name: str, configuration: str) -> Response:
     with reading() as opened:
         domain = show_domain(opened, name)
         found = use_cases.show_configuration(opened, name, configuration)
-    form = Form(_values(found), lists=_LISTS)
-    if form.is_sent:
+    form = ConfigurationForm(_values(found))
+    if form.is_sent and form.accept():
 
         def save(given: ConfigurationChange) -> ConfigurationView:
             with transaction() as opened:
@@ -71,7 +67,7 @@ def edit(name: str, configuration: str) -> Response:
             with reading() as opened:
                 return _values(use_cases.show_configuration(opened, name, configuration))
 
-        if form.run(save, ConfigurationChange, _given, present) is not None:
+        if form.run(save, ConfigurationChange, form.given, present) is not None:
             return done("The configuration was saved.", "domains.show", name=domain.name)
     return _page(form, domain, found)
 
@@ -123,26 +119,12 @@ def _values(found: ConfigurationView) -> dict[str, Any]:
     return {**values, "attributes": "\n".join(lines)}
 
 
-def _given(sent: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the use case takes, of the texts of the form. Raises InvalidInput with all problems."""
-    values = dict(sent)
-    limits, problems = given_limits({key: str(sent.get(key, "")) for key in _LIMITS})
-    values |= limits
-    try:
-        values["attributes"] = read_document(text).values() if (text := str(sent.get("attributes", ""))).strip() else {}
-    except YamlRefused as error:
-        problems += [Problem("attributes", each.message, each.line) for each in error.problems]
-    if not str(sent.get("max_rate", "")).strip():
-        problems.append(Problem("max_rate", "the rate is empty; write 1 to 1,000,000 requests a minute"))
-    if problems:
-        raise InvalidInput(*problems)
-    return values
-
-
-def _page(form: Form, domain: DomainView, found: ConfigurationView | None) -> Response:
+def _page(form: ConfigurationForm, domain: DomainView, found: ConfigurationView | None) -> Response:
     with reading() as opened:
         names = [each.name for each in list_templates(opened, is_active=True, limit=_MOST_TEMPLATES).items]
-    present = str(form.value("template"))
+        present = str(form.value("template"))
+        if present in names:
+            form.follow(show_template(opened, present).text)
     return page(
         "domains/configuration.html",
         422 if form.has_problems else 200,

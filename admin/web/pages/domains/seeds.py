@@ -17,7 +17,7 @@ from admin.harvests.domains.names import unicode_name
 from admin.harvests.domains.seeds import seed_lines
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, transaction, with_long_lists
 
 BLUEPRINT: Final = Blueprint("seed_lists", __name__, url_prefix="/<name>/seed-lists")
 _MOST_SHOWN: Final = 1_000
@@ -32,6 +32,7 @@ class ForeignSeed:
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
+@with_long_lists
 @needs(Right.CURATE)
 def create(name: str) -> Response:
     """Add a seed list to a domain."""
@@ -50,6 +51,7 @@ def create(name: str) -> Response:
 
 
 @BLUEPRINT.route("/<seed_list>", methods=["GET", "POST"], endpoint="edit")
+@with_long_lists
 @needs(Right.READ, changes=Right.CURATE)
 def edit(name: str, seed_list: str) -> Response:
     """Show a seed list, and change it."""

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains.domain import show_domain
-from admin.harvests.statistics.domain_history import domain_history, domain_history_csv, domain_totals
+from admin.harvests.statistics.domain_history import (
+    DomainHistoryLine,
+    domain_history,
+    domain_history_csv,
+    domain_totals,
+)
 from admin.models.transaction import Right
-from admin.web.charts import Series, TimeChart
-from admin.web.page import needs, page, reading
+from admin.web.charts import Bar, BarChart
+from admin.web.formats import date_text
+from admin.web.page import needs, page, reading, visitor
 from admin.web.pages.domains.domain import BLUEPRINT
 
 
@@ -22,19 +30,31 @@ def statistics(name: str) -> Response:
         domain = show_domain(opened, name)
         totals = domain_totals(opened, name)
         history = domain_history(opened, name, harvest=harvest, after=request.args.get("after", ""), limit=100)
-    rows = history.items[::-1]
-    charts = []
-    if len(rows) > 1:
-        times = [each.ended for each in rows]
-        objects = Series("Objects", [each.objects for each in rows])
-        sizes = Series("New bytes", [each.new_bytes for each in rows]), Series("Bytes", [each.bytes for each in rows])
-        charts = [
-            TimeChart("Objects of each job", times, (objects,)),
-            TimeChart("Bytes of each job", times, sizes, "bytes"),
-        ]
+    charts = _charts(history.items[::-1])
     return page(
         "domains/statistics.html", domain=domain, totals=totals, history=history, charts=charts, harvest=harvest
     )
+
+
+def _charts(lines: Sequence[DomainHistoryLine]) -> list[BarChart]:
+    """Return what each job harvested, oldest first; nothing for one job, which the table shows as well."""
+    if len(lines) < 2:
+        return []
+    zone = visitor().zone
+
+    def bar(each: DomainHistoryLine, *parts: int) -> Bar:
+        date = date_text(each.ended, zone)
+        return Bar(f"job {each.job_id}", date[:10], f"Job {each.job_id}, {date}", parts)
+
+    return [
+        BarChart("Objects of each job", [bar(each, each.objects) for each in lines]),
+        BarChart(
+            "Bytes of each job",
+            [bar(each, each.new_bytes, each.known_bytes) for each in lines],
+            ("new", "known"),
+            "bytes",
+        ),
+    ]
 
 
 @BLUEPRINT.get("/<name>/statistics.csv", endpoint="statistics_csv")

@@ -13,7 +13,7 @@ from admin.harvests.domains.trap_test import trap_lines
 from admin.models.transaction import Right
 from admin.web import trap_forms
 from admin.web.forms import Form
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, transaction, with_long_lists
 from admin.web.uploaded_text import uploaded_text
 
 BLUEPRINT: Final = Blueprint("trap_lists", __name__, url_prefix="/crawler-traps")
@@ -30,6 +30,7 @@ def index() -> AnyResponse:
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
+@with_long_lists
 @needs(Right.CURATE)
 def create() -> AnyResponse:
     """Make a global list from a text or a file."""
@@ -55,6 +56,7 @@ def create() -> AnyResponse:
 
 
 @BLUEPRINT.route(f"/{_NUMBER}", methods=["GET", "POST"], endpoint="edit")
+@with_long_lists
 @needs(Right.READ, changes=Right.CURATE)
 def edit(number: int) -> AnyResponse:
     """Show a global list; test others in its place, or keep them."""

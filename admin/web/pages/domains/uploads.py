@@ -13,7 +13,7 @@ from admin.harvests.domains.uploads import upload_domains
 from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
 from admin.web.forms import Form
-from admin.web.page import needs, page, site, visitor
+from admin.web.page import needs, page, site, visitor, with_long_lists
 from admin.web.upload_reports import UploadReportFile, report_path
 
 BLUEPRINT: Final = Blueprint("uploads", __name__, url_prefix="/upload")
@@ -21,6 +21,7 @@ _MOST_SHOWN: Final = 100
 
 
 @BLUEPRINT.route("", methods=["GET", "POST"], endpoint="create")
+@with_long_lists
 @needs(Right.CURATE)
 def create() -> AnyResponse:
     """Add many domains from a list, one on each line."""

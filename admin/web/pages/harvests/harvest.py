@@ -23,6 +23,7 @@ from admin.harvests.dispatch.channels import list_channels
 from admin.harvests.generation.explanation import explain_domain
 from admin.harvests.generation.preview import preview_run
 from admin.harvests.schedules.timetable import list_schedules
+from admin.harvests.statistics.overview import without_harvester
 from admin.harvests.templates.catalogue import list_templates
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.models.harvest_tables import HarvestKind
@@ -31,7 +32,8 @@ from admin.web.extended_inputs import ExtendedInputs
 from admin.web.forms import Form
 from admin.web.harvest_form import choices_of, differing, empty_values, given_values, shown_values
 from admin.web.limit_inputs import given_limits
-from admin.web.page import done, needs, page, reading, site, transaction, visitor
+from admin.web.page import done, needs, page, reading, site, transaction, visitor, with_long_lists
+from archive.program_name import command
 
 BLUEPRINT: Final = Blueprint("harvests", __name__, url_prefix="/harvests")
 _MOST_CHOICES: Final = 500
@@ -54,6 +56,7 @@ def index() -> Response:
 
 
 @BLUEPRINT.route("/new", methods=["GET", "POST"], endpoint="create")
+@with_long_lists
 @needs(Right.CURATE)
 def create() -> Response:
     """Make a harvest."""
@@ -135,6 +138,7 @@ def show_chosen(name: str) -> Response:
 
 
 @BLUEPRINT.post("/<path:name>/configurations", endpoint="configurations")
+@with_long_lists
 @needs(Right.CURATE)
 def configurations(name: str) -> Response:
     """Add domains to a selective harvest or remove them, one on each line; or add the URLs of an event."""
@@ -174,8 +178,13 @@ def act(name: str, action: str) -> Response:
             "run_now": states.run_harvest_now,
         }[action]
         use_case(opened, name, StateChange())
+        unserved = "" if action == "deactivate" else without_harvester(opened, name)
     texts = {"activate": "is active", "deactivate": "is not active any more", "run_now": "runs at the next tick"}
-    return done(f"Harvest {name} {texts[action]}.", "harvests.show", name=name)
+    waits = (
+        f" Its jobs wait, since channel {unserved} has no harvester: start one with"
+        f" {command(f'harvester --channel {unserved}')}."
+    )
+    return done(f"Harvest {name} {texts[action]}.{waits if unserved else ''}", "harvests.show", name=name)
 
 
 @BLUEPRINT.get("/<path:name>/preview", endpoint="preview")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flask import request
 from werkzeug.wrappers import Response
 
 from admin.harvests.definitions import definition, listing
+from admin.harvests.definitions.data import RunView
 from admin.models.transaction import Right
-from admin.web.charts import Series, TimeChart
-from admin.web.page import needs, page, reading
+from admin.web.charts import Bar, BarChart
+from admin.web.formats import date_text
+from admin.web.page import needs, page, reading, visitor
 from admin.web.pages.harvests.harvest import BLUEPRINT
 
 
@@ -19,14 +23,25 @@ def runs(name: str) -> Response:
     with reading() as opened:
         harvest = definition.show_harvest(opened, name)
         found = listing.list_runs(opened, name, after=request.args.get("after", ""), limit=50)
-    shown = found.items[::-1]
-    charts = []
-    if len(shown) > 1:
-        times = [each.started for each in shown]
-        objects = Series("Objects", [each.objects for each in shown])
-        sizes = Series("New bytes", [each.new_bytes for each in shown]), Series("Bytes", [each.bytes for each in shown])
-        charts = [
-            TimeChart("Objects of each run", times, (objects,)),
-            TimeChart("Bytes of each run", times, sizes, "bytes"),
-        ]
-    return page("harvests/runs.html", harvest=harvest, runs=found, charts=charts)
+    return page("harvests/runs.html", harvest=harvest, runs=found, charts=_charts(found.items[::-1]))
+
+
+def _charts(runs: Sequence[RunView]) -> list[BarChart]:
+    """Return what each run gave, oldest first; nothing for one run, which the table shows as well."""
+    if len(runs) < 2:
+        return []
+    zone = visitor().zone
+
+    def bar(each: RunView, *parts: int) -> Bar:
+        date = date_text(each.started, zone)
+        return Bar(f"run {each.number}", date[:10], f"Run {each.number}, {date}", parts)
+
+    return [
+        BarChart("Objects of each run", [bar(each, each.objects) for each in runs]),
+        BarChart(
+            "Bytes of each run",
+            [bar(each, each.new_bytes, max(each.bytes - each.new_bytes, 0)) for each in runs],
+            ("new", "known"),
+            "bytes",
+        ),
+    ]

@@ -13,12 +13,13 @@ from admin.harvests.definitions.data import HarvestChange
 from admin.harvests.domains.data import TrapView
 from admin.models.transaction import Right
 from admin.web import trap_forms
-from admin.web.page import done, needs, page, reading, transaction
+from admin.web.page import done, needs, page, reading, transaction, with_long_lists
 
 BLUEPRINT: Final = Blueprint("traps", __name__, url_prefix="/<path:name>/crawler-traps")
 
 
 @BLUEPRINT.route("", methods=["GET", "POST"], endpoint="edit")
+@with_long_lists
 @needs(Right.READ, changes=Right.CURATE)
 def edit(name: str) -> Response:
     """Show the crawler traps of a harvest; test others, or keep them."""

@@ -19,7 +19,7 @@ from admin.models.transaction import Right
 from admin.web.charts import job_charts
 from admin.web.forms import Form
 from admin.web.limit_inputs import given_limits
-from admin.web.page import done, needs, page, reading, recent, transaction
+from admin.web.page import done, needs, page, reading, recent, transaction, visitor
 
 BLUEPRINT: Final = Blueprint("jobs", __name__, url_prefix="/jobs")
 _FILTERS: Final = ("status", "harvest", "harvest_id", "run_number", "channel", "domain", "harvester", "order", "after")
@@ -250,7 +250,7 @@ def _values(number: int) -> dict[str, Any]:
     return {
         "job": job,
         "samples": samples,
-        "charts": job_charts(samples),
+        "charts": job_charts(samples, visitor().zone),
         "commands": commands,
         "is_paused": steering.is_paused(commands),
         "pictures": pictures,

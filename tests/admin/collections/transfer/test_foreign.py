@@ -92,6 +92,26 @@ def test_a_crawl_of_wget(origin: RawOrigin, home: Path, tmp_path: Path, options:
     _replayed(home, "old", {origin.url("/"): PAGE, origin.url("/second"): SECOND})
 
 
+def test_a_post_of_wget_and_its_revisits(origin: RawOrigin, home: Path, tmp_path: Path) -> None:
+    form, folder = origin.url("/form"), tmp_path / "wget"
+    origin.answer("/form", lambda request: (Send(answer(b"sent " + request[:3], b"Content-Type: text/plain")),))
+    _by_wget(origin, folder, "--warc-cdx")
+    wget = needs.program("wget", "it writes WARC files")
+    quiet = [wget, "-q", "--tries=1", "--timeout=10", "-O", str(tmp_path / "out")]
+    more = ["--warc-file", str(folder / "more"), f"--warc-dedup={folder / 'crawl.cdx'}"]
+    subprocess.run([*quiet, *more, "-p", origin.url("/"), origin.url("/second")], timeout=100, check=False)
+    sent = ["--warc-file", str(folder / "sent"), "--post-data=q=moss", form]
+    subprocess.run([*quiet, *sent], timeout=100, check=False)
+    assert b"WARC-Type: revisit" in gzip.decompress((folder / "more.warc.gz").read_bytes())
+
+    code, lines = _run(home, "collection", "import", "old", folder / "more.warc.gz", folder / "crawl.warc.gz")
+    assert (code, lines[-1]["imported"]) == (0, 2)
+    assert _run(home, "collection", "import", "old", folder / "sent.warc.gz")[0] == 0
+    _replayed(home, "old", {origin.url("/"): PAGE, origin.url("/second"): SECOND})
+    with RunningProxy(home, {"proxy.mode": "replay", "proxy.collection": "old"}) as proxy:
+        assert proxy.get(form).status == 404
+
+
 def test_a_package_of_py_wacz_keeps_its_titles_when_it_is_packaged_again(
     origin: RawOrigin, home: Path, tmp_path: Path
 ) -> None:
@@ -208,6 +228,28 @@ def test_hostile_lists_of_pages_are_bounded(home: Path, tmp_path: Path) -> None:
     assert len(known["http://a.example/"].pop("text")) == 500_000
     assert known["http://a.example/"]["title"] == ""
     assert _run(home, "wacz", "old", "-o", tmp_path / "again.wacz")[0] == 0
+
+
+def test_lines_and_entries_that_can_not_be_used_are_counted_and_named(home: Path, tmp_path: Path) -> None:
+    lines = [LISTED.rstrip("\n"), "not json", "", '{"url":"http://a.example/"}', '{"ts":"2026"}', "[1]"]
+    package = package_of(tmp_path / "hill.wacz", by_browsertrix(), "\n".join(lines))
+    with zipfile.ZipFile(package, "a") as opened:
+        opened.writestr("pages/extraPages.jsonl", b'{"url":"http://b.example/","ts":"2026","title":"Caf\xe9"}\n')
+    code, said = _run(home, "collection", "import", "old", package)
+    assert (code, said[-1]["pages"], said[-1]["package_flaws"]) == (0, 2, 5)
+    told = said[-1]["first_package_flaws"]
+    places = [f"hill.wacz: pages/pages.jsonl line {number}: " for number in (3, 5, 6, 7)]
+    assert all(line.startswith(place) for line, place in zip(told, places, strict=False))
+    assert "is not UTF-8" in told[-1]
+
+    described = {"resources": [5, {"path": "archive/none.warc.gz"}, {"path": "archive/data.warc.gz", "hash": "md5:1"}]}
+    other = tmp_path / "other.wacz"
+    with zipfile.ZipFile(other, "w") as opened:
+        opened.writestr("archive/data.warc.gz", by_browsertrix())
+        opened.writestr("datapackage.json", json.dumps(described))
+    code, said = _run(home, "collection", "import", "other", other)
+    assert (code, said[-1]["package_flaws"]) == (0, 3)
+    assert [line.partition("resource ")[2][:1] for line in said[-1]["first_package_flaws"]] == ["1", "2", "3"]
 
 
 def test_a_package_with_a_million_names_is_refused_unread(home: Path, tmp_path: Path) -> None:

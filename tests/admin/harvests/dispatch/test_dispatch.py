@@ -340,6 +340,10 @@ def test_only_the_newest_sample_keeps_its_hosts(database: Database, jobs: list[i
     ("result", "events"),
     [
         (DONE, ["job.ended"]),
+        (
+            JobResult(succeeded=True, domains=[DomainResult("example.org", 1, 2, 2, StopReason.NO_GOOD_ANSWER)]),
+            ["job.ended", "job.no-good-answer"],
+        ),
         (JobResult(succeeded=False, harvest_error="no seed answered"), ["job.failed"]),
         (JobResult(succeeded=False, upload_error="the storage is away"), ["job.failed", "job.upload-failed"]),
     ],
@@ -349,7 +353,7 @@ def test_subscribers_hear_of_the_end_of_a_job(
 ) -> None:
     site = Notifying(database)
     ada = site.person("ada", Role.OPERATOR)
-    for event in ("job.ended", "job.failed", "job.upload-failed"):
+    for event in ("job.ended", "job.failed", "job.no-good-answer", "job.upload-failed"):
         site.subscribe(ada, event, way="webhook", target="https://example.org/hook")
     with database.transaction(COMMAND_LINE) as transaction:
         job = started(transaction)

@@ -239,10 +239,17 @@ def test_extended_fields_reach_the_job_when_they_shall(sqlite_world: World) -> N
             transaction.session.flush()
             if name == "event":
                 transaction.session.add(ExtendedValue(field_id=row.id, entity_id=harvest_id, value="Election"))
+        for name, kept in (("county", True), ("phone", False)):
+            row = ExtendedField(entity="domain", name=name, kind="text", default="", is_kept_with_jobs=kept, choices=[])
+            transaction.session.add(row)
+            transaction.session.flush()
+            domain_id = transaction.session.scalars(select(Domain.id).where(Domain.name == "a.org")).one()
+            transaction.session.add(ExtendedValue(field_id=row.id, entity_id=domain_id, value="Skåne"))
     world.generate(harvest_id)
     (job,) = world.jobs(harvest_id)
     assert (job.facts["operator"], job.facts["harvest"]) == ("KB", "news")
     assert job.facts["extended"] == {"event": "Election", "law": "deposit"}
+    assert job.facts["domains"] == {"a.org": {"county": "Skåne"}}
 
 
 def test_a_stored_job_can_not_be_changed_except_for_its_progress(world: World) -> None:

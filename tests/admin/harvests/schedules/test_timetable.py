@@ -16,14 +16,19 @@ from admin.harvests.schedules.timetable import usable_schedule
 from admin.models.database import Database
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule, ScheduleEnd, TimeUnit
-from admin.models.people_tables import AuditEntry, Role
+from admin.models.people_tables import AuditEntry, Role, User
 from admin.models.transaction import COMMAND_LINE, Actor, Door, Right
+from archive.dates import iso_second
+from archive.settings.load import load
 
 BY_NAME = {each.name: each for each in OPERATIONS}
 MONDAYS = {
     "unit": "week", "every": 2, "weekday": 0, "hour": 3, "minute": 30, "zone": "Europe/Copenhagen",
     "comments": "newspapers",
 }  # fmt: skip
+
+
+DAY_ONLY = {"unit": "day"}
 
 
 def call(database: Database, operation: str, *, actor: Actor = COMMAND_LINE, **arguments: Any) -> Any:
@@ -78,7 +83,8 @@ def test_all_problems_are_named_at_once_and_nothing_is_stored(database: Database
 def test_a_change_replaces_the_rule_and_leaves_what_differs_in_the_audit(database: Database) -> None:
     create(database)
     anna = Actor("anna", Role.CURATOR, Door.WEB, "192.0.2.7")
-    given = {"name": "dailies", "unit": "day", "comments": "newspapers", "ends": "count", "ends_after": 3, "edition": 1}
+    given = {"name": "dailies", "unit": "day", "zone": "UTC", "comments": "newspapers", "ends": "count"}
+    given |= {"ends_after": 3, "edition": 1}
     changed = call(database, "schedule.change", actor=anna, name="mondays", given=given)
     assert (changed.name, changed.words, changed.edition) == ("dailies", "every day, anytime, 3 times (UTC)", 2)
     with pytest.raises(NotFound):
@@ -303,3 +309,29 @@ def test_a_use_case_asks_for_the_right_itself(sqlite_database: Database, operati
     reader = Actor("x", Role.READER, Door.API)
     with sqlite_database.transaction(reader) as transaction, pytest.raises(Forbidden):
         operation.use_case(transaction, **arguments, **({"given": None} if operation.input else {}))
+
+
+def test_a_new_schedule_has_the_zone_of_the_person_or_of_the_site(database: Database) -> None:
+    database.settings = load({"admin.time_zone": "Europe/Oslo"}, environment={})
+    with database.transaction(COMMAND_LINE) as transaction:
+        for name, zone in (("anna", "Europe/Lisbon"), ("ben", "UTC")):
+            transaction.session.add(
+                User(name=name, full_name="", email="", role=Role.CURATOR, zone=zone, created=START)
+            )
+    made = {
+        name: call(
+            database, "schedule.create", actor=Actor(name, Role.CURATOR, Door.WEB), given={"name": name, **DAY_ONLY}
+        )
+        for name in ("anna", "ben")
+    }
+    assert {name: each.zone for name, each in made.items()} == {"anna": "Europe/Lisbon", "ben": "Europe/Oslo"}
+    changed = call(database, "schedule.change", name="anna", given={"name": "anna", **DAY_ONLY})
+    assert changed.zone == "Europe/Lisbon"
+
+
+def test_the_audit_has_moments_that_people_can_read(database: Database) -> None:
+    create(database, starts=START, zone="Europe/Copenhagen")
+    with database.reading(COMMAND_LINE) as transaction:
+        entry = transaction.session.scalars(select(AuditEntry).where(AuditEntry.action == "schedule.create")).one()
+    assert entry.new is not None
+    assert entry.new["starts"] == iso_second(START)

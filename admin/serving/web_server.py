@@ -1,14 +1,16 @@
-"""The admin site and the viewer are served by uvicorn with the same options, on sockets that are bound already."""
+"""Web applications are served by uvicorn with the same options, on sockets that are bound already."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Iterable
-from typing import Any, Final
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import uvicorn
 
-_KEEP_ALIVE_SECONDS: Final = 30
+from admin.serving.connections import PATIENCE_SECONDS, BoundedConnection
 
 
 def server_config(
@@ -22,6 +24,7 @@ def server_config(
     return uvicorn.Config(
         application,
         interface="asgi3",
+        http=BoundedConnection,
         ws="wsproto",
         lifespan="off",
         log_config=None,
@@ -30,7 +33,7 @@ def server_config(
         date_header=has_date_header,
         proxy_headers=False,
         timeout_graceful_shutdown=grace_seconds,
-        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_keep_alive=int(PATIENCE_SECONDS),
         limit_concurrency=most_at_once,
     )
 
@@ -43,3 +46,21 @@ def send_at_once(sockets: Iterable[socket.socket]) -> None:
     """
     for each in sockets:
         each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+class ServerThread:
+    """The object serves an application in a thread of its own until it is closed."""
+
+    def __init__(self, config: uvicorn.Config, sockets: Sequence[socket.socket], name: str) -> None:
+        """Begin to serve on sockets that are bound already. `name` is the thread's."""
+        send_at_once(sockets)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=lambda: asyncio.run(self._server.serve(sockets=list(sockets))), name=name, daemon=True
+        )
+        self._thread.start()
+
+    def close(self) -> None:
+        """Let requests under way end within the grace time of the configuration, and return then."""
+        self._server.should_exit = True
+        self._thread.join()

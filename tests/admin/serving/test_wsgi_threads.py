@@ -1,4 +1,4 @@
-"""admin/site/whole_answers.py: whole answers are sent at once, others piece by piece."""
+"""admin/serving/wsgi_threads.py: whole answers are sent at once, others piece by piece."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from admin.site.whole_answers import WholeAnswers
+from admin.serving.request_bodies import RequestBodies
+from admin.serving.wsgi_threads import WsgiThreads
 
 type Messages = list[dict[str, Any]]
 
@@ -33,7 +34,7 @@ def answers(
             "query_string": b"",
             "headers": [],
         }
-        await WholeAnswers(app, workers=2)(scope, receive, send)  # type: ignore[arg-type]
+        await RequestBodies(WsgiThreads(app, workers=2))(scope, receive, send)  # type: ignore[arg-type]
 
     asyncio.run(run())
     return found
@@ -86,3 +87,45 @@ def test_an_answer_whose_length_nobody_told_ends_with_an_empty_piece() -> None:
         return [b"page"]
 
     assert [message.get("body") for message in answers(app)] == [None, b"page", b""]
+
+
+def test_clients_that_do_not_read_their_answers_keep_no_other_request_waiting() -> None:
+    def app(environ: dict[str, Any], start_response: Any) -> Iterator[bytes]:
+        start_response("200 OK", [])
+        return iter([b"x"] * (1_000 if environ["PATH_INFO"] == "/long" else 1))
+
+    async def run() -> list[Any]:
+        served = RequestBodies(WsgiThreads(app, workers=2))
+        left = asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def never(_: Any) -> None:
+            await left.wait()
+
+        def request(path: str, send: Any) -> Any:
+            scope = {
+                "type": "http",
+                "http_version": "1.1",
+                "method": "GET",
+                "path": path,
+                "query_string": b"",
+                "headers": [],
+            }
+            return served(scope, receive, send)
+
+        found: list[Any] = []
+
+        async def keep(message: Any) -> None:
+            found.append(message)
+
+        slow = [asyncio.create_task(request("/long", never)) for _ in range(20)]
+        await asyncio.wait_for(request("/", keep), 60)
+        assert not any(task.done() for task in slow)
+        left.set()
+        await asyncio.wait_for(asyncio.gather(*slow), 60)  # the rest of what nobody reads is not computed
+        return found
+
+    assert [message.get("body") for message in asyncio.run(run())] == [None, b"x", b""]

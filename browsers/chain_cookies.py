@@ -1,0 +1,135 @@
+"""The plain crawler keeps the cookies that a chain of redirects sets, until the chain ends.
+
+Many sites send a visitor without a cookie away and back, and show the page to a visitor who brings the cookie. The
+cookies travel as text with the queued target of each redirect, so that another worker can go on after a restart. A
+page's links begin without cookies. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from http.cookiejar import Cookie
+from typing import Any, Final
+
+import httpx
+
+from archive.json_text import compact_json
+
+MAX_COOKIES: Final = 30
+MAX_TEXT: Final = 8_000
+"""Largest number of characters of the names, values, domains and paths of all cookies. Newer ones are left out."""
+_REVISITS: Final = 3
+"""A target that was seen before is visited again when a cookie changed at most so many redirects ago."""
+
+type _Row = tuple[str, str, str, bool, bool, str, bool]
+"""Name, value, domain, whether the site named the domain, whether it includes the hosts below, path, whether https."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCookies:
+    """The object has the cookies of one chain of redirects. `steps` counts the redirects since a cookie changed."""
+
+    rows: tuple[_Row, ...] = ()
+    steps: int = 0
+
+    @classmethod
+    def read(cls, text: str) -> ChainCookies:
+        """Return the cookies of a text that `text` made; none for another text."""
+        try:
+            steps, rows = json.loads(text) if text else (0, ())
+            return cls(tuple(_row(row) for row in rows), int(steps))
+        except (TypeError, ValueError):
+            return cls()
+
+    def text(self) -> str:
+        """Return the cookies as `read` takes them; empty without a cookie."""
+        return compact_json([self.steps, self.rows]) if self.rows else ""
+
+    def header(self, url: str) -> str:
+        """Return the value of the field Cookie for a URL; empty without a cookie for the URL."""
+        if not self.rows:
+            return ""
+        request = httpx.Request("GET", url)
+        _jar(self.rows).set_cookie_header(request)
+        return str(request.headers.get("cookie", ""))
+
+    def after(self, url: str, fields: Sequence[str]) -> ChainCookies:
+        """Return the cookies after the URL redirected with these values of Set-Cookie.
+
+        A value that is not printable ASCII is left out.
+        """
+        fields = [field for field in fields[:MAX_COOKIES] if field.isascii() and field.isprintable()]
+        if not fields:
+            return replace(self, steps=self.steps + 1) if self.rows else self
+        jar = _jar(self.rows)
+        answer = httpx.Response(302, headers=[("set-cookie", field) for field in fields])
+        answer.request = httpx.Request("GET", url)
+        jar.extract_cookies(answer)
+        rows = tuple(_bounded(_row_of(cookie) for cookie in jar.jar))
+        is_changed = set(rows) != set(self.rows)
+        return ChainCookies(rows, 0 if is_changed else self.steps + 1)
+
+    @property
+    def is_new(self) -> bool:
+        """Return whether the last redirect changed a cookie."""
+        return bool(self.rows) and self.steps == 0
+
+    @property
+    def may_revisit(self) -> bool:
+        """Return whether the answer to a URL that was seen before may differ now, since a cookie changed lately."""
+        return bool(self.rows) and self.steps < _REVISITS
+
+
+def _jar(rows: Iterable[_Row]) -> httpx.Cookies:
+    cookies = httpx.Cookies()
+    for name, value, domain, is_named, is_below, path, is_secure in rows:
+        cookies.jar.set_cookie(
+            Cookie(
+                version=0,
+                name=name,
+                value=value,
+                port=None,
+                port_specified=False,
+                domain=domain,
+                domain_specified=is_named,
+                domain_initial_dot=is_below,
+                path=path,
+                path_specified=True,
+                secure=is_secure,
+                expires=None,
+                discard=True,
+                comment=None,
+                comment_url=None,
+                rest={},
+            )
+        )
+    return cookies
+
+
+def _row_of(cookie: Cookie) -> _Row:
+    return (
+        cookie.name,
+        cookie.value or "",
+        cookie.domain,
+        cookie.domain_specified,
+        cookie.domain_initial_dot,
+        cookie.path,
+        cookie.secure,
+    )
+
+
+def _row(values: Sequence[Any]) -> _Row:
+    name, value, domain, is_named, is_below, path, is_secure = values
+    return str(name), str(value), str(domain), bool(is_named), bool(is_below), str(path), bool(is_secure)
+
+
+def _bounded(rows: Iterable[_Row]) -> Iterable[_Row]:
+    """Yield the rows that fit in the bounds."""
+    room, left = MAX_TEXT, MAX_COOKIES
+    for row in rows:
+        size = len(row[0]) + len(row[1]) + len(row[2]) + len(row[5])
+        if left and size <= room:
+            left, room = left - 1, room - size
+            yield row

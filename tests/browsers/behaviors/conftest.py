@@ -1,0 +1,20 @@
+"""One ghost with time enough for a slow machine serves the tests of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from visiting import Fleet
+
+from browsers.ghosts.ghost import ChromiumVisitor
+
+
+@pytest.fixture(scope="module")
+def patient_ghost(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+    settings = _fleet.settings(
+        page_seconds=115, load_seconds=80, behavior_seconds=100, scroll_seconds=60, close_seconds=20, sandbox=False
+    )
+    visitor = ChromiumVisitor(settings, [_fleet.control], _fleet.trusted)
+    yield visitor
+    visitor.close()
