@@ -90,13 +90,14 @@ def mend(home: Path, readers: Readers) -> Mended:
     """
     wanted = _HOME[readers]
     is_open = stat.S_IMODE(home.stat().st_mode) != wanted
+    is_empty = not any(home.iterdir())
     changed, refused = 0, 0
     for path, mode in (*(_below(home, readers) if is_open else _beneath(home, readers)), (home, wanted)):
         try:
             found = path.lstat().st_mode
             if not stat.S_ISLNK(found) and stat.S_IMODE(found) != (now := _wanted(stat.S_IMODE(found), mode)):
                 path.chmod(now)
-                changed += 1
+                changed += not (is_empty and path == home)  # a person made the folder, and nothing is in it yet
         except FileNotFoundError:
             continue  # another process removed the file meanwhile
         except OSError:

@@ -28,7 +28,7 @@ _MOST_NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Holders:
-    """The holders of the files in which the index has captures of one collection."""
+    """Several homes may hold the files in which the index has captures of one collection."""
 
     files: Holdings
     homes: Mapping[str, int] = field(default_factory=dict)

@@ -36,7 +36,7 @@ _PLAYER_POLICY: Final = (
     " img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data:; frame-src 'self'; worker-src 'self';"
     f" webrtc 'block'; sandbox {_FRAME_RIGHTS}"
 )
-ONE_ORIGIN: Final = "(response-origin)"
+ONE_ORIGIN: Final = "(response-origin); redirects=allow"
 """The value of `Connection-Allowlist`, by which Chromium connects to the page's own origin alone, WebRTC included."""
 WORKER_POLICY: Final = "default-src 'none'; script-src 'self' 'unsafe-eval'; connect-src 'self'"
 """The policy of the player's worker: whatever the worker fetches comes from the viewer."""

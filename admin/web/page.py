@@ -102,7 +102,7 @@ A group is shown when the visitor may open one of its entries.
 
 @dataclass(frozen=True, slots=True)
 class ShownEntry:
-    """An entry of the navigation on one page."""
+    """A page shows this entry in its navigation."""
 
     title: str
     url: str
@@ -114,7 +114,7 @@ class ShownEntry:
 
 @dataclass(frozen=True, slots=True)
 class Navigation:
-    """The navigation of one page: the groups by name, and the entry to which the page belongs."""
+    """A page has this navigation: the groups by name, and the entry to which the page belongs."""
 
     groups: Sequence[tuple[str, Sequence[ShownEntry]]] = ()
     here: ShownEntry | None = None

@@ -40,14 +40,14 @@ class EditedField:
 
     @property
     def input_type(self) -> str:
-        """The kind of the input; a text that is no number needs an input for texts, which keeps it."""
+        """Return the kind of the input. A text that is no number needs an input for texts, which keeps it."""
         is_number = self.field.kind in (ValueKind.NUMBER, ValueKind.WHOLE_NUMBER)
         return "number" if is_number and (not self.shown or _PLAIN_NUMBER.fullmatch(self.shown)) else "text"
 
 
 @dataclass(frozen=True, slots=True)
 class EditedSection:
-    """A section of the form with its fields; it is open when one of them was changed or is wrong."""
+    """A section of the form has its fields. The section is open when one of them was changed or is wrong."""
 
     section: FieldSection
     fields: list[EditedField]

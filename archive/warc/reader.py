@@ -203,6 +203,8 @@ class StoredRecord:
     def opened(cls, file: BinaryIO, path: Path, offset: int, length: int | None) -> Self:
         """Return the record at an offset of a file that is closed with it."""
         source = MemberReader(file, path, offset, None if length is None else offset + length)
+        if source.gap:  # a wrong offset must never give the record that comes next
+            raise WarcError(path, offset, "no record begins here")
         record = cls(source, offset, source.head(MAX_HEADER), 0)
         record._file = file
         return record

@@ -19,7 +19,7 @@ _PARAMETER: Final = re.compile(r'realm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]*))',
 
 @dataclass(frozen=True, slots=True)
 class HttpChallenge:
-    """One challenge of a site. `scheme` is in lower case, and `text` is the challenge as a header of its own."""
+    """A site asks by this challenge. `scheme` is in lower case, and `text` is the challenge as a header of its own."""
 
     scheme: str
     realm: str

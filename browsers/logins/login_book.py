@@ -15,7 +15,7 @@ from browsers.logins.browser_profile import BrowserProfile, LoginCheck
 
 
 class LoginBook:
-    """The book of one visitor. It is safe to use from several threads."""
+    """The book has the logins of one visitor. Several threads may use the book."""
 
     def __init__(self, everywhere: BrowserProfile | None = None, sites: Iterable[BrowserProfile] = ()) -> None:
         """`everywhere` is the login of all visits; each of `sites` is for the visits of its own site."""

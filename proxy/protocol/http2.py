@@ -1,4 +1,4 @@
-"""HTTP/2's state machine (RFC 9113) towards clients: mitmproxy's buffered one, with windows of a bounded size.
+"""Clients speak to mitmproxy's state machine of HTTP/2 (RFC 9113), here with windows of a bounded size.
 
 mitmproxy takes in as much of a body as the peer cares to send. Here a stream's window is one mebibyte and is given
 back only as its bytes are taken, so that who sends too fast is the one who waits.

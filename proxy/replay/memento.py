@@ -32,7 +32,7 @@ from proxy.replay.answers import (
 )
 from proxy.replay.conversation import SocketScript, messages_in
 from proxy.replay.edits import Edit, repeating_edit
-from proxy.replay.matching.originals import OriginalIndex, Originals
+from proxy.replay.matching.originals import OriginalIndex, RevisitOriginals
 from proxy.replay.matching.random_values import of_one_payload
 from proxy.replay.matching.recorded_exchanges import RecordedExchanges
 from proxy.replay.matching.similar import Similar
@@ -81,7 +81,7 @@ class Archive:
     def __init__(self, settings: Settings, index: Index) -> None:
         self._holdings = RecordStore(settings)
         self._index = index
-        self._originals = Originals(index)
+        self._originals = RevisitOriginals(index)
         self._readable = ReadableCaptures(index, settings.home / "collections")
         self._similar = Similar(self._readable)
         self._exchanges = RecordedExchanges(self._holdings)

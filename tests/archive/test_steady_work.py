@@ -30,6 +30,8 @@ KNOWN: Final = {
     "admin/fleet/uploads.py": "one upload, whose end is awaited",
     "admin/harvester/dispatch_link.py": "SteadyWork",
     "admin/scheduler/scheduler.py": "SteadyWork",
+    "admin/serving/web_server.py": "an event loop, which outlives errors",
+    "admin/viewing/player.py": "fetches the player once, and says what failed",
     "admin/viewing/server.py": "SteadyWork",
     "browsers/ghosts/ghost.py": "an event loop, which outlives errors",
     "browsers/heartbeat.py": "SteadyWork",

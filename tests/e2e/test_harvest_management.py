@@ -149,6 +149,7 @@ def make_template(person: Person) -> None:
     person.fill(name="quick")
     if not person.tab.locator("fieldset.section").count():
         person.press("Fields")
+    person.tab.locator("details", has=person.tab.locator("[id$='politeness-delay_factor']")).locator("summary").click()
     for field, value in {"delay_factor": "0", "min_delay_seconds": "0", "max_delay_seconds": "0"}.items():
         person.tab.locator(f"[id$='politeness-{field}']").fill(value)
     person.press("Save")

@@ -507,7 +507,7 @@ def _findings(path: Path) -> _Findings:
 
 def _is_unknown_to_dedup(sidecar: Path) -> bool:
     with sidecar.open("rb") as lines:
-        return any(b'"buckets":[]' in line for line in lines)
+        return any(b'"buckets":[]' in line and b'"kind":' not in line for line in lines)
 
 
 def _is_acceptable(capture: Capture) -> bool:

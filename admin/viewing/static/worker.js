@@ -130,7 +130,7 @@
     if (response.type === "opaqueredirect") return response; // the browser asks again, for the address of the target
     const headers = new Headers(response.headers);
     headers.append("Content-Security-Policy", policy);
-    headers.set("Connection-Allowlist", "(response-origin)");
+    headers.set("Connection-Allowlist", "(response-origin); redirects=allow");
     headers.set("Origin-Agent-Cluster", "?1");
     const hasBody = ![101, 204, 205, 304].includes(response.status) && response.body;
     const isHtml = /html/i.test(headers.get("Content-Type") || "text/html");

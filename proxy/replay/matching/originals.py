@@ -48,7 +48,7 @@ class OriginalIndex(Protocol):
         """Return the names of the collections that have captures."""
 
 
-class Originals:
+class RevisitOriginals:
     """The object follows revisits through the index. Threads may share it; every call blocks."""
 
     def __init__(self, index: OriginalIndex) -> None:

@@ -107,6 +107,7 @@ OPERATIONS_OF: Final = {
 }
 """The operations that do what a page does, by the page's endpoint."""
 FOR_BROWSERS_ONLY: Final = {
+    "collections.player": "fetches the player; `view --fetch-player` is for programs",
     "openid.link": "leads a browser to a provider",
     "profile.unlink": "takes back what a browser linked",
     "profile.password": "asks for the present password; a token can't change a password",

@@ -29,6 +29,7 @@ def test_the_command_makes_jobs_and_ends_on_a_signal(tmp_path: Path) -> None:
 
 def test_a_database_that_can_not_be_used_is_refused_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "admin.db").write_text("this is no database, whatever its name says" * 100)
+    (tmp_path / "admin.db").chmod(0o600)
     with Command("scheduler", home=tmp_path) as command:
         assert command.ended() == 2
     assert len(command.stderr.strip().splitlines()) == 1

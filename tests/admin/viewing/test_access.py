@@ -42,7 +42,8 @@ def with_settings(settings: Settings, **changes: object) -> Settings:
 def test_only_a_ticket_opens_the_viewer_of_an_installation(guarded: RunningViewer) -> None:
     ticket = KEY.issue(NAME, time.time(), 3600)
     with guarded.client() as client:
-        for path in ("/", f"/{PAGE}", "/c/news/", "/replay/sw.js", "/static/view.css", f"/s/{ticket[:-1]}x/c/news/"):
+        assert client.get("/replay/sw.js").status_code == 404, "the worker is on host names of collections alone"
+        for path in ("/", f"/{PAGE}", "/c/news/", "/static/view.css", f"/s/{ticket[:-1]}x/c/news/"):
             assert client.get(path).status_code == 403, path
         assert client.get(f"/s/{ticket}/{PAGE}").content == b"news"
         assert client.get(f"/s/{ticket}/c/news/").status_code == 200

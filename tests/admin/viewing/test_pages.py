@@ -142,7 +142,7 @@ def test_the_player_is_served_as_it_is_and_keeps_its_requests_here(settings: Set
         policy = player.headers["Content-Security-Policy"]
         assert "connect-src 'self'" in policy
         assert f"frame-ancestors 'self' http://view.news.localhost:{running.port}" in policy
-        assert player.headers["Connection-Allowlist"] == "(response-origin)"
+        assert player.headers["Connection-Allowlist"] == "(response-origin); redirects=allow"
         assert "AFFERO".lower() in client.get("/player/").text.lower()
         assert client.get("/replay/other.js", headers=here).status_code == 404
 

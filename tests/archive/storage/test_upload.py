@@ -351,7 +351,7 @@ def test_a_sidecar_may_be_replaced_and_a_warc_may_not(settings: Settings, tmp_pa
 
 @pytest.mark.parametrize(
     ("url", "says"),
-    [("nosuch://bucket", "Protocol not known"), ("sftp://me:secret@host/x", "needs a library that is not installed")],
+    [("nosuch://bucket", "Protocol not known"), ("sftp://me:secret@host/x", "needs a Python library")],
 )
 def test_a_storage_that_cant_be_is_refused_in_one_line_without_its_password(home: Path, url: str, says: str) -> None:
     with pytest.raises(StorageError, match=says) as refused:

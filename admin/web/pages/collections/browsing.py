@@ -39,7 +39,7 @@ _SANDBOX: Final = "default-src 'none'; sandbox"
 
 @dataclass(frozen=True, slots=True)
 class ShownDay:
-    """A day of the calendar; `shade` is from 0, for no capture, to the shade of the days with the most captures."""
+    """The calendar has this day. `shade` goes from 0, for no capture, to that of the days with the most captures."""
 
     date: date
     captures: int

@@ -80,7 +80,7 @@ def test_a_rule_is_checked_field_by_field(given: dict[str, Any], problems: dict[
     ],
 )
 def test_a_rule_reads_as_people_say_it(given: dict[str, Any], words: str) -> None:
-    assert in_words(rule_of(RuleInput.model_validate(given))) == words
+    assert in_words(rule_of(RuleInput.model_validate({"zone": "UTC", **given}))) == words
 
 
 @pytest.mark.parametrize(
