@@ -71,16 +71,16 @@ def leave_to_user(path: Path, home: Path | None = None) -> None:
 def make_private(path: Path) -> None:
     """Make an empty file that only its owner can read, or take its permissions from others if it is there.
 
-    The files that SQLite has beside a database get the same. A folder that is missing is left to the caller.
+    The files that SQLite has beside a database get the same. A device stays as it is. A folder that is missing is left to the caller.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     for end in _BESIDE:
         with suppress(OSError):
             beside = path.with_name(path.name + end)
-            mode = stat.S_IMODE(beside.stat().st_mode)
-            if mode & _OTHERS:
-                beside.chmod(mode & ~_OTHERS)
+            found = beside.stat().st_mode
+            if stat.S_ISREG(found) and found & _OTHERS:  # a device such as /dev/null is everybody's
+                beside.chmod(stat.S_IMODE(found) & ~_OTHERS)
 
 
 def mend(home: Path, readers: Readers) -> Mended:
@@ -95,7 +95,9 @@ def mend(home: Path, readers: Readers) -> Mended:
     for path, mode in (*(_below(home, readers) if is_open else _beneath(home, readers)), (home, wanted)):
         try:
             found = path.lstat().st_mode
-            if not stat.S_ISLNK(found) and stat.S_IMODE(found) != (now := _wanted(stat.S_IMODE(found), mode)):
+            if (stat.S_ISREG(found) or stat.S_ISDIR(found) or stat.S_ISSOCK(found)) and stat.S_IMODE(found) != (
+                now := _wanted(stat.S_IMODE(found), mode)
+            ):
                 path.chmod(now)
                 changed += not (is_empty and path == home)  # a person made the folder, and nothing is in it yet
         except FileNotFoundError:

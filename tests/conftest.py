@@ -64,6 +64,15 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
         terminalreporter.write_line(f"{total:8.1f}  {folder}")
 
 
+@pytest.fixture(autouse=True)
+def _mask() -> Iterator[None]:
+    """Restore the mask of new files, which a command of the program narrows in the process that calls the command."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield
+    os.umask(before)
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """An empty, temporary home folder."""

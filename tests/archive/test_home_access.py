@@ -106,3 +106,9 @@ def test_a_database_and_the_files_beside_it_are_private_from_the_start(tmp_path:
         "old.db": 0o600,
         "old.db-wal": 0o600,
     }
+
+
+def test_a_device_stays_everybodys(tmp_path: Path) -> None:
+    before = Path(os.devnull).stat().st_mode
+    make_private(Path(os.devnull))
+    assert Path(os.devnull).stat().st_mode == before

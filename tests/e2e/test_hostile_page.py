@@ -38,7 +38,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 SITE = "http://example.org"
 SECRET = "the secret of the other collection"
 SCRIPT = Path(__file__).parent.parent / "hostile_page.js"
-NETWORK = ("network.", "media.peerconnection.")
 KEY = TicketKey(b"k" * 32)
 ESCAPE = """
 const tries = [() => fetch('OUT/escape', {mode: 'no-cors'}), () => new WebSocket('OUT/escape'.replace('http', 'ws'))];
