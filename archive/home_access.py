@@ -71,7 +71,8 @@ def leave_to_user(path: Path, home: Path | None = None) -> None:
 def make_private(path: Path) -> None:
     """Make an empty file that only its owner can read, or take its permissions from others if it is there.
 
-    The files that SQLite has beside a database get the same. A device stays as it is. A folder that is missing is left to the caller.
+    The files that SQLite has beside a database get the same. A device stays as it is. A folder that is missing is left
+    to the caller.
     """
     with suppress(OSError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))

@@ -1,4 +1,4 @@
-"""Clients speak to mitmproxy's state machine of HTTP/2 (RFC 9113), here with windows of a bounded size.
+"""This module has the state machine of HTTP/2 (RFC 9113) for clients: mitmproxy's, with windows of a bounded size.
 
 mitmproxy takes in as much of a body as the peer cares to send. Here a stream's window is one mebibyte and is given
 back only as its bytes are taken, so that who sends too fast is the one who waits.
