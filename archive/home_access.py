@@ -91,7 +91,6 @@ def mend(home: Path, readers: Readers) -> Mended:
     """
     wanted = _HOME[readers]
     is_open = stat.S_IMODE(home.stat().st_mode) != wanted
-    is_empty = not any(home.iterdir())
     changed, refused = 0, 0
     for path, mode in (*(_below(home, readers) if is_open else _beneath(home, readers)), (home, wanted)):
         try:
@@ -100,7 +99,7 @@ def mend(home: Path, readers: Readers) -> Mended:
                 now := _wanted(stat.S_IMODE(found), mode)
             ):
                 path.chmod(now)
-                changed += not (is_empty and path == home)  # a person made the folder, and nothing is in it yet
+                changed += path != home or changed > 0  # a folder that a person made open, with nothing open in it
         except FileNotFoundError:
             continue  # another process removed the file meanwhile
         except OSError:
