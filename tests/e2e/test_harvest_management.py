@@ -256,7 +256,11 @@ def every_page_is_accessible(person: Person) -> None:
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
         violations = Axe().run(person.tab).response["violations"]
-        found += [f"{path}: {each['id']}" for each in violations if each["impact"] in ("serious", "critical")]
+        found += [
+            f"{path}: {each['id']}: {each['nodes'][0]['html'][:200]}"
+            for each in violations
+            if each["impact"] in ("serious", "critical")
+        ]
         links = person.tab.eval_on_selector_all("a[href]", "each => each.map(a => a.getAttribute('href'))")
         waiting += [link for link in links if link.startswith("/") and not is_left_out(link)]
     assert found == []

@@ -391,8 +391,9 @@ class Importer:
         if not place.sidecar.exists() or (self._choices.dedup and _is_unknown_to_dedup(place.sidecar)):
             found = _findings(there)
             with self._sidecar(place, there, found.ids) as (lines, _, _):
-                self._captures.prune(self._collection, place.name, ())
-                self._put_sidecar(place, lines)
+                if not (place.sidecar.exists() and filecmp.cmp(lines, place.sidecar, shallow=False)):
+                    self._captures.prune(self._collection, place.name, ())
+                    self._put_sidecar(place, lines)
         return ImportedFile(str(wanted), ImportOutcome.PRESENT, place.name)
 
     @contextmanager
@@ -506,6 +507,7 @@ def _findings(path: Path) -> _Findings:
 
 
 def _is_unknown_to_dedup(sidecar: Path) -> bool:
+    """Whether the sidecar has a response without buckets: one that dedup skips, or one imported without dedup."""
     with sidecar.open("rb") as lines:
         return any(b'"buckets":[]' in line and b'"kind":' not in line for line in lines)
 

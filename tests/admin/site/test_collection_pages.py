@@ -21,6 +21,7 @@ from site_server import RunningSite, running_site
 from admin.demo.garden import GardenSite
 from admin.models.database import Database
 from admin.models.people_tables import Role
+from admin.web.formats import date_iso
 from archive.capture import Capture, Original
 from archive.settings.load import Settings
 from browsers.chromium.executable import find_chromium
@@ -305,6 +306,7 @@ def test_axe_finds_nothing_serious(site: RunningSite, client: httpx.Client, kept
         f"/collections/{NAME}/captures",
         f"/collections/{NAME}/captures?since=tomorrow",
         f"/collections/{NAME}/url?{urlencode({'url': PAGE})}",
+        f"/collections/{NAME}/url?{urlencode({'url': PAGE, 'day': date_iso(kept['page'].date)[:10]})}",
         at(kept["page"]),
         at(kept["revisit"]),
         at(kept["view"]),

@@ -179,7 +179,7 @@ def test_a_second_import_of_a_package_changes_nothing(home: Path, tmp_path: Path
     _run(home, "collection", "import", "old", package)
     before = _pages(home, "old")
     code, lines = _run(home, "collection", "import", "old", package)
-    assert (code, lines[-1]["present"], lines[-1]["pages"]) == (0, 1, 1)
+    assert (code, lines[-1]["present"], lines[-1]["pages"], lines[-1]["captures"]) == (0, 1, 1, 0)
     assert _pages(home, "old") == before
 
 
