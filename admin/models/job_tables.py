@@ -123,7 +123,7 @@ class HarvestJob(Base):
     report: Mapped[Document | None]
     """What the crawl's report.json says at the end."""
     gaps: Mapped[Words] = mapped_column(default="", server_default="")
-    """What the job did not capture, though it ended; empty when nothing is missing."""
+    """A sentence that names the part that the ended job lacks; empty when nothing is missing."""
     unanswered_domains: Mapped[Number] = mapped_column(default=0, server_default="0")
     """The number of domains without a good answer."""
 

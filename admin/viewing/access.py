@@ -26,9 +26,9 @@ _WORKER_PATH: Final = "/replay/sw.js"
 _ARCHIVED: Final = re.compile(
     r"/(?:c/(?P<player>[^/]+)/player|w/(?P<resource>[^/]+)/.*|(?:replay|player|static)/.*)", re.S
 )
-"""What the host name of a collection answers."""
+"""Paths that the host name of a collection answers."""
 _RUNS_SCRIPTS: Final = re.compile(r"/(?:c/[^/]+/player|replay/.*)", re.S)
-"""What the viewer's own host name does not answer."""
+"""Paths that the viewer's own host name refuses."""
 _PLAY: Final = re.compile(r"/c/[^/]+/play")
 _FRAMES: Final = (b"iframe", b"frame")
 

@@ -149,7 +149,7 @@ class FoundPages:
 
     pages: list[VisitedPage]
     next: int | None
-    """Where the list goes on: behind this number, or at this place of what a search finds. None at its end."""
+    """The next page of the list begins after this number, or after this many hits of a search. None at the end."""
 
 
 type PageAccess = Callable[[VisitedPage], Access]

@@ -30,7 +30,7 @@ _FRAME_RIGHTS: Final = (
     "allow-scripts allow-same-origin allow-forms allow-modals allow-downloads allow-orientation-lock"
     " allow-pointer-lock allow-presentation"
 )
-"""What the frame may do: it opens no window, and it does not lead the reader's page elsewhere."""
+"""Rights of the frame. The frame opens no window, and it does not navigate the reader's page."""
 _PLAYER_POLICY: Final = (
     "default-src 'none'; base-uri 'none'; form-action 'self'; script-src 'self'; style-src 'self' 'unsafe-inline';"
     " img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data:; frame-src 'self'; worker-src 'self';"

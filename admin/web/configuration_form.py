@@ -34,7 +34,7 @@ class ConfigurationForm(Form):
         shown = self.typed.get("view", EditorView.TEXT) if is_typed else request.args.get("view", "fields")
         self.view = EditorView.TEXT if shown == EditorView.TEXT else EditorView.FIELDS
         self._is_typed = is_typed and self.view is EditorView.FIELDS
-        """Whether the fields show what was typed."""
+        """Return whether the fields show the values that the person typed."""
         self.template: Mapping[str, TemplateField] = {}
         """The fields with the values of the template, by key."""
 

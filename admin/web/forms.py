@@ -63,7 +63,7 @@ class Form:
         declared = frozenset(self.values) | self._lists | self._switches
         kept = None if self.is_sent else kept_fields(declared - {_EDITION})
         self.is_kept = kept is not None
-        """Whether the form shows what was typed before the session ended."""
+        """Return whether the form shows the values that the person typed before the session ended."""
         self.typed = request.form if kept is None else kept
         if self.is_sent or self.is_kept:
             self.values.update(self.sent())

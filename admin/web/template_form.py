@@ -36,7 +36,7 @@ class TemplateForm(Form):
         self.is_verified = False
         """Whether the document was verified, and nothing was wrong with it."""
         self._is_typed = False
-        """Whether the fields show what was typed and could not be put into the text."""
+        """Return whether the fields show typed values that could not be put into the text."""
         is_typed = self.is_sent or self.is_kept
         shown = self.typed.get("view", EditorView.TEXT) if is_typed else request.args.get("view", "fields")
         self.view = EditorView.TEXT if shown == EditorView.TEXT else EditorView.FIELDS

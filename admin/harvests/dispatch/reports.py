@@ -70,7 +70,7 @@ class JobResult:
     exit_code: int | None = None
     run_name: str = ""
     gaps: str = ""
-    """What is missing though the job ended; empty when nothing is."""
+    """A sentence that names the part that the ended job lacks; empty when nothing is missing."""
     report: Mapping[str, Any] = field(default_factory=dict)
 
 
