@@ -14,8 +14,8 @@ from admin.fleet.fleet import Addresses
 from admin.fleet.process import StartError
 from admin.jobs.runs import find_runs
 from archive.settings.load import Settings
-from browsers.chromium.flags import NO_DATAGRAMS, trust_flag
-from browsers.chromium.trust import trusted_keys
+from browsers.engines.chromium.flags import NO_DATAGRAMS, trust_flag
+from browsers.engines.chromium.trust import trusted_keys
 from browsers.visit import FleetUnavailable
 
 _SECONDS: Final = 30.0
@@ -29,7 +29,7 @@ class Window:
     proxy: str
     authority: Path
     trusted: tuple[str, ...]
-    """The hashes of the keys whose certificates the browser trusts (`browsers.chromium.trust.trusted_keys`)."""
+    """The hashes of the keys whose certificates the browser trusts (`browsers.engines.chromium.trust.trusted_keys`)."""
 
     def chromium_flags(self, profile: Path) -> list[str]:
         """Return the options with which Chromium or Chrome shows only the collection. `profile` is an empty folder."""

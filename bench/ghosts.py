@@ -29,7 +29,7 @@ from archive.settings.load import load
 from bench.peers.brozzler import NAME as BROZZLER
 from bench.peers.brozzler import BrozzlerVisits
 from bench.process import our_command, resource_usage, source_environment, stop, tree
-from browsers.proxy_client import Control, read_token
+from browsers.proxying.control_client import Control, read_token
 from browsers.visit import FleetUnavailable, VisitOrder
 
 SITES: Final = ("plain", "heavy", "demo")
@@ -250,8 +250,8 @@ def _sampled(
 
 def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> None:
     """Visit the URLs; the parent says when to go on after the warm-up, and when to end."""
-    from browsers.engine_choice import proxy_trust
-    from browsers.freed_memory import return_freed_memory
+    from browsers.crawling.freed_memory import return_freed_memory
+    from browsers.engines.choice import proxy_trust
     from browsers.ghosts.ghost import ChromiumVisitor
 
     return_freed_memory()

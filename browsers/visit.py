@@ -70,7 +70,7 @@ class VisitOrder:
     source: str | None = None
     log_dir: str | None = None
     cookies: str = ""
-    """The cookies that a chain of redirects to this URL has set (`browsers.chain_cookies`)."""
+    """The cookies that a chain of redirects to this URL has set (`browsers.plain.chain_cookies`)."""
 
 
 @dataclass(frozen=True, slots=True)

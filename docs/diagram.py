@@ -17,7 +17,7 @@ from typing import Final
 
 from playwright.sync_api import sync_playwright
 
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 PAGE: Final = Path(__file__).resolve().parent / "explanation" / "architecture.md"
 TARGET: Final = PAGE.with_suffix(".svg")

@@ -24,7 +24,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from admin.up.demo_home import SECOND_HARVEST
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 TOP: Final = Path(__file__).resolve().parent.parent
 PICTURES: Final = TOP / "docs" / "pictures"

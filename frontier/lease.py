@@ -39,7 +39,7 @@ class Lease:
     seconds: float
     """The duration of the lease from its claim."""
     cookies: str = ""
-    """The cookies that the chain of redirects to this URL has set (`browsers.chain_cookies`)."""
+    """The cookies that the chain of redirects to this URL has set (`browsers.plain.chain_cookies`)."""
     lost: int = 0
     """Earlier leases of this URL that expired because their workers were gone."""
 

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 from site_server import RunningSite
 
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 _SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 

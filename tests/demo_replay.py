@@ -16,9 +16,9 @@ from typing import Final
 from playwright.sync_api import BrowserContext, ViewportSize, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
 
-from browsers.chromium.executable import find_chromium
-from browsers.chromium.flags import NOWHERE, launch_flags
-from browsers.chromium.trust import trusted_keys
+from browsers.engines.chromium.executable import find_chromium
+from browsers.engines.chromium.flags import NOWHERE, launch_flags
+from browsers.engines.chromium.trust import trusted_keys
 
 PLAYWRIGHTS: Final = frozenset({"--headless", "--no-startup-window", "--remote-debugging-pipe", "--proxy-server"})
 QUIET_SECONDS: Final = 10

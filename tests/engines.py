@@ -13,12 +13,12 @@ import pytest
 from visiting import Fleet
 
 from archive.settings import BrowserSettings
-from browsers.chromium.browser import ChromiumEngine
-from browsers.chromium.flags import launch_flags
-from browsers.engine import BrowserMissing, BrowserWindow, Device, Engine, EngineError
-from browsers.firefox.browser import FirefoxEngine
-from browsers.firefox.executable import check_version, find_firefox
-from browsers.firefox.trust import make_database
+from browsers.engines.chromium.browser import ChromiumEngine
+from browsers.engines.chromium.flags import launch_flags
+from browsers.engines.firefox.browser import FirefoxEngine
+from browsers.engines.firefox.executable import check_version, find_firefox
+from browsers.engines.firefox.trust import make_database
+from browsers.engines.interface import BrowserMissing, BrowserWindow, Device, Engine, EngineError
 
 ENGINES = ("chromium", "firefox")
 TELEPHONE = Device(

@@ -33,8 +33,8 @@ from archive.capture import Capture
 from archive.dates import timestamp14
 from archive.warc import cdxj
 from bench.process import our_command, source_environment
-from browsers.chromium.trust import trusted_keys
-from browsers.proxy_client import Control, ProxySession, SessionRequest, read_token
+from browsers.engines.chromium.trust import trusted_keys
+from browsers.proxying.control_client import Control, ProxySession, SessionRequest, read_token
 
 TOP: Final = Path(__file__).resolve().parent.parent
 COLLECTION: Final = "features"

@@ -8,8 +8,8 @@ import socket
 
 import pytest
 
-from browsers.chromium.executable import find_chromium
-from browsers.engine import BrowserMissing
+from browsers.engines.chromium.executable import find_chromium
+from browsers.engines.interface import BrowserMissing
 
 
 def in_ci() -> bool:

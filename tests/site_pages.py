@@ -13,7 +13,7 @@ from playwright.sync_api import Page as BrowserPage
 from playwright.sync_api import sync_playwright
 from site_server import send_form
 
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 HOSTILE: Final = '"><script>alert(1)</script>\u202e'
 LONG: Final = "x" * 10_000

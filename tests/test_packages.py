@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from setuptools import find_packages
 
 ROOT = Path(__file__).parent.parent
 SETUP = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
@@ -16,7 +17,8 @@ _NO_DATA = frozenset((".py", ".pyc", ".md"))
 
 def test_every_folder_with_modules_is_a_package_that_is_installed() -> None:
     found = {path.parent.relative_to(ROOT) for top in PACKAGES for path in (ROOT / top).rglob("*.py")}
-    assert {".".join(folder.parts) for folder in found} == set(SETUP["packages"])
+    installed = find_packages(str(ROOT), include=SETUP["packages"]["find"]["include"])
+    assert {".".join(folder.parts) for folder in found} == set(installed)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

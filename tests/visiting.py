@@ -12,8 +12,8 @@ from origin import Close, Send
 from proxying import RunningProxy
 
 from archive.settings.load import Settings, load
-from browsers.engine_choice import ProxyTrust, proxy_trust
-from browsers.proxy_client import Control, read_token
+from browsers.engines.choice import ProxyTrust, proxy_trust
+from browsers.proxying.control_client import Control, read_token
 from browsers.visit import VisitOrder
 
 _numbers = count(1)

@@ -9,7 +9,7 @@ from typing import Any
 from visiting import Fleet
 
 from archive.settings.load import Settings, load
-from browsers.worker import WorkerTally, run_worker
+from browsers.crawling.worker import WorkerTally, run_worker
 from frontier.definition.job import Job, Profile
 from frontier.queue import Frontier
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 from admin.harvests.domains.passwords import DomainLogin
 from archive.dates import now_micros
 from archive.url import host_of
-from browsers.engine import HttpCredentials
+from browsers.engines.interface import HttpCredentials
 from browsers.logins.browser_profile import BrowserProfile, LoginRecipe
 from browsers.logins.profile_store import ProfileStore
 

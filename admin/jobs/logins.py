@@ -9,7 +9,7 @@ from typing import Final
 from admin.fleet.fleet import Addresses
 from admin.fleet.process import StartInterrupted
 from archive.settings.load import Settings
-from browsers.engine import BrowserMissing
+from browsers.engines.interface import BrowserMissing
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.form_login import LoginFailed
 from browsers.logins.profile_store import ProfileStore, ProfileUnusable

@@ -29,8 +29,8 @@ from admin.models.harvest_tables import Harvest, HarvestKind, TimeUnit
 from admin.models.job_tables import HarvestJob, JobStatus
 from admin.models.transaction import COMMAND_LINE, Transaction
 from archive.settings.load import Settings
-from browsers.chromium.executable import find_chromium
-from browsers.engine import BrowserMissing
+from browsers.engines.chromium.executable import find_chromium
+from browsers.engines.interface import BrowserMissing
 
 FOLDER: Final = "up-demo"
 """The demo's home, below the usual one."""

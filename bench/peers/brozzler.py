@@ -15,7 +15,7 @@ from typing import Final
 
 from bench.peers.peer import PeerUnavailable, install
 from bench.process import free_port, stop
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 NAME: Final = "brozzler"
 _REQUIREMENTS: Final = ("brozzler==1.9.6",)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import PageAccess
 from browsers.behaviors.page_tools import ToolFailed, call
-from browsers.engine import Frame, Point
+from browsers.engines.interface import Frame, Point
 
 _MOST_HOVERS: Final = 60
 _MISSES: Final = 3

@@ -19,7 +19,7 @@ from browsers.behaviors.outcomes import BehaviorEnd, GivenUp, GivenUpFor
 from browsers.behaviors.page_access import Clock, Effect, PageAccess
 from browsers.behaviors.page_tools import ToolFailed, ask, call
 from browsers.behaviors.scrolling import Scrolling
-from browsers.engine import Frame
+from browsers.engines.interface import Frame
 
 MOST_STEPS: Final = 400
 """Largest number of clicks on one page."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import PageAccess
 from browsers.behaviors.page_tools import ToolFailed, call
-from browsers.engine import EngineLost, Frame
+from browsers.engines.interface import EngineLost, Frame
 from browsers.page_quality.age_words import MAX_TEXT, NO_LABEL, YES_LABEL, asks_for_age
 
 _MOST_WALLS: Final = 4

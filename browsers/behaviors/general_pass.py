@@ -26,14 +26,14 @@ from browsers.behaviors.attention import FirstMove, Gestures, Hover
 from browsers.behaviors.clicks import Clicks
 from browsers.behaviors.consent import Consent
 from browsers.behaviors.forms import Forms
-from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.media import Autofetch, Play
 from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome, GivenUp
 from browsers.behaviors.page_access import Clock, PageAccess, PageLeft
 from browsers.behaviors.page_tools import ToolFailed, call
 from browsers.behaviors.patience import Patience
 from browsers.behaviors.scrolling import Scroll, Scrolling
-from browsers.engine import BrowserWindow, EngineLost
+from browsers.behaviors.user_files.hosted import HostedBehavior
+from browsers.engines.interface import BrowserWindow, EngineLost
 
 _STEP_SECONDS: Final = 4.0
 _MAX_DETAIL: Final = 200

@@ -11,7 +11,7 @@ from typing import Final
 
 from browsers.behaviors.page_tools import ToolFailed, ask, call, in_all
 from browsers.behaviors.patience import Patience
-from browsers.engine import BrowserWindow, EngineError, Frame, Point
+from browsers.engines.interface import BrowserWindow, EngineError, Frame, Point
 
 MOST_LINKS: Final = 5000
 """Largest number of links that the behaviours of one page add."""

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from browsers.engine import EngineError, Frame, FrameGone, InitScript, ScriptFailed, World
+from browsers.engines.interface import EngineError, Frame, FrameGone, InitScript, ScriptFailed, World
 
 _FOLDER: Final = Path(__file__).with_name("scripts")
 _TOOLS: Final = (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from browsers.behaviors.page_tools import ask, in_all, may_answer
-from browsers.engine import BrowserWindow, Frame
+from browsers.engines.interface import BrowserWindow, Frame
 
 MOST_FRAMES: Final = 50
 """Largest number of frames whose timers are looked at."""

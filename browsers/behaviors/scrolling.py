@@ -14,7 +14,7 @@ from typing import Final, Literal
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import PageAccess
 from browsers.behaviors.page_tools import ToolFailed, ask, call, in_all
-from browsers.engine import Frame, Point
+from browsers.engines.interface import Frame, Point
 
 type Ended = Literal["bottom", "height", "steps", "time", "bytes"]
 

@@ -14,11 +14,11 @@ from browsers.behaviors.consent import Consent
 from browsers.behaviors.page_access import Clock, PageAccess
 from browsers.behaviors.page_tools import ToolFailed, call
 from browsers.behaviors.patience import Patience
-from browsers.engine import BrowserWindow, FrameGone, ScriptFailed
+from browsers.engines.interface import BrowserWindow, FrameGone, ScriptFailed
+from browsers.engines.traffic import MainAnswer
 from browsers.page_quality.age_words import MAX_TEXT, NO_LABEL, YES_LABEL, asks_for_age
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageEvidence, PageFlawType
-from browsers.traffic import MainAnswer
 
 _STEP_SECONDS: Final = 4.0
 _CHECK_SECONDS: Final = 10.0

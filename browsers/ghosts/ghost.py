@@ -23,10 +23,11 @@ from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
 from archive.url import host_of
-from browsers.behaviors.hosts.scripts import BehaviorScripts
 from browsers.behaviors.page_tools import observer
-from browsers.browser_files import BrowserDown
-from browsers.engine import (
+from browsers.behaviors.user_files.scripts import BehaviorScripts
+from browsers.engines.choice import ProxyTrust, engine_start
+from browsers.engines.files import BrowserDown
+from browsers.engines.interface import (
     BrowserMissing,
     BrowserWindow,
     Device,
@@ -37,7 +38,8 @@ from browsers.engine import (
     InitScript,
     WindowOptions,
 )
-from browsers.engine_choice import ProxyTrust, engine_start
+from browsers.engines.png import packed
+from browsers.engines.traffic import Traffic
 from browsers.ghosts import page_outcome
 from browsers.ghosts.page import Deadline, PageSnapshot, visit_page
 from browsers.ghosts.page_records import (
@@ -61,10 +63,8 @@ from browsers.logins.site_data import SiteData
 from browsers.page_quality.assessment import flaws_of
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
 from browsers.page_quality.missing_page import look_of
-from browsers.page_records.png import packed
-from browsers.proxy_client import Control, ProxySession, SessionExchanges, SessionRequest
+from browsers.proxying.control_client import Control, ProxySession, SessionExchanges, SessionRequest
 from browsers.stage_times import StageTimes
-from browsers.traffic import Traffic
 from browsers.visit import (
     UNRECORDED,
     UNRECORDED_OF_RESPONSES,
@@ -104,7 +104,7 @@ class ChromiumVisitor:
         logins: LoginBook | None = None,
         has_display: bool = False,
     ) -> None:
-        """`trusted` is from `engine_choice.proxy_trust`. `logins` has the logins of the visits.
+        """`trusted` is from `engines.choice.proxy_trust`. `logins` has the logins of the visits.
 
         `profile` is short for a book with one login for all visits.
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from archive.settings.load import Settings
-from browsers.engine import BrowserWindow, EngineError
-from browsers.engine_choice import proxy_trust
+from browsers.engines.choice import proxy_trust
+from browsers.engines.interface import BrowserWindow, EngineError
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.form_login import LoginFailed, check_login, is_logged_in, open_page, state_of
 from browsers.logins.renewal import logged_in
-from browsers.proxy_client import Control, SessionRequest, read_token
+from browsers.proxying.control_client import Control, SessionRequest, read_token
 
 COLLECTION: Final = "logins"
 """Name of the sessions' collection, which stays empty."""

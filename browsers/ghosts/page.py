@@ -16,9 +16,10 @@ from archive.dates import Micros, now_micros
 from archive.settings import BrowserSettings
 from archive.settings.browsers import PageRecordKind
 from browsers.behaviors.general_pass import PassReport, close_leftovers, run_behaviors
-from browsers.behaviors.hosts.hosted import HostedBehavior
 from browsers.behaviors.patience import Patience
-from browsers.engine import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
+from browsers.behaviors.user_files.hosted import HostedBehavior
+from browsers.engines.interface import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
+from browsers.engines.traffic import MainAnswer
 from browsers.ghosts import render
 from browsers.ghosts.gates import Gates
 from browsers.links import html
@@ -27,7 +28,6 @@ from browsers.links.kinds import is_xml
 from browsers.page_quality.probe import PageProbe
 from browsers.page_records.image_map import LinkArea
 from browsers.stage_times import StageTimes
-from browsers.traffic import MainAnswer
 from frontier.definition.scope import REDIRECT_CHAIN
 
 _RESERVE_SECONDS: Final = 10.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from archive import crawl_log
-from browsers import proxy_outcome
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_records import PageVisit, fetched_urls
 from browsers.links.collector import LinkCollector
 from browsers.links.documents import media_type
-from browsers.proxy_client import SessionCounts
+from browsers.proxying import outcomes
+from browsers.proxying.control_client import SessionCounts
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit
 
 OURS: Final = {
@@ -43,7 +43,7 @@ def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts 
     Raises FleetUnavailable when the page is missing or incomplete by our fault.
     """
     if report is not None and report.not_kept:
-        raise FleetUnavailable(proxy_outcome.NOT_KEPT, may_be_the_page=True)
+        raise FleetUnavailable(outcomes.NOT_KEPT, may_be_the_page=True)
     snapshot = page_visit.snapshot
     own = (*snapshot.notes, *(() if report is not None else ("captures-in-flight",)))
     notes = (*dict.fromkeys(own), *troubles(snapshot))
@@ -66,7 +66,7 @@ def visit_of(page_visit: PageVisit, found: LinkCollector, report: SessionCounts 
             *(("not-rendered",) if snapshot.failure else ()),
             *(flaw.annotation for flaw in page_visit.flaws),
         ),
-        retry_after=proxy_outcome.retry_after(headers),
+        retry_after=outcomes.retry_after(headers),
         fetched=tuple(sorted(fetched)),
         stages=snapshot.times.seconds(),
     )
@@ -90,14 +90,14 @@ def _failure(page_visit: PageVisit, report: SessionCounts | None) -> tuple[int, 
     """Return (code, word) when the site did not answer the URL. Raises FleetUnavailable for a failure on our side."""
     snapshot = page_visit.snapshot
     if snapshot.main is not None:
-        return proxy_outcome.proxy_error(snapshot.main.status, snapshot.main.headers) or _broken_off(
+        return outcomes.proxy_error(snapshot.main.status, snapshot.main.headers) or _broken_off(
             page_visit, snapshot.main.url
         )
     if snapshot.failure in OURS:
         raise FleetUnavailable(OURS[snapshot.failure])
     if _redirect(page_visit) is not None:
         return None
-    told = proxy_outcome.worst_error(report.errors) if report is not None else None
+    told = outcomes.worst_error(report.errors) if report is not None else None
     return told or _by_name(snapshot)
 
 

@@ -30,6 +30,14 @@ from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.url import UrlError, canonical
 from browsers.behaviors.outcomes import BehaviorEnd, BehaviorOutcome
+from browsers.engines.pictures import (
+    SMALL_THUMBNAIL_WIDTH,
+    WEBRECORDER_THUMBNAIL_WIDTH,
+    as_jpeg,
+    is_of_one_colour,
+    thumbnail,
+)
+from browsers.engines.traffic import AskedExchange, PageRequest
 from browsers.ghosts.page import PageSnapshot
 from browsers.links import html
 from browsers.links.collector import LinkCollector
@@ -38,15 +46,7 @@ from browsers.page_records.comparison import TrafficComparison, compare
 from browsers.page_records.har import har_of
 from browsers.page_records.image_map import image_map
 from browsers.page_records.page_info import asked_urls, comparison_json
-from browsers.page_records.pictures import (
-    SMALL_THUMBNAIL_WIDTH,
-    WEBRECORDER_THUMBNAIL_WIDTH,
-    as_jpeg,
-    is_of_one_colour,
-    thumbnail,
-)
-from browsers.proxy_client import RecordType, SessionExchanges
-from browsers.traffic import AskedExchange, PageRequest
+from browsers.proxying.control_client import RecordType, SessionExchanges
 from browsers.visit import FoundLink, VisitOrder
 
 _TEXT: Final = "text/plain; charset=utf-8"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from asyncio import timeout
 from typing import Final
 
-from browsers.engine import Area, BrowserWindow, EngineError
+from browsers.engines.interface import Area, BrowserWindow, EngineError
 from browsers.links.collector import MAX_LINKS
 from browsers.page_quality.probe import MAX_COVER_TEXT, MAX_FIELDS, PROBE_SCRIPT, PageProbe
 from browsers.page_records.image_map import AREAS_SCRIPT, MAX_AREAS, MAX_LINK_TEXT, LinkArea, areas_of

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from archive.url import host_of
-from browsers.engine import KeptContext, WindowOptions
+from browsers.engines.interface import KeptContext, WindowOptions
+from browsers.engines.traffic import AskedExchange
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_outcome import troubles
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.page_quality.flaws import PageFlaw
-from browsers.proxy_client import Control, KeptEnd, ProxySession, SessionCounts, SessionExchanges
-from browsers.traffic import AskedExchange
+from browsers.proxying.control_client import Control, KeptEnd, ProxySession, SessionCounts, SessionExchanges
 from browsers.visit import GhostTrouble, VisitOrder
 
 MOST_CONTEXTS: Final = 8

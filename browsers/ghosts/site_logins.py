@@ -15,8 +15,8 @@ from urllib.parse import urljoin, urlsplit
 
 from archive.settings.load import Settings
 from archive.url import UrlError, canonical
-from browsers.engine import EngineError, HttpCredentials
-from browsers.engine_choice import proxy_trust
+from browsers.engines.choice import proxy_trust
+from browsers.engines.interface import EngineError, HttpCredentials
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.ghosts.login_visits import COLLECTION
 from browsers.logins.browser_profile import BrowserProfile
@@ -25,8 +25,8 @@ from browsers.logins.http_challenge import challenges
 from browsers.logins.login_book import LoginBook
 from browsers.logins.plain_login import PlainLogin
 from browsers.logins.renewal import logged_in
-from browsers.plain import PlainAnswer, PlainVisitor, SiteFailure
-from browsers.proxy_client import Control, SessionRequest, read_token
+from browsers.plain.visitor import PlainAnswer, PlainVisitor, SiteFailure
+from browsers.proxying.control_client import Control, SessionRequest, read_token
 from browsers.visit import VisitOrder
 
 _MOST_REDIRECTS: Final = 5

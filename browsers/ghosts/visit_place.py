@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from browsers.engine import Engine, KeptContext
+from browsers.engines.interface import Engine, KeptContext
 from browsers.ghosts.site_caches import PORT_SECONDS, SiteCache, SiteCaches, SiteKey
-from browsers.proxy_client import Control, PortNotKept, ProxySession, SessionRequest
+from browsers.proxying.control_client import Control, PortNotKept, ProxySession, SessionRequest
 from browsers.visit import FleetUnavailable
 
 _CALM_SECONDS: Final = 2.0

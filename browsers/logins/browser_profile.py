@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from archive.dates import Micros
-from browsers.engine import BrowserCookie, HttpCredentials, InitScript, World
+from browsers.engines.interface import BrowserCookie, HttpCredentials, InitScript, World
 from browsers.logins.cookie_header import cookie_header
 
 MAX_COOKIES: Final = 2000

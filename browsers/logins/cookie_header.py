@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from browsers.engine import BrowserCookie
+    from browsers.engines.interface import BrowserCookie
 
 
 def cookie_header(cookies: Iterable[BrowserCookie], url: str, now: float) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from browsers.behaviors.hosts.flows import Flow, FlowPlayer, read_flow
 from browsers.behaviors.outcomes import BehaviorEnd
 from browsers.behaviors.page_access import Clock, PageAccess, PageLeft
 from browsers.behaviors.patience import Patience
-from browsers.engine import BrowserWindow, EngineError
+from browsers.behaviors.user_files.flows import Flow, FlowPlayer, read_flow
+from browsers.engines.interface import BrowserWindow, EngineError
 from browsers.logins.browser_profile import LoginCheck
 from browsers.logins.form_login import LoginFailed, check_login, open_page
 

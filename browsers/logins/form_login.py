@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from browsers.engine import BrowserWindow, EngineError, Frame, NavigationFailed
+from browsers.engines.interface import BrowserWindow, EngineError, Frame, NavigationFailed
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck
 
 _LOAD_SECONDS: Final = 45.0

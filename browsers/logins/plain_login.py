@@ -13,7 +13,7 @@ from typing import Final
 
 import httpx
 
-from browsers.engine import HttpCredentials
+from browsers.engines.interface import HttpCredentials
 from browsers.logins.http_challenge import challenges
 from browsers.logins.login_book import LoginBook
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from archive.dates import now_micros
-from browsers.engine import BrowserWindow
+from browsers.engines.interface import BrowserWindow
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.flow_login import log_in_by_flow
 from browsers.logins.form_login import Credentials, check_login, log_in, open_page, state_of

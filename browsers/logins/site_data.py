@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from browsers.engine import BrowserCookie, InitScript
+from browsers.engines.interface import BrowserCookie, InitScript
 from browsers.logins.browser_profile import BrowserProfile
 
 MOST_HOSTS: Final = 100

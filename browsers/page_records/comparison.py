@@ -24,8 +24,8 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from archive import crawl_log
-from browsers.proxy_client import KeptEnd, KeptExchange, SessionExchanges
-from browsers.traffic import AskedExchange
+from browsers.engines.traffic import AskedExchange
+from browsers.proxying.control_client import KeptEnd, KeptExchange, SessionExchanges
 
 MAX_NAMED: Final = 500
 """Largest number of requests that are named for each kind of difference. All are counted."""

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from archive.dates import Micros, iso_date
 from archive.version import version
-from browsers.traffic import AskedExchange
+from browsers.engines.traffic import AskedExchange
 
 MAX_ENTRIES: Final = 5000
 _REDACTED: Final = "redacted"

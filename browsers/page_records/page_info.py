@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from archive.warc.request_query import asked_url
+from browsers.engines.traffic import AskedExchange
 from browsers.page_records.comparison import TrafficComparison, bare_url
-from browsers.proxy_client import KeptExchange
-from browsers.traffic import AskedExchange
+from browsers.proxying.control_client import KeptExchange
 
 
 def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[KeptExchange] = ()) -> dict[str, dict[str, Any]]:

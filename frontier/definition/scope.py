@@ -70,7 +70,7 @@ class Candidate:
     force: bool = False
     """Whether the URL is visited again after it was seen. It must still be in scope."""
     cookies: str = ""
-    """The cookies that a chain of redirects has set so far, as the visitor wrote them (`browsers.chain_cookies`)."""
+    """Cookies that a chain of redirects has set so far, as `browsers.plain.chain_cookies` writes them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from commanding import Command
 
 from admin.replay import Window, first_page
 from archive.settings.load import Settings, load
-from browsers.chromium.trust import trusted_keys
+from browsers.engines.chromium.trust import trusted_keys
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ KNOWN: Final = {
     "admin/viewing/player.py": "fetches the player once, and says what failed",
     "admin/viewing/server.py": "SteadyWork",
     "browsers/ghosts/ghost.py": "an event loop, which outlives errors",
-    "browsers/heartbeat.py": "SteadyWork",
+    "browsers/crawling/heartbeat.py": "SteadyWork",
     "dedupdb/fleet/registry.py": "SteadyWork",
     "proxy/recording/recorder.py": "the writer, which catches the errors of each batch",
     "proxy/scripting/user_addons.py": "catches the errors of each addon",
@@ -44,7 +44,7 @@ DESCRIPTORS: Final = """
 import errno, logging, os, resource, sys, threading, time
 from pathlib import Path
 from archive.local_endpoints import Listeners
-from browsers.heartbeat import LeaseHeartbeat
+from browsers.crawling.heartbeat import LeaseHeartbeat
 from dedupdb.fleet.registry import Member, MemberHeartbeat
 from types import SimpleNamespace
 

@@ -15,7 +15,7 @@ from feature_table import COLLECTION, TOP, captures, crawl, missing_proofs
 from needs import redis_server
 
 from bench.process import our_command
-from browsers.chromium.trust import trusted_keys
+from browsers.engines.chromium.trust import trusted_keys
 
 pytestmark = pytest.mark.browser
 

@@ -24,7 +24,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from archive import crawl_log
 from archive.warc.check import check
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 pytestmark = pytest.mark.browser
 

@@ -31,7 +31,7 @@ from admin.replay import Window
 from admin.viewing.origins import host_label
 from admin.viewing.tickets import TicketKey
 from archive.settings.load import Settings
-from browsers.chromium.trust import trusted_keys
+from browsers.engines.chromium.trust import trusted_keys
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 

@@ -18,8 +18,8 @@ from feature_site.site import FeatureSite
 from playwright.async_api import BrowserContext, Dialog, Frame, Locator, Page, ProxySettings, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
-from browsers.chromium.executable import find_chromium
-from browsers.chromium.flags import NOWHERE, page_user_agent
+from browsers.engines.chromium.executable import find_chromium
+from browsers.engines.chromium.flags import NOWHERE, page_user_agent
 
 WINDOW: Final = (1280, 1024)
 NO_PAGE: Final = "no page"

@@ -22,7 +22,7 @@ import zstandard
 from feature_site.feature import HOSTS, PICTURE, Feature, File, Question, Raw, Reply, page, png
 
 from admin.demo import certificates
-from browsers.chromium.trust import spki_hash
+from browsers.engines.chromium.trust import spki_hash
 
 MAX_HEAD: Final = 65_536
 MAX_PIXELS: Final = 4_000_000

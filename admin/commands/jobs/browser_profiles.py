@@ -82,7 +82,7 @@ def create(
     """
     from archive.dates import now_micros
     from archive.url import UrlError, canonical, host_of
-    from browsers.engine import HttpCredentials
+    from browsers.engines.interface import HttpCredentials
     from browsers.ghosts.login_visits import has_display, made_profile, profile_by_hand
     from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
     from browsers.logins.profile_store import ProfileStore, ProfileUnusable
@@ -206,7 +206,7 @@ def _origin(url: str) -> str:
 
 def _flow_text(file: Path) -> str:
     """Return the text of a flow that can be played. Raises InputError."""
-    from browsers.behaviors.hosts.hosted import ScriptError
+    from browsers.behaviors.user_files.hosted import ScriptError
     from browsers.logins.flow_login import MOST_TEXT, flow_of
 
     try:
@@ -242,7 +242,7 @@ def _password(file: Path | None) -> str:
 
 def _with_fleet(settings: Settings, work: Callable[[Addresses], None]) -> int:
     """Start a fleet, work, and stop it. Problems of the login end the command with one line."""
-    from browsers.engine import BrowserMissing
+    from browsers.engines.interface import BrowserMissing
     from browsers.logins.form_login import LoginFailed
     from browsers.logins.profile_store import ProfileUnusable
     from browsers.visit import FleetUnavailable

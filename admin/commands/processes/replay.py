@@ -112,8 +112,8 @@ def _window(fleet: Fleet, collection: str, datetime: str | None) -> Window:
 
 
 def _browser(settings: Settings) -> Path:
-    from browsers.chromium.executable import find_chromium
-    from browsers.engine import BrowserMissing
+    from browsers.engines.chromium.executable import find_chromium
+    from browsers.engines.interface import BrowserMissing
 
     if sys.platform != "darwin" and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         raise InputError(

@@ -60,10 +60,10 @@ def worker(home: Path | None, settings_file: Path | None, at_once: int | None, *
     URLs back to the frontier.
     """
     parent, settings = _begin(home, settings_file, given, "worker")
-    from browsers.behaviors.hosts.hosted import ScriptError
-    from browsers.engine import BrowserMissing
+    from browsers.behaviors.user_files.hosted import ScriptError
+    from browsers.crawling.worker import run_worker
+    from browsers.engines.interface import BrowserMissing
     from browsers.visit import FleetUnavailable
-    from browsers.worker import run_worker
     from frontier.store import FrontierLost
 
     redis_url = _redis_url(given["redis_url"], settings)

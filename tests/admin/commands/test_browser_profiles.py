@@ -14,7 +14,7 @@ from needs import chromium, redis_server
 from origin import RawOrigin, Step
 from visiting import page
 
-from browsers.engine import BrowserCookie
+from browsers.engines.interface import BrowserCookie
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck
 from browsers.logins.profile_store import ProfileStore
 

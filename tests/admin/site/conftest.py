@@ -17,7 +17,7 @@ from admin.harvests.templates.stock import install_stock as install_templates
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from admin.models.people_tables import AuditEntry, Role, User
 from admin.models.transaction import COMMAND_LINE, Transaction
 from admin.people.throttling import count_attempt
 from admin.web.page import SESSION_COOKIE
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 
 @pytest.fixture

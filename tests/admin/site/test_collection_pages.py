@@ -24,7 +24,7 @@ from admin.models.people_tables import Role
 from admin.web.formats import date_iso
 from archive.capture import Capture, Original
 from archive.settings.load import Settings
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.capture_index import Captures
 
 SCRIPT = "<script>alert"

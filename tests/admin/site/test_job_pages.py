@@ -51,7 +51,7 @@ from admin.models.people_tables import AuditEntry, Role
 from admin.models.transaction import COMMAND_LINE
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 from dedupdb.captures.capture_index import Captures
 from dedupdb.index.sidecars import Sidecars
 

@@ -22,7 +22,7 @@ from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE
 from admin.scheduler.assembly import installed_scheduler
 from archive.settings.load import load
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 HOSTILE = '"><script>alert(1)</script>\u202e'
 

@@ -15,7 +15,7 @@ from site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
 from admin.models.people_tables import Role
-from browsers.chromium.executable import find_chromium
+from browsers.engines.chromium.executable import find_chromium
 
 
 @pytest.fixture

@@ -26,9 +26,9 @@ from visiting import CUT_SHORT, Fleet, document, page, redirect
 from waiting import until
 
 from admin.demo.garden import GardenSite
-from browsers.chromium.trust import spki_hash
-from browsers.engine import BrowserMissing
-from browsers.engine_choice import ProxyTrust
+from browsers.engines.choice import ProxyTrust
+from browsers.engines.chromium.trust import spki_hash
+from browsers.engines.interface import BrowserMissing
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit
 from frontier.definition.scope import MAX_CHAIN

@@ -10,7 +10,7 @@ from origin import RawOrigin, Send
 from visiting import Fleet, page, redirect
 
 from browsers.ghosts.ghost import ChromiumVisitor
-from browsers.plain import PlainVisitor
+from browsers.plain.visitor import PlainVisitor
 
 pytestmark = pytest.mark.browser
 

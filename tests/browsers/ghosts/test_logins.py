@@ -11,7 +11,7 @@ import pytest
 from origin import RawOrigin, Step
 from visiting import Fleet, page
 
-from browsers.engine import HttpCredentials
+from browsers.engines.interface import HttpCredentials
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.ghosts.login_visits import has_login, made_profile, profile_by_hand
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
@@ -19,7 +19,7 @@ from browsers.logins.form_login import LoginFailed
 from browsers.logins.login_book import LoginBook
 from browsers.logins.plain_login import PlainLogin
 from browsers.logins.profile_store import ProfileStore
-from browsers.plain import PlainVisitor
+from browsers.plain.visitor import PlainVisitor
 from browsers.visit import FleetUnavailable
 
 pytestmark = pytest.mark.browser

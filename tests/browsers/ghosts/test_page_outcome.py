@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from browsers.engines.traffic import MainAnswer, PageRequest
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_outcome import visit_of
 from browsers.ghosts.page_records import PageVisit, fetched_urls, found_links
 from browsers.links.collector import LinkCollector
-from browsers.proxy_client import SessionCounts
-from browsers.traffic import MainAnswer, PageRequest
+from browsers.proxying.control_client import SessionCounts
 from browsers.visit import FleetUnavailable, FoundLink, Visit, VisitOrder
 
 URL = "http://site.test/"

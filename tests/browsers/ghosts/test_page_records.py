@@ -10,10 +10,10 @@ import pytest
 from PIL import Image
 
 from archive.settings import BrowserSettings
+from browsers.engines.traffic import AskedExchange, BrowserRequest, MainAnswer
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_records import PageRecord, PageVisit, derived_records, page_info_record
-from browsers.proxy_client import KeptEnd, KeptExchange, SessionExchanges
-from browsers.traffic import AskedExchange, BrowserRequest, MainAnswer
+from browsers.proxying.control_client import KeptEnd, KeptExchange, SessionExchanges
 from browsers.visit import FoundLink, VisitOrder
 
 URL = "http://site.test/"

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from browsers.engine import Device, Engine, WindowOptions
+from browsers.engines.interface import Device, Engine, WindowOptions
+from browsers.engines.traffic import AskedExchange, BrowserRequest, MainAnswer
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.site_caches import (
     MOST_CONTEXTS,
@@ -23,8 +24,14 @@ from browsers.ghosts.site_caches import (
 )
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
-from browsers.proxy_client import Control, KeptEnd, KeptExchange, ProxySession, SessionCounts, SessionExchanges
-from browsers.traffic import AskedExchange, BrowserRequest, MainAnswer
+from browsers.proxying.control_client import (
+    Control,
+    KeptEnd,
+    KeptExchange,
+    ProxySession,
+    SessionCounts,
+    SessionExchanges,
+)
 from browsers.visit import VisitOrder
 
 ORDER = VisitOrder("https://site.test/one", "collection", "job")

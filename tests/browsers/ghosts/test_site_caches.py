@@ -19,11 +19,11 @@ from visiting import Fleet, document, page
 from waiting import until
 
 from admin.demo.garden import GardenSite
-from browsers.chromium.browser import ChromiumEngine
-from browsers.engine import BrowserWindow, NavigationFailed
+from browsers.engines.chromium.browser import ChromiumEngine
+from browsers.engines.interface import BrowserWindow, NavigationFailed
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.ghosts.site_caches import MOST_CONTEXTS
-from browsers.proxy_client import SessionRequest
+from browsers.proxying.control_client import SessionRequest
 from browsers.visit import FleetUnavailable, VisitOrder
 
 pytestmark = pytest.mark.browser

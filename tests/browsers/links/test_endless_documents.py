@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from browsers.crawling.worker import is_document
 from browsers.visit import Visit
-from browsers.worker import is_document
 
 
 @pytest.mark.parametrize(

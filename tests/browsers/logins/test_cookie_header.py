@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from browsers.engine import BrowserCookie
+from browsers.engines.interface import BrowserCookie
 from browsers.logins.cookie_header import cookie_header
 
 NOW = 1_000_000.0

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from browsers.engine import BrowserCookie, HttpCredentials
+from browsers.engines.interface import BrowserCookie, HttpCredentials
 from browsers.logins.browser_profile import MAX_COOKIES, MAX_STORAGE, BrowserProfile, LoginCheck, LoginRecipe
 from browsers.logins.form_login import Credentials
 from browsers.logins.profile_store import FOLDER, KEY_FILE, ProfileStore, ProfileUnusable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browsers.engine import BrowserCookie
+from browsers.engines.interface import BrowserCookie
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.site_data import MOST_HOSTS, SiteData
 

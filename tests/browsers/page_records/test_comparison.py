@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from browsers.engines.traffic import AskedExchange, BrowserRequest
 from browsers.page_records.comparison import MAX_NAMED, TrafficComparison, TrafficDifference, bare_url, compare
 from browsers.page_records.page_info import asked_urls
-from browsers.proxy_client import KeptEnd, KeptExchange, SessionExchanges
-from browsers.traffic import AskedExchange, BrowserRequest
+from browsers.proxying.control_client import KeptEnd, KeptExchange, SessionExchanges
 
 URL = "http://site.test/a"
 

@@ -10,8 +10,8 @@ from needs import chromium
 from PIL import Image, ImageDraw
 from playwright.sync_api import sync_playwright
 
+from browsers.engines.pictures import as_jpeg, is_of_one_colour, thumbnail
 from browsers.page_records.image_map import AREAS_SCRIPT, MAX_AREAS, MAX_LINK_TEXT, LinkArea, areas_of, image_map
-from browsers.page_records.pictures import as_jpeg, is_of_one_colour, thumbnail
 
 PAGE = """<!doctype html><body style="margin:0;width:5000px;height:5000px">
 <a href="http://a.test/one" style="position:absolute;left:10px;top:20px;width:30px;height:40px">x</a>

@@ -1,0 +1,104 @@
+"""Scripts in a page can call functions of ours, by bindings of the protocol.
+
+The protocol's bindings take one text and return nothing. A script in each document makes functions of them that take a
+JSON value and return a promise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from browsers.engines.chromium.devtools.connection import DevToolsSession
+from browsers.engines.chromium.devtools.frames import ChromiumFrame
+from browsers.engines.interface import Binding, EngineError, InitScript, World
+
+_PREFIX: Final = "__ghostfleet_binding_"
+_ANSWER: Final = "__ghostfleet_answer"
+_MAX_PAYLOAD: Final = 4 * 1024 * 1024
+"""A call with more characters gets no answer."""
+_MAX_CALLS: Final = 200
+"""Calls of one frame at one time. Further ones get an error."""
+_MAX_ERROR: Final = 500
+
+_SCRIPT: Final = """
+(names => {
+  const waiting = new Map();
+  let last = 0;
+  for (const name of names) {
+    const raw = globalThis['%(prefix)s' + name];
+    if (!raw) continue;
+    delete globalThis['%(prefix)s' + name];
+    globalThis[name] = value => new Promise((resolve, reject) => {
+      waiting.set(++last, [resolve, reject]);
+      raw(JSON.stringify({id: last, value: value === undefined ? null : value}));
+    });
+  }
+  Object.defineProperty(globalThis, '%(answer)s', {value: (id, error, value) => {
+    const [resolve, reject] = waiting.get(id) || [];
+    waiting.delete(id);
+    if (error !== null && reject) reject(new Error(error));
+    else if (resolve) resolve(value);
+  }});
+})(%(names)s);
+"""
+
+
+class Bindings:
+    """The object has the bindings of one window."""
+
+    def __init__(self, bindings: Sequence[Binding]) -> None:
+        self._bindings = {_PREFIX + binding.name: binding for binding in bindings}
+        self._calls: Counter[str] = Counter()
+        """Present calls by frame."""
+
+    def __bool__(self) -> bool:
+        """Return whether there is any binding."""
+        return bool(self._bindings)
+
+    @property
+    def scripts(self) -> list[InitScript]:
+        """Return the scripts that make the functions, one for each world."""
+        found = []
+        for world in World:
+            names = [binding.name for binding in self._bindings.values() if binding.world is world]
+            if names:
+                source = _SCRIPT % {"prefix": _PREFIX, "answer": _ANSWER, "names": json.dumps(names)}
+                found.append(InitScript(source, world))
+        return found
+
+    def named(self, world: World) -> list[str]:
+        """Return the protocol's names of the bindings of a world."""
+        return [name for name, binding in self._bindings.items() if binding.world is world]
+
+    async def call(self, session: DevToolsSession, frame: ChromiumFrame, told: dict[str, Any]) -> None:
+        """Answer the event `Runtime.bindingCalled`."""
+        binding = self._bindings.get(told["name"])
+        if binding is None or len(told["payload"]) > _MAX_PAYLOAD:
+            return
+        try:
+            call = json.loads(told["payload"])
+            number, argument = int(call["id"]), call["value"]
+        except (ValueError, TypeError, KeyError):
+            return  # the page's own script called the protocol's function
+        error, value = None, None
+        self._calls[frame.id] += 1
+        try:
+            if self._calls[frame.id] > _MAX_CALLS:
+                raise ValueError("too many calls at one time")
+            value = await binding.function(frame, argument)
+        except EngineError:
+            return  # the frame has gone
+        except Exception as failed:
+            # The script gets any error of the function.
+            error = str(failed)[:_MAX_ERROR] or type(failed).__name__
+        finally:
+            self._calls[frame.id] -= 1
+        session.send(
+            "Runtime.callFunctionOn",
+            functionDeclaration=f"(...told) => globalThis.{_ANSWER}(...told)",
+            executionContextId=told["executionContextId"],
+            arguments=[{"value": number}, {"value": error}, {"value": value}],
+        )

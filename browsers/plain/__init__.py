@@ -1,0 +1,1 @@
+"""Visits without a browser: one request, its redirects, and robots.txt."""

@@ -1,0 +1,329 @@
+"""This client of a proxy's control port opens sessions and writes the records that browsers make of pages.
+
+A failure here is on our side and not the site's, so that it becomes FleetUnavailable with a reason of one word.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Literal, Self
+
+import httpx
+
+from archive.dates import Micros, parse_date
+from browsers.proxying.outcomes import NOT_KEPT, retry_after
+from browsers.visit import FleetMisconfigured, FleetUnavailable, VisitOrder
+
+type RecordType = Literal["resource", "metadata", "conversion"]
+
+_CONNECT_SECONDS: Final = 10.0
+_ANSWER_SECONDS: Final = 60.0
+_REFUSES_US: Final = (401, 403, 421)
+"""The control port does not accept the token or the name by which it was asked."""
+_LONGEST_REASON: Final = 500
+_LONGEST_WAIT: Final = 50.0
+"""The control port may wait for exchanges for so long, and still answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """The object asks for a session. `listen` asks for a port of its own, which needs no credentials."""
+
+    collection: str
+    job: str | None = None
+    page_id: str | None = None
+    page_url: str | None = None
+    mode: Literal["record", "replay", "live"] = "record"
+    hop_path: str = ""
+    via: str | None = None
+    source: str | None = None
+    log_dir: str | None = None
+    datetime: str | None = None
+    listen: bool = False
+    redact_headers: tuple[str, ...] = ()
+    """Names of the request headers whose values are not recorded."""
+    redact_response_headers: tuple[str, ...] = ()
+    """Names of the response headers whose values are not recorded."""
+    port_of: str | None = None
+    """The id of a closed session whose port was kept for this one."""
+    unconditional: bool = False
+    """Whether a browser's conditions (If-None-Match) are left out, so that the archive gets whole answers."""
+
+    @classmethod
+    def for_page(
+        cls,
+        order: VisitOrder,
+        page_id: str,
+        redact_headers: tuple[str, ...] = (),
+        redact_response_headers: tuple[str, ...] = (),
+    ) -> Self:
+        """Return the request for the session of one page."""
+        return cls(
+            collection=order.collection,
+            job=order.job,
+            page_id=page_id,
+            page_url=order.url,
+            hop_path=order.hop_path,
+            via=order.via,
+            source=order.source,
+            log_dir=order.log_dir,
+            listen=True,
+            redact_headers=redact_headers,
+            redact_response_headers=redact_response_headers,
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the body of `POST /sessions`: unset fields are left out."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in values.items() if value not in (None, "", False, ())}
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySession:
+    """An open session has the address of its proxy, and the credentials that select it on a shared port."""
+
+    id: str
+    token: str
+    host: str
+    port: int
+
+    @property
+    def address(self) -> str:
+        """Return host:port of the proxy that serves this session."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCounts:
+    """The report of a session counts exchanges, and failures by Heritrix code (or `not-kept`)."""
+
+    urls: int = 0
+    novel: int = 0
+    revisits: int = 0
+    failed: int = 0
+    bytes: int = 0
+    in_flight: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    kept_port: bool = False
+    """Whether the proxy keeps the port of the closed session for the next one."""
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Self:
+        """Return the report in an answer of the control port. Unknown fields are ignored."""
+        return cls(**{name: body[name] for name in cls.__dataclass_fields__ if name in body})
+
+    @property
+    def not_kept(self) -> int:
+        """Return the number of exchanges that could not be recorded, so that the page is incomplete by our fault."""
+        return self.errors.get(NOT_KEPT, 0)
+
+
+class KeptEnd(StrEnum):
+    """An exchange of a session ended in one of these ways, as the control port names them."""
+
+    KEPT = "kept"
+    REVISIT = "revisit"
+    NOT_ARCHIVED = "not-archived"
+    RELAYED = "relayed"
+    FAILED = "failed"
+    LOST = "lost"
+
+    @property
+    def is_in_archive(self) -> bool:
+        """Return whether the archive has the response, in this record or in an earlier one."""
+        return self in (KeptEnd.KEPT, KeptEnd.REVISIT)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptExchange:
+    """The exchange was kept, lost or refused by the proxy. `status` is the HTTP status, or Heritrix's negative code."""
+
+    method: str
+    url: str
+    status: int
+    end: KeptEnd
+    mime: str = ""
+    size: int = 0
+    """Bytes of the response with its head."""
+    truncated: str = ""
+    """The value of WARC-Truncated; empty when the response is whole."""
+    reason: str = ""
+    """Why there is no response, in a word."""
+    query: str = ""
+    """The request's body as a query, as in the index; empty without a body."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionExchanges:
+    """The proxy's list of what a page fetched."""
+
+    exchanges: tuple[KeptExchange, ...] = ()
+    unlisted: int = 0
+    """Number of exchanges that came when the list was full."""
+    in_flight: int = 0
+    """Number of exchanges that have not ended."""
+    page_date: Micros | None = None
+    """Date of the capture of the page's URL; None when there is none."""
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Self:
+        """Return the list in an answer of the control port. Unknown fields are ignored."""
+        page = body.get("page")
+        return cls(
+            exchanges=tuple(_kept_exchange(entry) for entry in body["exchanges"]),
+            unlisted=body.get("unlisted", 0),
+            in_flight=body.get("in_flight", 0),
+            page_date=parse_date(page["date"]) if page else None,
+        )
+
+
+def _kept_exchange(entry: Mapping[str, Any]) -> KeptExchange:
+    known = {name: entry[name] for name in KeptExchange.__dataclass_fields__ if name in entry}
+    return KeptExchange(**{**known, "end": KeptEnd(entry["end"])})
+
+
+class PortNotKept(Exception):
+    """The proxy does not give the port of a closed session to another one. The message is the proxy's."""
+
+
+class Control:
+    """The object is the client of one control port. It is safe to use from several threads."""
+
+    def __init__(self, address: str, token: str, *, timeout_seconds: float = _ANSWER_SECONDS) -> None:
+        self.address = address
+        self._http = httpx.Client(
+            base_url=f"http://{address}",
+            headers={"Authorization": f"Bearer {token}"},
+            timeout=httpx.Timeout(timeout_seconds, connect=_CONNECT_SECONDS),
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def open(self, request: SessionRequest) -> ProxySession:
+        """Return a new session, ready for traffic. Raises PortNotKept for a request with `port_of`."""
+        answer = self._call("POST", "/sessions", json=request.as_json()).json()
+        return ProxySession(answer["id"], answer["token"], answer["host"], int(answer["port"]))
+
+    def report(self, session: ProxySession) -> SessionCounts:
+        """Return the report of the session so far."""
+        return SessionCounts.from_json(self._call("GET", f"/sessions/{session.id}").json())
+
+    def finish(
+        self, session: ProxySession, *, wait_seconds: float, keep_port_seconds: float = 0.0
+    ) -> SessionCounts | None:
+        """End the session after its captures are durable. Return None when that takes longer than `wait_seconds`.
+
+        With `keep_port_seconds`, the proxy breaks the session's connections and keeps its port for so long, if it can.
+        """
+        wish = {"params": {"keep_port": f"{keep_port_seconds:g}"}} if keep_port_seconds else {}
+        try:
+            answer = self._call("DELETE", f"/sessions/{session.id}", timeout=wait_seconds, **wish)
+        except TimeoutError:
+            return None
+        return SessionCounts.from_json(answer.json())
+
+    def give_up_port(self, session: ProxySession) -> None:
+        """Let the proxy close the port that it keeps of a closed session, if it does."""
+        with suppress(FleetUnavailable, TimeoutError):  # the port's time was over, or the proxy has ended
+            self._call("DELETE", f"/sessions/{session.id}/port", timeout=_CONNECT_SECONDS)
+
+    def exchanges(self, session: ProxySession, *, wait_seconds: float) -> SessionExchanges:
+        """Return what the proxy kept of the session's page, as soon as nothing is in flight or the time is over."""
+        seconds = min(wait_seconds, _LONGEST_WAIT)
+        answer = self._call("GET", f"/sessions/{session.id}/exchanges", params={"wait": f"{seconds:.3f}"})
+        return SessionExchanges.from_json(answer.json())
+
+    def write(
+        self,
+        session: ProxySession,
+        kind: RecordType,
+        uri: str,
+        content_type: str,
+        block: bytes,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Write a record beside the page of the session, and return its id once it is durable.
+
+        `metadata` are facts for the record's field WARC-JSON-Metadata.
+        """
+        headers = {
+            "WARC-Type": kind,
+            "WARC-Target-URI": uri,
+            "Content-Type": content_type,
+            "WARC-Concurrent-To": "page",
+        }
+        if metadata:
+            headers["WARC-JSON-Metadata"] = json.dumps(metadata, separators=(",", ":"))
+        answer = self._call("POST", f"/sessions/{session.id}/records", headers=headers, content=block)
+        return str(answer.json()["record_id"])
+
+    def close(self) -> None:
+        """Close the connections. Sessions stay open."""
+        self._http.close()
+
+    def _call(self, method: str, path: str, *, timeout: float | None = None, **content: Any) -> httpx.Response:
+        if timeout is not None:
+            content["timeout"] = timeout
+        try:
+            answer = self._http.request(method, path, **content)
+        except httpx.ReadTimeout as error:
+            if timeout is not None:
+                raise TimeoutError(f"{self.address} did not answer in {timeout:.0f} s") from error
+            raise FleetUnavailable("proxy-silent") from error
+        except httpx.HTTPError as error:
+            raise FleetUnavailable("proxy-unreachable") from error
+        if answer.is_success:
+            return answer
+        if answer.status_code == 409 and "port_of" in content.get("json", {}):
+            raise PortNotKept(answer.json()["error"])
+        if answer.status_code == 503:
+            raise FleetUnavailable("not-accepting", retry_after(answer.headers))
+        reason, detail = f"control-{answer.status_code}", _said(answer)
+        if answer.status_code in _REFUSES_US:
+            raise FleetMisconfigured(reason, detail=detail)
+        is_about_content = answer.is_client_error and answer.status_code != 404  # 404: the session ended with its proxy
+        raise FleetUnavailable(reason, may_be_the_page=is_about_content, detail=detail)
+
+
+def check_session(control: Control, request: SessionRequest) -> None:
+    """Open and close a session, to find out whether the proxy takes what all sessions of a worker have in common.
+
+    Raises FleetMisconfigured with the proxy's words when it does not. A proxy that can't answer now is not at fault.
+    """
+    try:
+        control.finish(control.open(request), wait_seconds=_CONNECT_SECONDS)
+    except FleetMisconfigured:
+        raise
+    except FleetUnavailable as error:
+        if error.may_be_the_page:
+            raise FleetMisconfigured(error.reason, detail=error.detail) from error
+
+
+def _said(answer: httpx.Response) -> str:
+    """Return the reason in an answer of the control port, on one line."""
+    try:
+        found = answer.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        found = answer.text
+    return " ".join(str(found).split())[:_LONGEST_REASON]
+
+
+def read_token(home: Path) -> str:
+    """Return the bearer token of this home's control ports. Raises FleetUnavailable."""
+    try:
+        return (home / "control.token").read_text("ascii").strip()
+    except OSError as error:
+        raise FleetUnavailable("no-control-token") from error

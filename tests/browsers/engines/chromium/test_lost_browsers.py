@@ -1,0 +1,160 @@
+"""A browser that can't start says why, and no process and no file of a browser stays behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import sys
+import tempfile
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from origin import RawOrigin, Wait
+from visiting import Fleet, page
+from waiting import until
+
+from archive.settings.load import load
+from browsers.engines.choice import ProxyTrust
+from browsers.engines.chromium.browser import OLDEST
+from browsers.engines.interface import BrowserMissing
+from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.proxying.control_client import Control, read_token
+from browsers.visit import FleetUnavailable, GhostTrouble, Visit, VisitOrder
+
+pytestmark = pytest.mark.browser
+
+OLD_BROWSER = f"""#!{sys.executable}
+import json, os
+asked = b""
+while not asked.endswith(b"\\0"):
+    asked += os.read(3, 1)
+answer = {{"id": json.loads(asked[:-1])["id"], "result": {{"product": "HeadlessChrome/{OLDEST - 1}.0.1.2"}}}}
+os.write(4, json.dumps(answer).encode() + b"\\0")
+os.read(3, 1)
+"""
+
+
+def ghost_of(fleet: Fleet, **browsers: Any) -> ChromiumVisitor:
+    settings = fleet.settings(sandbox=False, **browsers)
+    return ChromiumVisitor(settings, [fleet.control], fleet.trusted)
+
+
+def folders(pid: int) -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob(f"ghostfleet-ghost-{pid}-*"))
+
+
+def test_a_browser_that_is_too_old_is_named_with_its_version(fleet: Fleet, tmp_path: Path) -> None:
+    program, before = tmp_path / "chromium", folders(os.getpid())
+    program.write_text(OLD_BROWSER)
+    program.chmod(0o755)
+    visitor = ghost_of(fleet, executable=str(program))
+    try:
+        with pytest.raises(BrowserMissing, match=rf"version is {OLDEST - 1}\.0\.1\.2, and {OLDEST} is the oldest"):
+            visitor.open()
+    finally:
+        visitor.close()
+
+    assert folders(os.getpid()) == before
+    assert not [process for process in psutil.Process().children() if str(program) in " ".join(process.cmdline())]
+
+
+def test_a_browser_starts_where_the_temporary_folder_has_a_long_path(
+    fleet: Fleet, origin: RawOrigin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on macOS, whose temporary folders have paths of fifty characters; the path of a socket has a limit."""
+
+    def short_folders() -> set[Path]:
+        return set(Path("/tmp").glob(f"ghostfleet-ghost-{os.getpid()}-*"))
+
+    deep, before = tmp_path / ("x" * 80), short_folders()
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    origin.script("/", page("text"))
+    visitor = ghost_of(fleet)
+    try:
+        visit = visitor.visit(fleet.order(origin.url("/")))
+    finally:
+        visitor.close()
+
+    assert (visit.code, visit.annotations) == (200, ())
+    assert short_folders() == before
+
+
+def test_a_worker_without_file_descriptors_has_no_browser_until_there_are_some(fleet: Fleet) -> None:
+    before, (soft, hard) = folders(os.getpid()), resource.getrlimit(resource.RLIMIT_NOFILE)
+    visitor = ghost_of(fleet)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            with pytest.raises(BrowserMissing, match="Too many open files"):
+                visitor.open()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        visitor.open()
+    finally:
+        visitor.close()
+
+    assert folders(os.getpid()) == before
+
+
+def test_a_page_whose_browser_ended_after_the_crash_of_another_page_is_not_the_reason(
+    fleet: Fleet, origin: RawOrigin
+) -> None:
+    over = threading.Event()
+    for name in ("crashes", "waits"):
+        origin.script(f"/{name}", page(f"<img src=/{name}.png>"))
+        origin.script(f"/{name}.png", Wait(over))
+    visitor, before = ghost_of(fleet), set(psutil.Process().children(recursive=True))
+    visitor.open()
+    try:
+        with ThreadPoolExecutor(2) as threads:
+            renderers: dict[str, set[psutil.Process]] = {}
+            visiting: dict[str, Future[Visit]] = {}
+            for name in ("waits", "crashes"):
+                visiting[name] = threads.submit(visitor.visit, fleet.order(origin.url(f"/{name}")))
+                until(lambda name=name: origin.asked(f"/{name}.png"), what=f"/{name} to load")
+                new = set(psutil.Process().children(recursive=True)) - before
+                renderers[name] = {one for one in new if "--type=renderer" in " ".join(one.cmdline())}
+            for process in renderers["crashes"] - renderers["waits"]:
+                process.kill()
+            with pytest.raises(FleetUnavailable, match="browser-crashed") as crashed:
+                visiting["crashes"].result(timeout=60)
+            for process in set(psutil.Process().children()) - before:
+                process.kill()
+            with pytest.raises(FleetUnavailable, match="browser-lost") as fallen:
+                visiting["waits"].result(timeout=60)
+    finally:
+        over.set()
+        visitor.close()
+
+    assert (crashed.value.may_be_the_page, crashed.value.trouble) == (True, GhostTrouble.CRASH)
+    assert (fallen.value.may_be_the_page, fallen.value.trouble) == (False, None)
+
+
+def _visit_for_ever(home: str, address: str, token: str, trusted: ProxyTrust, order: VisitOrder) -> None:
+    with Control(address, token) as control:
+        ChromiumVisitor(load({"home": home, "browsers.sandbox": False}, environment={}), [control], trusted).visit(
+            order
+        )
+
+
+def test_a_worker_that_is_killed_leaves_no_browser(fleet: Fleet, origin: RawOrigin) -> None:
+    origin.script("/", page("<img src=/never>"))
+    origin.script("/never", Wait(threading.Event()))
+    order, token = fleet.order(origin.url("/")), read_token(fleet.home)
+    worker = multiprocessing.get_context("spawn").Process(
+        target=_visit_for_ever, args=(str(fleet.home), fleet.control.address, token, fleet.trusted, order)
+    )
+    worker.start()
+    until(lambda: any(seen.path == "/never" for seen in origin.visits), what="the page to load", within=60)
+    family = psutil.Process(worker.pid).children(recursive=True)
+    worker.kill()
+    worker.join()
+
+    assert family
+    until(lambda: not [one for one in family if one.is_running() and one.status() != "zombie"], what="Chromium to end")

@@ -1,0 +1,183 @@
+"""Requests of frames and documents that have gone are not awaited, in whatever order the browser tells of both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from browsers.engines.chromium.devtools.connection import Connection, DevToolsSession
+from browsers.engines.chromium.devtools.frames import FrameTree
+from browsers.engines.chromium.devtools.network import RequestEvents
+from browsers.engines.traffic import Traffic
+
+MAIN, INNER = "main", "inner"
+URL = "http://a.test/"
+
+type Step = Callable[[], None]
+
+
+class Account:
+    """The account of a window with a main document, and the events that a browser sends."""
+
+    def __init__(self) -> None:
+        self.traffic = Traffic()
+        self.requests = RequestEvents(self.traffic)
+        self.requests.main_frame = MAIN
+        self.frames = FrameTree(self.requests)
+        connection = Connection()
+        self.page = DevToolsSession(connection, "1", "page")
+        self.other = DevToolsSession(connection, "2", "iframe")
+        self.frames.attach(MAIN, "", self.page)
+        self.frames.navigated({"id": MAIN, "url": URL, "loaderId": "m"}, self.page)
+
+    def attached(self, frame: str = INNER) -> None:
+        self.frames.attach(frame, MAIN, self.page)
+
+    def asked(self, request: str, frame: str = INNER, kind: str = "Document", loader: str = "") -> None:
+        """A request; that of a document has the name of the document."""
+        self._tell("requestWillBeSent", request, frameId=frame, loaderId=loader or request, type=kind)
+
+    def redirected(self, request: str) -> None:
+        answer = {"status": 302, "headers": {"location": "/on"}}
+        told = {"frameId": INNER, "loaderId": request, "type": "Document"}
+        self._tell("requestWillBeSent", request, redirectResponse=answer, **told)
+
+    def answered(self, request: str) -> None:
+        self._tell("responseReceived", request, response={"status": 200, "headers": {}})
+
+    def ended(self, request: str) -> None:
+        self._tell("loadingFinished", request)
+
+    def navigated(self, loader: str, frame: str = INNER, session: DevToolsSession | None = None) -> None:
+        parent = {} if frame == MAIN else {"parentId": MAIN}
+        self.frames.navigated({"id": frame, "url": URL, "loaderId": loader, **parent}, session or self.page)
+
+    def removed(self, frame: str = INNER) -> None:
+        self.frames.remove(frame)
+
+    def holds(self) -> bool:
+        """Whether the page counts as unsettled."""
+        return not asyncio.run(self.traffic.settled(0, 0))
+
+    def _tell(self, name: str, request: str, **params: Any) -> None:
+        told = {"requestId": request, "request": {"url": f"{URL}{request}", "method": "GET", "headers": {}}, **params}
+        self.requests.handle(self.page, f"Network.{name}", told, is_awaited=True)
+
+
+@pytest.fixture
+def account() -> Account:
+    return Account()
+
+
+def orders(*names: str) -> Sequence[tuple[str, ...]]:
+    return list(permutations(names))
+
+
+@pytest.mark.parametrize("order", orders("asked", "answered", "navigated", "part", "removed"))
+def test_a_frame_that_was_removed_holds_no_visit(account: Account, order: tuple[str, ...]) -> None:
+    """The browser does not say that the loading of the document or of its parts ended."""
+    steps: dict[str, Step] = {
+        "asked": lambda: account.asked("d"),
+        "answered": lambda: account.answered("d"),
+        "navigated": lambda: account.navigated("d"),
+        "part": lambda: account.asked("p", kind="Image", loader="d"),
+        "removed": account.removed,
+    }
+    account.attached()
+
+    for name in order:
+        steps[name]()
+    if order.index("navigated") > order.index("removed"):
+        account.removed()  # a process that shows the frame late tells of its end, too
+
+    assert not account.holds()
+
+
+@pytest.mark.parametrize("order", orders("part", "asked", "answered", "navigated"))
+def test_a_document_that_another_one_replaced_holds_no_visit(account: Account, order: tuple[str, ...]) -> None:
+    account.attached()
+    account.asked("d")
+    account.navigated("d")
+    steps: dict[str, Step] = {
+        "part": lambda: account.asked("p", kind="Fetch", loader="d"),
+        "asked": lambda: account.asked("e"),
+        "answered": lambda: account.answered("e"),
+        "navigated": lambda: account.navigated("e"),
+    }
+
+    for name in order:
+        steps[name]()
+    account.ended("e")
+
+    assert not account.holds()
+
+
+def test_a_navigation_that_a_later_one_replaced_holds_no_visit(account: Account) -> None:
+    account.attached()
+    for name in ("d", "e", "f"):
+        account.asked(name)
+    account.redirected("d")
+    account.navigated("f")
+    account.ended("f")
+
+    assert not account.holds()
+
+
+def test_a_navigation_that_began_after_the_document_is_awaited(account: Account) -> None:
+    account.attached()
+    account.asked("d")
+    account.asked("e")
+
+    account.navigated("d")
+    account.ended("d")
+
+    assert account.holds()
+    account.navigated("e")
+    account.ended("e")
+    assert not account.holds()
+
+
+def test_frames_in_a_frame_go_with_it(account: Account) -> None:
+    account.attached()
+    account.frames.attach("innermost", INNER, account.page)
+    account.asked("d", "innermost")
+    account.asked("p", "innermost", kind="Image", loader="x")
+
+    account.removed()
+    account.asked("q", "innermost", kind="Image", loader="x")
+
+    assert not account.holds()
+
+
+def test_a_frame_that_got_another_process_is_awaited_again(account: Account) -> None:
+    account.attached()
+    account.asked("d")
+    account.removed()  # as the former process tells it
+    account.navigated("d", session=account.other)
+
+    account.asked("p", kind="Image", loader="d")
+
+    assert account.holds()
+
+
+def test_a_whole_answer_is_noted_after_the_frame_went(account: Account) -> None:
+    account.attached()
+    account.asked("d")
+    account.removed()
+    account.answered("d")
+    account.ended("d")
+
+    assert account.traffic.asked[f"{URL}d"].is_whole
+
+
+def test_few_of_the_gone_frames_are_remembered(account: Account) -> None:
+    for number in range(20_000):
+        account.attached(f"f{number}")
+        account.removed(f"f{number}")
+
+    assert len(vars(account.requests)["_gone"]) <= 5000
+    assert vars(account.requests)["_documents"].keys() == {MAIN}
