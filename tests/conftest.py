@@ -12,8 +12,8 @@ import pytest
 from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
-from needs import chromium, free_port
-from redis_server import RedisServer
+from support.processes.machine_needs import chromium, free_port
+from support.stores.redis_server import RedisServer
 
 from admin.demo.garden import GardenSite
 from archive.settings.load import Settings, load

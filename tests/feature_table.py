@@ -27,7 +27,7 @@ from feature_site.gaps import GAPS
 from feature_site.person import PageResult, browser, live, through, visit_all
 from feature_site.site import FeatureSite
 from feature_site.viewed import view, viewing
-from proxying import RunningProxy
+from support.proxy.running_proxy import RunningProxy
 
 from archive.capture import Capture
 from archive.dates import timestamp14

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from exchanges import exchange, keep, message, sha1
-from oracles import fastwarc_check, warcio_kinds, write_with_warcio
+from support.archive.exchanges import exchange, keep, message, sha1
+from support.archive.oracles import fastwarc_check, warcio_kinds, write_with_warcio
 from warcio.exceptions import ArchiveLoadFailed
 
 from archive.settings.load import Settings

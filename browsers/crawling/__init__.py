@@ -1,1 +1,1 @@
-"""The worker of a crawl: it claims URLs from the frontier, chooses a visitor for each, and reports the outcome."""
+"""The worker of a crawl claims URLs from the frontier, chooses a visitor for each, and reports the outcome."""

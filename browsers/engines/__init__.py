@@ -1,1 +1,1 @@
-"""Browsers behind one interface: windows, frames and traffic, by Chromium or Firefox."""
+"""Engines drive browsers behind one interface: windows, frames and traffic."""

@@ -1,1 +1,1 @@
-"""Visits without a browser: one request, its redirects, and robots.txt."""
+"""The plain visitor fetches pages without a browser: one request, its redirects, and robots.txt."""

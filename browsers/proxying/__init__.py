@@ -1,1 +1,1 @@
-"""The visitors' side of the recording proxy: its control port, its authority, and the outcome of an exchange."""
+"""Visitors talk to the recording proxy here: to its control port, with its authority, about outcomes."""

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harvest_database import MovableClock
-from mail_receiver import MailReceiver
-from postgres_server import PostgresServer
-from webhook_receiver import WebhookReceiver
+from support.admin.harvest_database import MovableClock
+from support.stores.postgres_server import PostgresServer
+from support.web.mail_receiver import MailReceiver
+from support.web.webhook_receiver import WebhookReceiver
 
 from admin.models.database import Database
 from archive.settings.load import Settings

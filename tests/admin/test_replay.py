@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from chain_site import ChainSite
-from commanding import Command
+from support.origins.chain_site import ChainSite
+from support.processes.ghostfleet_command import Command
 
 from admin.replay import Window, first_page
 from archive.settings.load import Settings, load

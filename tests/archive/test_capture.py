@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from captured import capture
+from support.archive.capture_rows import capture
 
 from archive.capture import Body, Message
 

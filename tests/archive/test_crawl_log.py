@@ -10,10 +10,10 @@ import re
 from pathlib import Path
 
 import pytest
-from captured import capture
-from exchanges import DATE, HTML, exchange
 from hypothesis import given
 from hypothesis import strategies as st
+from support.archive.capture_rows import capture
+from support.archive.exchanges import DATE, HTML, exchange
 
 from archive import crawl_log
 from archive.capture import Context, Original

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from exchanges import exchange, keep
+from support.archive.exchanges import exchange, keep
 
 from archive.names.file_name import DEFAULT_TEMPLATE, FIELDS, FOLDER_FIELDS, checked_folder, checked_template, warc_name
 from archive.settings.load import SettingsError, load

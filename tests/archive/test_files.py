@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
-from few_files import room_for_few_files
+from support.stores.few_files import room_for_few_files
 
 from archive.files import free_bytes, free_inodes, replacement, write_all, write_once
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from exchanges import exchange, keep
+from support.archive.exchanges import exchange, keep
 
 from archive.names import warc_paths
 from archive.names.warc_paths import WarcPaths

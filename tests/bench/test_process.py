@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from waiting import until
+from support.processes.waiting import until
 
 from bench.process import resource_usage, stop, tree
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 import pytest
-from origin import Close, RawOrigin, Send, response
+from support.origins.raw_origin import Close, RawOrigin, Send, response
 
 from bench.wire import ClosedIdle, LoadError, Reply, WireReader, dechunk
 

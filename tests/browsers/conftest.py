@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from origin import RawOrigin
-from proxying import RunningProxy
-from visiting import Fleet
+from support.browsers.visits import Fleet
+from support.origins.raw_origin import RawOrigin
+from support.proxy.running_proxy import RunningProxy
 
 from admin.demo.garden import GardenSite
 

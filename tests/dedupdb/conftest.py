@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from redis_server import RedisServer
+from support.stores.redis_server import RedisServer
 
 from dedupdb.claims.claims import Claims
 

@@ -11,12 +11,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from needs import free_port, program
-from odd_responses import page
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
-from proxy_process import ProxyProcess
-from rawclient import Client, Reply
-from waiting import until
+from support.clients.raw_client import Client, Reply
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.processes.machine_needs import free_port, program
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy"
 SITES = [f"site{number}.test" for number in range(12)]

@@ -10,8 +10,8 @@ from typing import Any
 
 import httpx
 import pytest
-from commanding import Command
-from proxy_process import ProxyProcess
+from support.processes.ghostfleet_command import Command
+from support.proxy.proxy_process import ProxyProcess
 
 from admin.harvests.stock import prepare
 from admin.models.database import open_database

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
-from needs import program
+from support.processes.machine_needs import program
 
 from admin.cli import ghostfleet
 from archive.settings.load import load

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from doc_pages import TOP, Line, arguments, code_spans, command_lines, written_pages
+from support.web.doc_pages import TOP, Line, arguments, code_spans, command_lines, written_pages
 
 from admin.cli import ghostfleet
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from doc_pages import TOP, code_spans, without_blocks, written_pages
+from support.web.doc_pages import TOP, code_spans, without_blocks, written_pages
 
 from archive.settings.load import names
 from frontier.definition.job import Limits, PolitenessOverrides

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from doc_pages import TOP, console_lines
-from waiting import until
+from support.processes.waiting import until
+from support.web.doc_pages import TOP, console_lines
 
 TEXT = (TOP / "docs" / "tutorial" / "first-crawl.md").read_text("utf-8")
 CRAWL = "./run crawl http://localhost:8085/ --collection meadow --allow-private"

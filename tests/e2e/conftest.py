@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from garden_crawl import crawl
-from harvesting import Harvest
-from needs import chromium, redis_server
+from support.browsers.finished_crawl import Harvest
+from support.browsers.garden_crawl import crawl
+from support.processes.machine_needs import chromium, redis_server
 
 from admin.demo.garden import GardenSite
 

@@ -12,7 +12,7 @@ from feature_site.acid import ACID, CHECKS, blue_boxes
 from feature_site.person import browser
 from feature_site.site import FeatureSite
 from feature_table import COLLECTION, TOP, captures, crawl, missing_proofs
-from needs import redis_server
+from support.processes.machine_needs import redis_server
 
 from bench.process import our_command
 from browsers.engines.chromium.trust import trusted_keys

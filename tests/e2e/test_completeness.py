@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from garden_crawl import fetched, without_fragment
-from harvesting import Harvest
-from needs import chromium
 from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import Error as PlaywrightError
+from support.browsers.finished_crawl import Harvest
+from support.browsers.garden_crawl import fetched, without_fragment
+from support.processes.machine_needs import chromium
 
 from admin.demo.garden import GardenSite
 

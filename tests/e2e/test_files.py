@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from garden_crawl import archive_dir, captures, fetched
-from harvesting import Harvest
+from support.browsers.finished_crawl import Harvest
+from support.browsers.garden_crawl import archive_dir, captures, fetched
 
 from archive.warc.check import check
 from archive.warc.reader import read_record

@@ -7,10 +7,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from engines import firefox
-from garden_crawl import END_SECONDS, archive_dir, crawling, fetched
-from needs import redis_server
-from warcs import Archive
+from support.archive.warc_reader import Archive
+from support.browsers.browser_engines import firefox
+from support.browsers.garden_crawl import END_SECONDS, archive_dir, crawling, fetched
+from support.processes.machine_needs import redis_server
 
 from admin.demo.garden import GardenSite
 from archive.warc.check import check

@@ -14,11 +14,11 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 import pytest
-from harvesters import Admin, RunningHarvester, Wanted
-from member_sites import MEMBERS, REALM, USER, MemberSites
 from pydantic import SecretStr
-from waiting import until
-from warcs import Archive
+from support.admin.harvesters import Admin, RunningHarvester, Wanted
+from support.archive.warc_reader import Archive
+from support.origins.member_sites import MEMBERS, REALM, USER, MemberSites
+from support.processes.waiting import until
 
 from admin.harvests.domains.configurations import change_configuration
 from admin.harvests.domains.data import ConfigurationChange, PasswordCreation, SeedListCreation

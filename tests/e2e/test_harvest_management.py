@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from commanding import Command
-from harvesters import FAST
-from many_sites import ManySites
 from playwright.sync_api import Browser, sync_playwright
 from playwright.sync_api import Page as Tab
-from site_server import PASSWORD
-from waiting import until
+from support.admin.harvesters import FAST
+from support.origins.many_sites import ManySites
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
+from support.web.site_server import PASSWORD
 from warcio.archiveiterator import ArchiveIterator
 
 from archive import crawl_log

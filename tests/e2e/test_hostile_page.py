@@ -18,14 +18,14 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from commanding import Command
 from demo_replay import Tripwire, tripwire
-from driven import Chromium, Driven, archived, running_chromium
-from firefox import Firefox
-from needs import free_port
 from playwright.sync_api import Error as PlaywrightError
-from viewing import CollectionShelf, RunningViewer, player_tarball, running_viewer
-from waiting import until
+from support.browsers.driven_windows import Chromium, Driven, archived, running_chromium
+from support.browsers.firefox import Firefox
+from support.browsers.running_viewer import CollectionShelf, RunningViewer, player_tarball, running_viewer
+from support.processes.ghostfleet_command import Command
+from support.processes.machine_needs import free_port
+from support.processes.waiting import until
 
 from admin.replay import Window
 from admin.viewing.origins import host_label

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from garden_crawl import END_SECONDS, QUICK, archive_dir, crawling, fetched, kill9
-from needs import redis_server
-from waiting import until
+from support.browsers.garden_crawl import END_SECONDS, QUICK, archive_dir, crawling, fetched, kill9
+from support.processes.machine_needs import redis_server
+from support.processes.waiting import until
 
 from admin.demo.garden import GardenSite
 from archive.warc.check import check

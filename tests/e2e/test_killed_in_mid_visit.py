@@ -16,13 +16,13 @@ from typing import Any
 
 import psutil
 import pytest
-from commanding import processes_of
-from garden_crawl import END_SECONDS, QUICK, kill9
-from needs import redis_server
-from origin import RawOrigin, Step, Wait
-from visiting import document, page
-from waiting import until
-from warcs import Archive
+from support.archive.warc_reader import Archive
+from support.browsers.garden_crawl import END_SECONDS, QUICK, kill9
+from support.browsers.visits import document, page
+from support.origins.raw_origin import RawOrigin, Step, Wait
+from support.processes.ghostfleet_command import processes_of
+from support.processes.machine_needs import redis_server
+from support.processes.waiting import until
 
 from archive.warc.check import check
 from bench.process import our_command, source_environment

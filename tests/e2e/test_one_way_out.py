@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from garden_crawl import fetched
-from harvesting import Harvest
+from support.browsers.finished_crawl import Harvest
+from support.browsers.garden_crawl import fetched
 
 pytestmark = pytest.mark.browser
 

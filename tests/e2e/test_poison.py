@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from garden_crawl import COLLECTION, END_SECONDS, QUICK, crawl, crawling, fetched, kill9
-from needs import redis_server
-from origin import RawOrigin, Step
-from visiting import document, page
+from support.browsers.garden_crawl import COLLECTION, END_SECONDS, QUICK, crawl, crawling, fetched, kill9
+from support.browsers.visits import document, page
+from support.origins.raw_origin import RawOrigin, Step
+from support.processes.machine_needs import redis_server
 
 from admin.demo.garden import GardenSite
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from demo_looks import compare, read_views
 from demo_replay import browsing, replaying, visit_page
-from garden_crawl import COLLECTION, archive_dir
-from harvesting import Harvest
+from support.browsers.finished_crawl import Harvest
+from support.browsers.garden_crawl import COLLECTION, archive_dir
 
 from bench.process import our_command
 

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browsed import png
 from demo_replay import Tripwire, tripwire
-from driven import Chromium, Driven, archived, played, running_chromium
-from firefox import Firefox
-from garden_crawl import COLLECTION
-from harvesting import Harvest
-from needs import free_port
-from viewing import CollectionShelf, player_tarball, running_viewer
-from waiting import until
+from support.archive.browsed_collection import png
+from support.browsers.driven_windows import Chromium, Driven, archived, played, running_chromium
+from support.browsers.finished_crawl import Harvest
+from support.browsers.firefox import Firefox
+from support.browsers.garden_crawl import COLLECTION
+from support.browsers.running_viewer import CollectionShelf, player_tarball, running_viewer
+from support.processes.machine_needs import free_port
+from support.processes.waiting import until
 
 from archive.settings.load import Settings, load
 from bench.process import our_command

@@ -9,7 +9,7 @@ from typing import Final
 from feature_site.feature import Act, Feature, Proof, Question, Raw, Reply, click, css, data, js, page
 from feature_site.sockets import Read, Write, heard, upgrade
 from feature_site.whole_pages import whole
-from websocket import frame
+from support.clients.websocket import frame
 
 _CSS_NAMES: Final = ("371x20-swapped.png", "371x21-late.png")
 

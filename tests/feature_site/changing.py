@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl
 
 from feature_site.feature import CDN, Feature, Proof, Question, Raw, Reply, data, png
 from feature_site.sockets import Read, Write, upgrade
-from websocket import frame
+from support.clients.websocket import frame
 
 _NO_STORE: Final = ("Cache-Control", "no-store")
 _TRACK: Final = random.Random(7).randbytes(240_000)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 
 from feature_site.feature import Act, Feature, Proof, Question, Raw, Reply, click, data, hover, js, page
 from feature_site.sockets import Read, Write, heard, upgrade
-from websocket import frame
+from support.clients.websocket import frame
 
 _HTML: Final = "text/html; charset=utf-8"
 _NO_STORE: Final = ("Cache-Control", "no-store")

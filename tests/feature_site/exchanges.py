@@ -10,7 +10,7 @@ from typing import Final
 
 from feature_site.feature import Feature, Proof, Question, Raw, Reply, click, data, js, page, png
 from feature_site.sockets import Read, Write, heard, upgrade
-from websocket import frame
+from support.clients.websocket import frame
 
 _NO_STORE: Final = ("Cache-Control", "no-store")
 _SEPARATOR: Final = "\x1e"

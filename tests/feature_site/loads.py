@@ -21,7 +21,7 @@ from feature_site.media import MP4, TONE, WEBM, ranged
 from feature_site.pictures import FONT
 from feature_site.sockets import Read, Write, heard, upgrade
 from feature_site.whole_pages import html, whole
-from websocket import BINARY, TEXT, frame
+from support.clients.websocket import BINARY, TEXT, frame
 
 _NO_STORE: Final = ("Cache-Control", "no-store")
 

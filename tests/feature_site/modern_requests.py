@@ -13,7 +13,7 @@ import brotli
 from feature_site.feature import Feature, File, Proof, Question, Raw, Reply, data, js, page
 from feature_site.media import MP4, ranged
 from feature_site.sockets import Read, Write, heard, upgrade
-from websocket import frame
+from support.clients.websocket import frame
 
 _HASH: Final = hashlib.sha256(b"query Leaf").hexdigest()
 _UTF_8: Final = "text/html; charset=utf-8"

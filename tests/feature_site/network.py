@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from feature_site.feature import Act, Feature, Proof, Question, Raw, Reply, data, js, page, png
-from websocket import frame
+from support.clients.websocket import frame
 
 type _Write = Callable[[bytes], Awaitable[None]]
 type _Read = Callable[[int], Awaitable[bytes]]

@@ -9,7 +9,7 @@ from feature_site.feature import Act, Feature, Question, Raw, Reply, click, data
 from feature_site.media import TONE, WEBM, ranged
 from feature_site.sockets import Read, Write, heard, upgrade
 from feature_site.whole_pages import html, whole
-from websocket import frame
+from support.clients.websocket import frame
 
 
 async def _acks(question: Question, write: Write, read: Read) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from feature_site.feature import Act, Feature, Question, Raw, Reply, click, css, data, hover, js, page, png
 from feature_site.media import TONE, WEBM, ranged
 from feature_site.sockets import Read, Write, heard, upgrade
-from websocket import TEXT, frame
+from support.clients.websocket import TEXT, frame
 
 
 def _first(question: Question, name: str, otherwise: str = "") -> str:

@@ -11,7 +11,7 @@ from feature_site.feature import Act, Feature, Proof, Question, Raw, Reply, clic
 from feature_site.media import MP4
 from feature_site.sockets import Read, Write, heard, upgrade
 from feature_site.whole_pages import html, whole
-from websocket import frame
+from support.clients.websocket import frame
 
 _CUT: Final = MP4.index(b"moof") - 4
 _MPD: Final = (

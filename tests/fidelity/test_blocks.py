@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from odd_responses import RESPONSES, Odd
-from origin import RawOrigin, certificate_authority, server_tls
-from proxying import ROUTES, Route, RunningProxy, request
-from rawclient import BrokenOff, Reply
-from warcs import Archive, files
+from support.archive.warc_reader import Archive, files
+from support.clients.raw_client import BrokenOff, Reply
+from support.origins.odd_responses import RESPONSES, Odd
+from support.origins.raw_origin import RawOrigin, certificate_authority, server_tls
+from support.proxy.running_proxy import ROUTES, Route, RunningProxy, request
 
 from archive.warc import cdxj
 from archive.warc.check import Level, check

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, Wait, response
-from proxying import RunningProxy, request
-from waiting import until
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, Wait, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy, request
 
 ADDRESS = "127.0.1.24"
 

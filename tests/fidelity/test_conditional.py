@@ -12,11 +12,11 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from origin import RawOrigin, Send, Step, response
-from proxying import RunningProxy, credentials, request
-from pywb_server import PywbServer
-from waiting import until
-from warcs import Stored, files
+from support.archive.pywb_server import PywbServer
+from support.archive.warc_reader import Stored, files
+from support.origins.raw_origin import RawOrigin, Send, Step, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy, credentials, request
 
 ADDRESS = "127.0.1.93"
 MODIFIED = b"Sat, 21 Nov 2026 08:00:00 GMT"

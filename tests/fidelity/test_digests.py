@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from blake3 import blake3
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.running_proxy import RunningProxy
 
 from archive.digest import Algorithm
 from archive.warc.check import check

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import curl
 import pytest
-from needs import chromium
-from odd_responses import RESPONSES, Odd
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
 from playwright.sync_api import Browser, sync_playwright
-from proxying import RunningProxy
+from support.clients import curl
+from support.origins.odd_responses import RESPONSES, Odd
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.processes.machine_needs import chromium
+from support.proxy.running_proxy import RunningProxy
 
 ADDRESS = "127.0.1.81"
 

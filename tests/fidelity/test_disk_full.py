@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clients import Load, body, check_kept
-from few_files import room_for_few_files
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
-from rawclient import BrokenOff, Reply
-from waiting import until
+from support.clients.fetching_clients import Load, body, check_kept
+from support.clients.raw_client import BrokenOff, Reply
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
+from support.stores.few_files import room_for_few_files
 
 ADDRESS = "127.0.1.27"
 SIZE = 24_000_000

@@ -8,9 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from origin import Close, Drip, RawOrigin, Reset, Send, Wait, certificate_authority, response, server_tls
-from proxying import ROUTES, Route, RunningProxy, crawl_session
-from waiting import until
+from support.origins.raw_origin import (
+    Close,
+    Drip,
+    RawOrigin,
+    Reset,
+    Send,
+    Wait,
+    certificate_authority,
+    response,
+    server_tls,
+)
+from support.processes.waiting import until
+from support.proxy.running_proxy import ROUTES, Route, RunningProxy, crawl_session
 
 ADDRESS = "127.0.1.29"
 NEVER = threading.Event()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import redis
-from waiting import until
+from support.processes.waiting import until
 
 from bench.faults.checks.check_input import Expectations, digest
 from bench.faults.checks.home_check import CheckResult, check_home

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, Step, response
-from proxying import RunningProxy, credentials
-from pywb_server import PywbServer
-from waiting import until
-from warcs import Stored, files
+from support.archive.pywb_server import PywbServer
+from support.archive.warc_reader import Stored, files
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, Step, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy, credentials
 
 from archive.warc import cdxj
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hostile_clients import BEHAVIOURS, Ground, attack, occupy
-from odd_responses import page
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
-from proxying import RunningProxy
-from waiting import until
-from warcs import files
+from support.archive.warc_reader import files
+from support.clients.hostile_clients import BEHAVIOURS, Ground, attack, occupy
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
 
 ADDRESS = "127.0.1.83"
 MEGABYTE = 1 << 20

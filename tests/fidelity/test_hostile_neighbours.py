@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from odd_responses import OK, page
-from origin import RawOrigin, Repeat, Send, Step, response
-from proxying import RunningProxy, crawl_session, request
+from support.origins.odd_responses import OK, page
+from support.origins.raw_origin import RawOrigin, Repeat, Send, Step, response
+from support.proxy.running_proxy import RunningProxy, crawl_session, request
 
 from proxy.origins.malformed_answers import TOLERATED
 

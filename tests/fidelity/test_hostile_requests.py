@@ -6,11 +6,11 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from hostile_requests import HOSTILE, Hostile
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
-from rawclient import BrokenOff, Client
+from support.clients.hostile_requests import HOSTILE, Hostile
+from support.clients.raw_client import BrokenOff, Client
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.running_proxy import RunningProxy
 
 ADDRESS = "127.0.1.82"
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clients import Load, body, check_kept
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
-from rawclient import BrokenOff
-from waiting import until
-from warcs import files
+from support.archive.warc_reader import files
+from support.clients.fetching_clients import Load, body, check_kept
+from support.clients.raw_client import BrokenOff
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
 
 ADDRESS = "127.0.1.26"
 SOME = 3

@@ -13,11 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from memory import peak_bytes
-from origin import certificate_authority, server_tls
-from proxying import Route, RunningProxy
+from support.archive.warc_reader import files
+from support.origins.raw_origin import certificate_authority, server_tls
+from support.processes.memory import peak_bytes
+from support.proxy.running_proxy import Route, RunningProxy
 from warcio.archiveiterator import ArchiveIterator
-from warcs import files
 
 ADDRESS = "127.0.1.76"
 MEGABYTE = 1 << 20

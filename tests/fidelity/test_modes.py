@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Reset, Send, response
-from proxying import Client, RunningProxy, credentials, request
-from waiting import until
-from websocket import BYE, CLOSE, HANDSHAKE, TEXT, SocketOrigin, frame
+from support.clients.websocket import BYE, CLOSE, HANDSHAKE, TEXT, SocketOrigin, frame
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Reset, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import Client, RunningProxy, credentials, request
 
 ADDRESS = "127.0.1.75"
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy, request
-from rawclient import Client, Reply
-from waiting import until
-from websocket import HANDSHAKE
+from support.clients.raw_client import Client, Reply
+from support.clients.websocket import HANDSHAKE
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy, request
 
 HERE = ("127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0", "2130706433", "own.test")
 

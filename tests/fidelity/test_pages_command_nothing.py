@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from needs import chromium
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
 from playwright.sync_api import Browser, sync_playwright
-from proxy_process import ProxyProcess
-from rawclient import Client
+from support.clients.raw_client import Client
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.processes.machine_needs import chromium
+from support.proxy.proxy_process import ProxyProcess
 
 pytestmark = pytest.mark.browser
 

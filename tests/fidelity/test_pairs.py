@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from odd_responses import HEALTHY, page
-from oracles import fastwarc_check, jwarc_check
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
-from proxying import ROUTES, RunningProxy, request
-from warcs import Archive, files
+from support.archive.oracles import fastwarc_check, jwarc_check
+from support.archive.warc_reader import Archive, files
+from support.origins.odd_responses import HEALTHY, page
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.proxy.running_proxy import ROUTES, RunningProxy, request
 
 ADDRESS = "127.0.1.23"
 REVISIT_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"

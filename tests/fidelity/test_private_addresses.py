@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.running_proxy import RunningProxy
 
 ADDRESS = "127.0.1.35"
 LOOPBACK = (

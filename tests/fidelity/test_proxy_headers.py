@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
-from proxying import ROUTES, Route, RunningProxy, credentials
-from warcs import files
+from support.archive.warc_reader import files
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.proxy.running_proxy import ROUTES, Route, RunningProxy, credentials
 
 ADDRESS = "127.0.1.36"
 SECRET = "grave-secret"

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from odd_responses import HEALTHY, RESPONSES, page
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
-from proxying import Route, RunningProxy, request
-from pywb_server import PywbServer
-from warcs import files
+from support.archive.pywb_server import PywbServer
+from support.archive.warc_reader import files
+from support.origins.odd_responses import HEALTHY, RESPONSES, page
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.proxy.running_proxy import Route, RunningProxy, request
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

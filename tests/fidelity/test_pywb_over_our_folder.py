@@ -8,8 +8,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
-from exchanges import DATE, HTML, digests, exchange, keep, response
-from proxying import RunningProxy
+from support.archive.exchanges import DATE, HTML, digests, exchange, keep, response
+from support.proxy.running_proxy import RunningProxy
 
 from archive.capture import Original
 from archive.settings.load import Settings

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pytest
-from odd_responses import chunked, page
-from origin import RawOrigin, Send, Step, response
-from proxying import RunningProxy
+from support.origins.odd_responses import chunked, page
+from support.origins.raw_origin import RawOrigin, Send, Step, response
+from support.proxy.running_proxy import RunningProxy
 
 ADDRESS = "127.0.1.74"
 BODY = page(b"film", 900_000)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
-from redis_server import RedisServer
-from waiting import until
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
+from support.stores.redis_server import RedisServer
 
 ADDRESS = "127.0.1.28"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from odd_responses import chunked, page
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy, request
+from support.origins.odd_responses import chunked, page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.running_proxy import RunningProxy, request
 
 ADDRESS = "127.0.1.37"
 

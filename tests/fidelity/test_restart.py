@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from origin import RawOrigin, Send, Wait, certificate_authority, response, server_tls
-from proxying import RunningProxy, credentials, request
-from steady_load import SteadyLoad
-from waiting import until
+from support.origins.raw_origin import RawOrigin, Send, Wait, certificate_authority, response, server_tls
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy, credentials, request
+from support.proxy.steady_load import SteadyLoad
 
 ADDRESS = "127.0.1.71"
 SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy, credentials
-from waiting import until
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy, credentials
 
 ADDRESS = "127.0.1.79"
 FILM = page(b"/film", 3_000_000)

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from odd_responses import page
-from origin import Close, RawOrigin, Send, Step, Wait, response
-from proxying import RunningProxy, request
+from support.origins.odd_responses import page
+from support.origins.raw_origin import Close, RawOrigin, Send, Step, Wait, response
+from support.proxy.running_proxy import RunningProxy, request
 
 ADDRESS = "127.0.1.38"
 

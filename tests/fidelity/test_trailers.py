@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from odd import chunked
-from odd_responses import page
-from origin import RawOrigin, Send
-from proxying import RunningProxy
+from support.origins.odd_response import chunked
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send
+from support.proxy.running_proxy import RunningProxy
 
 from archive.warc.check import check
 

@@ -7,9 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from odd_responses import OK, chunked, page
-from origin import Close, RawOrigin, Reset, Send, Step, Wait, certificate_authority, response, server_tls
-from proxying import ROUTES, Route, RunningProxy
+from support.origins.odd_responses import OK, chunked, page
+from support.origins.raw_origin import (
+    Close,
+    RawOrigin,
+    Reset,
+    Send,
+    Step,
+    Wait,
+    certificate_authority,
+    response,
+    server_tls,
+)
+from support.proxy.running_proxy import ROUTES, Route, RunningProxy
 
 ADDRESS = "127.0.1.22"
 FOREVER = threading.Event()

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
-from redis_server import RedisServer
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.running_proxy import RunningProxy
+from support.stores.redis_server import RedisServer
 
 ADDRESS = "127.0.1.25"
 TWINS = 100

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from odd_responses import OK, page
-from origin import Close, RawOrigin, Send, Step, Wait, certificate_authority, server_tls
-from proxying import ROUTES, Route, RunningProxy, crawl_session, credentials
+from support.origins.odd_responses import OK, page
+from support.origins.raw_origin import Close, RawOrigin, Send, Step, Wait, certificate_authority, server_tls
+from support.proxy.running_proxy import ROUTES, Route, RunningProxy, crawl_session, credentials
 
 from archive import crawl_log
 

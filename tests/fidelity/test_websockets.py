@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memory import peak_bytes
-from origin import certificate_authority, server_tls
-from proxying import ROUTES, Route, RunningProxy, request
-from waiting import until
-from warcs import Stored
-from websocket import BINARY, BYE, CLOSE, HANDSHAKE, PING, TEXT, Packer, SocketOrigin, frame
+from support.archive.warc_reader import Stored
+from support.clients.websocket import BINARY, BYE, CLOSE, HANDSHAKE, PING, TEXT, Packer, SocketOrigin, frame
+from support.origins.raw_origin import certificate_authority, server_tls
+from support.processes.memory import peak_bytes
+from support.processes.waiting import until
+from support.proxy.running_proxy import ROUTES, Route, RunningProxy, request
 
 ADDRESS = "127.0.1.71"
 MASK = b"\x0a\xf1\x02\x77"

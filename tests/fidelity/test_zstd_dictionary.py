@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy, credentials
-from waiting import until
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy, credentials
 
 from archive.names.warc_paths import warc_files
 from archive.warc.check import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from frontier.definition.scope import Candidate
 from frontier.lease import Lease

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from frontier_bench import PATIENT, Bench
+from support.stores.real_frontier import PATIENT, Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.scope import Candidate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.scope import Candidate

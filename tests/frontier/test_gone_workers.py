@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from frontier_bench import PATIENT, Bench
+from support.stores.real_frontier import PATIENT, Bench
 
 from frontier.definition.job import PolitenessOverrides, Profile
 from frontier.definition.scope import Candidate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from frontier.definition.job import Limits, Profile
 from frontier.definition.scope import Candidate, is_embedded

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
 import pytest
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.job import Job, JobError, Limits, PolitenessOverrides, Profile

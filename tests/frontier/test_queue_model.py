@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
-from frontier_bench import Bench
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.job import Profile

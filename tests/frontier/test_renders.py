@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from frontier_bench import PATIENT, Bench
-from waiting import until
+from support.processes.waiting import until
+from support.stores.real_frontier import PATIENT, Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.job import Limits, PolitenessOverrides, Profile, Seed

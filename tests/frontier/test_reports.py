@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from archive.settings import FrontierSettings
 from frontier.definition.job import Profile

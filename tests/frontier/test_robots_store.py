@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from frontier.robots import MAX_BYTES
 

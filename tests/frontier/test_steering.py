@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from frontier.definition.job import Profile, Seed
 from frontier.definition.scope import Accepted, Candidate, Rejected

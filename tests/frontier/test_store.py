@@ -9,10 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from frontier_bench import PATIENT, Bench
-from redis_cluster import RedisCluster
-from redis_server import RedisServer
-from waiting import until
+from support.processes.waiting import until
+from support.stores.real_frontier import PATIENT, Bench
+from support.stores.redis_cluster import RedisCluster
+from support.stores.redis_server import RedisServer
 
 from archive.settings import FrontierSettings
 from frontier.definition.job import Job, Profile

@@ -6,7 +6,7 @@ import logging
 import re
 
 import pytest
-from frontier_bench import Bench
+from support.stores.real_frontier import Bench
 
 from frontier.definition.job import Job, Profile
 from frontier.definition.scope import Accepted, Candidate, Rejected, Scope

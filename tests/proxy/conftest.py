@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import trustme
-from odd_responses import page
-from origin import RawOrigin, Send, Step, certificate_authority, response, server_tls
-from pooling import MakePool
-from proxy_process import ADDRESS, ProxyProcess
-from redis_server import RedisServer
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, Step, certificate_authority, response, server_tls
+from support.proxy.proxy_process import ADDRESS, ProxyProcess
+from support.proxy.upstream_pool import MakePool
+from support.stores.redis_server import RedisServer
 
 from archive.settings import ProxySettings
 from archive.settings.load import Settings

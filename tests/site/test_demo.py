@@ -11,8 +11,8 @@ import pytest
 from demo import MARK, Look, fresh
 from demo_looks import CHANNEL_TOLERANCE, compare, read_views
 from demo_replay import tripwire
-from needs import free_port
 from PIL import Image
+from support.processes.machine_needs import free_port
 
 SIZE = (100, 100)
 

@@ -13,7 +13,7 @@ from feature_site.gaps import GAPS
 from feature_site.person import live
 from feature_site.site import FeatureSite
 from feature_table import Row, table
-from needs import program, redis_server
+from support.processes.machine_needs import program, redis_server
 
 pytestmark = pytest.mark.browser
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from needs import chromium
 from playwright.sync_api import Browser, Page, sync_playwright
-from waiting import until
+from support.processes.machine_needs import chromium
+from support.processes.waiting import until
 
 from admin.demo.garden import GardenSite
 from admin.demo.pages import MEDIA, WWW

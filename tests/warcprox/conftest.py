@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from metaclient import MetaClient
-from origin import RawOrigin, certificate_authority, server_tls
-from proxying import RunningProxy
-from warcprox_stage import ADDRESS, Stage, payload
+from support.clients.brozzler_client import MetaClient
+from support.origins.raw_origin import RawOrigin, certificate_authority, server_tls
+from support.proxy.running_proxy import RunningProxy
+from support.proxy.warcprox_stage import ADDRESS, Stage, payload
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from metaclient import told
-from origin import Send, response
-from waiting import until
-from warcprox_stage import Stage
-from warcs import Archive, files
+from support.archive.warc_reader import Archive, files
+from support.clients.brozzler_client import told
+from support.origins.raw_origin import Send, response
+from support.processes.waiting import until
+from support.proxy.warcprox_stage import Stage
 
 
 @pytest.mark.parametrize("secure", [False, True])

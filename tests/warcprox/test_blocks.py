@@ -8,8 +8,8 @@ import zlib
 from typing import Any
 
 import pytest
-from metaclient import told
-from warcprox_stage import Stage
+from support.clients.brozzler_client import told
+from support.proxy.warcprox_stage import Stage
 
 
 def check(stage: Stage, url: str, meta: dict[str, Any], rule: dict[str, Any] | None) -> None:

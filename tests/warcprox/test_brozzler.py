@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import httpx
-from metaclient import told
-from waiting import until
-from warcprox_stage import Stage
+from support.clients.brozzler_client import told
+from support.processes.waiting import until
+from support.proxy.warcprox_stage import Stage
 
 
 def test_a_job_with_a_limit_goes_through_unchanged(stage: Stage) -> None:

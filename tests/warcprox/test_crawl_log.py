@@ -9,10 +9,10 @@ import socket
 from typing import Any
 
 import pytest
-from metaclient import MetaClient
-from origin import Send, response
-from waiting import until
-from warcprox_stage import Stage
+from support.clients.brozzler_client import MetaClient
+from support.origins.raw_origin import Send, response
+from support.processes.waiting import until
+from support.proxy.warcprox_stage import Stage
 
 from archive import crawl_log
 from archive.crawl_log import LogLine

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from metaclient import MetaClient
-from origin import RawOrigin, Send, response
-from proxying import RunningProxy
-from redis_server import RedisServer
-from waiting import until
-from warcprox_stage import ADDRESS, Stage, payload
-from warcs import Archive
+from support.archive.warc_reader import Archive
+from support.clients.brozzler_client import MetaClient
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
+from support.proxy.warcprox_stage import ADDRESS, Stage, payload
+from support.stores.redis_server import RedisServer
 
 BUCKETS = 20
 

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from metaclient import told
-from origin import Wait
-from warcprox_stage import Stage, payload
+from support.clients.brozzler_client import told
+from support.origins.raw_origin import Wait
+from support.proxy.warcprox_stage import Stage, payload
 
 
 def stats(bucket: str, total: tuple[int, int], new: tuple[int, int], revisit: tuple[int, int]) -> dict[str, Any]:

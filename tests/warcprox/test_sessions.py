@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from metaclient import told
-from origin import Send, response
-from proxying import RunningProxy, credentials, request
-from warcprox_stage import Stage
+from support.clients.brozzler_client import told
+from support.origins.raw_origin import Send, response
+from support.proxy.running_proxy import RunningProxy, credentials, request
+from support.proxy.warcprox_stage import Stage
 
 from archive import crawl_log
 

@@ -9,9 +9,9 @@ import threading
 from datetime import datetime
 
 import pytest
-from origin import Close, Send, Step, Wait, response
-from waiting import until
-from warcprox_stage import Stage
+from support.origins.raw_origin import Close, Send, Step, Wait, response
+from support.processes.waiting import until
+from support.proxy.warcprox_stage import Stage
 
 from proxy.process.status import earliest
 

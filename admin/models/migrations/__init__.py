@@ -1,1 +1,1 @@
-"""Migrations of the admin's database, by Alembic."""
+"""Alembic migrates the admin's database with these modules."""

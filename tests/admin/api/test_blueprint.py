@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from flask import Flask, Request
 from flask.testing import FlaskClient
-from job_rows import add_channel, add_domain, add_harvest, add_job
 from openapi_spec_validator import validate
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 
 from admin.api.blueprint import MAX_BODY, PREFIX, make_blueprint
 from admin.api.problems import PROBLEM_TYPE

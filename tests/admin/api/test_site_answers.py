@@ -6,8 +6,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from harvest_database import DAY, MovableClock
-from site_server import running_site
+from support.admin.harvest_database import DAY, MovableClock
+from support.web.site_server import running_site
 
 from admin.api.problems import PROBLEM_TYPE
 from admin.harvests.stock import prepare

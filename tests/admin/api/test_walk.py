@@ -13,9 +13,9 @@ from urllib.parse import quote, urlencode
 import pytest
 from flask import Flask, Request
 from flask.testing import FlaskClient
-from job_rows import add_job
 from pydantic import ValidationError
-from schema_values import Values
+from support.admin.job_rows import add_job
+from support.web.schema_values import Values
 from werkzeug.exceptions import HTTPException
 
 from admin.api.blueprint import PREFIX, error_answer, make_blueprint

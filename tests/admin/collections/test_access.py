@@ -8,9 +8,9 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from commanding import ROOT
-from exchanges import DATE, exchange, keep
-from proxying import RunningProxy
+from support.archive.exchanges import DATE, exchange, keep
+from support.processes.ghostfleet_command import ROOT
+from support.proxy.running_proxy import RunningProxy
 
 from archive.settings.load import Settings
 from archive.warc.writer import WarcWriter

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from axe_pages import serious_in_both_schemes
-from browsed import NAME, Shelf
-from proxying import RunningProxy
-from site_server import RunningSite, running_site, send_form
 from sqlalchemy import select
-from viewing import running_viewer
+from support.archive.browsed_collection import NAME, Shelf
+from support.browsers.running_viewer import running_viewer
+from support.proxy.running_proxy import RunningProxy
+from support.web.axe_pages import serious_in_both_schemes
+from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.models.database import Database
 from admin.models.people_tables import AuditEntry, Role

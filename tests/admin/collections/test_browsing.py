@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed import DAY, HOSTILE, NAME, PAGE, SECOND, Shelf, add_rows, fill, png
-from captured import capture as row
-from exchanges import DATE
-from job_rows import add_channel, add_domain, add_harvest, add_job
 from PIL import Image
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.archive.browsed_collection import DAY, HOSTILE, NAME, PAGE, SECOND, Shelf, add_rows, fill, png
+from support.archive.capture_rows import capture as row
+from support.archive.exchanges import DATE
 
 from admin.collections.browsing import calendar, capture, files, listing, pictures, search
 from admin.collections.browsing.replay import replay_hint

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commanding import ROOT
-from exchanges import exchange, keep
-from redis_server import RedisServer
+from support.archive.exchanges import exchange, keep
+from support.processes.ghostfleet_command import ROOT
+from support.stores.redis_server import RedisServer
 
 from archive.settings.load import Settings
 from archive.warc.writer import WarcWriter
@@ -239,7 +239,7 @@ def test_a_running_job_is_named(stage: Stage) -> None:
 
 
 def test_originals_of_other_collections_revisits_are_deleted_only_with_force(stage: Stage) -> None:
-    from captured import capture
+    from support.archive.capture_rows import capture
 
     from archive.capture import Original
 

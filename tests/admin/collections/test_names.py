@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commanding import ROOT
+from support.processes.ghostfleet_command import ROOT
 
 from archive.settings.load import Settings, load
 

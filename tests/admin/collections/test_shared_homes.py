@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from exchanges import exchange, keep, response
-from postgres_server import PostgresServer
-from redis_server import RedisServer
+from support.archive.exchanges import exchange, keep, response
+from support.stores.postgres_server import PostgresServer
+from support.stores.redis_server import RedisServer
 
 from admin.cli import ghostfleet
 from archive.settings.load import load

@@ -15,11 +15,11 @@ from typing import Any
 
 import httpx
 import pytest
-from axe_pages import serious_in_both_schemes
-from browsed import NAME, PAGE, Shelf, fill
-from site_server import RunningSite, running_site, send_form
 from sqlalchemy import select
-from waiting import until
+from support.archive.browsed_collection import NAME, PAGE, Shelf, fill
+from support.processes.waiting import until
+from support.web.axe_pages import serious_in_both_schemes
+from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.collections.tasks.task_folder import (
     FOLDER,

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commanding import ROOT
-from exchanges import DATE, exchange, keep, response
-from oracles import fastwarc_check, warcio_kinds
-from origin import RawOrigin, Send
-from origin import response as answer
-from proxying import RunningProxy
+from support.archive.exchanges import DATE, exchange, keep, response
+from support.archive.oracles import fastwarc_check, warcio_kinds
+from support.origins.raw_origin import RawOrigin, Send
+from support.origins.raw_origin import response as answer
+from support.processes.ghostfleet_command import ROOT
+from support.proxy.running_proxy import RunningProxy
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
@@ -302,7 +302,7 @@ def kept(settings: Settings) -> Settings:
 
 
 def _digests(answered: Any) -> Any:
-    from exchanges import digests
+    from support.archive.exchanges import digests
 
     return digests(answered)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_lines import Run, runner
+from support.processes.command_lines import Run, runner
 
 
 @pytest.fixture

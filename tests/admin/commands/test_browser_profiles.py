@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from needs import chromium, redis_server
-from origin import RawOrigin, Step
-from visiting import page
+from support.browsers.visits import page
+from support.origins.raw_origin import RawOrigin, Step
+from support.processes.machine_needs import chromium, redis_server
 
 from browsers.engines.interface import BrowserCookie
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck

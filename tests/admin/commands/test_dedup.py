@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commanding import ROOT
-from exchanges import exchange, keep
-from redis_server import RedisServer
+from support.archive.exchanges import exchange, keep
+from support.processes.ghostfleet_command import ROOT
+from support.stores.redis_server import RedisServer
 
 from archive.settings.load import Settings
 from archive.warc.writer import WarcWriter

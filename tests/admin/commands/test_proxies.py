@@ -9,8 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commanding import ROOT, Command, child
-from waiting import until
+from support.processes.ghostfleet_command import ROOT, Command, child
+from support.processes.waiting import until
 
 from archive.settings.load import Settings
 

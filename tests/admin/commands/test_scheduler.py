@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from commanding import Command
-from harvest_world import World
-from waiting import until
+from support.admin.harvest_world import World
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
 
 from admin.models.database import Database
 

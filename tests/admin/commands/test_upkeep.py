@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from commanding import ROOT, Command
-from exchanges import exchange, keep, response
+from support.archive.exchanges import exchange, keep, response
+from support.processes.ghostfleet_command import ROOT, Command
 
 from archive.settings.load import Settings
 from archive.warc.writer import WarcWriter

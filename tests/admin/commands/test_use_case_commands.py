@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from command_lines import Run
-from site_server import running_site
+from support.processes.command_lines import Run
+from support.web.site_server import running_site
 
 from admin.harvests.stock import prepare
 from admin.models.database import Database

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 import pytest
-from waiting import until
+from support.processes.waiting import until
 
 from admin.fleet.control_file import ControlFile, NoFleet, RestartRefused, ask_to_restart
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from chain_site import ChainSite
-from commanding import Command, child, processes_of
-from waiting import until
+from support.origins.chain_site import ChainSite
+from support.processes.ghostfleet_command import Command, child, processes_of
+from support.processes.waiting import until
 
 from archive.settings.load import Settings
 from archive.warc.cdxj import captures_of

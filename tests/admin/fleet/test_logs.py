@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from chain_site import ChainSite
-from commanding import Command
-from origin import RawOrigin, Send
-from waiting import until
+from support.origins.chain_site import ChainSite
+from support.origins.raw_origin import RawOrigin, Send
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
 
 from admin.fleet.log_format import JsonFormatter, TextFormatter, redacted
 from archive.settings.load import Settings

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
+from support.origins.chain_site import ChainSite
 
 ROOT = Path(__file__).resolve().parents[3]
 

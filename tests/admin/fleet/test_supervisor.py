@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from waiting import until
+from support.processes.waiting import until
 
 from admin.fleet.process import ChildReport, ProcessRole, ShutdownStage, StartError
 from admin.fleet.supervisor import RestartLimitReached, Slot, Supervisor
@@ -37,7 +37,7 @@ def role(tmp_path: Path) -> Callable[..., ProcessRole]:
     def make(
         name: str, mode: str = "serve", stage: ShutdownStage = ShutdownStage.PROXIES, **more: object
     ) -> ProcessRole:
-        return ProcessRole(name, stage, (mode, str(tmp_path)), module="a_child", **more)  # type: ignore[arg-type]
+        return ProcessRole(name, stage, (mode, str(tmp_path)), module="support.processes.supervised_child", **more)  # type: ignore[arg-type]
 
     return make
 
@@ -194,7 +194,9 @@ from admin.fleet.supervisor import Supervisor
 supervisor = Supervisor(Path({str(tmp_path)!r}) / "logs", dict(os.environ), print)
 names = ["redis-0", "indexer-0", "proxy-0", "worker-0"]
 slots = [
-    supervisor.start(ProcessRole(name, stage, ("serve", {str(tmp_path)!r}), module="a_child"))
+    supervisor.start(
+        ProcessRole(name, stage, ("serve", {str(tmp_path)!r}), module="support.processes.supervised_child")
+    )
     for name, stage in zip(names, reversed(ShutdownStage), strict=True)
 ]
 supervisor.wait_ready(slots, 60)

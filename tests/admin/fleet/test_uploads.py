@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 import pytest
-from exchanges import exchange, keep
 from prometheus_client import CollectorRegistry
+from support.archive.exchanges import exchange, keep
 
 from admin.fleet.uploads import UploadMetrics, progress_line, serve_metrics, upload_with_progress
 from archive.settings.load import Settings, load

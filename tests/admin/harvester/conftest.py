@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chain_site import ChainSite
-from harvesters import Admin
-from postgres_server import PostgresServer
+from support.admin.harvesters import Admin
+from support.origins.chain_site import ChainSite
+from support.stores.postgres_server import PostgresServer
 
 from archive.settings.load import Settings, load
 

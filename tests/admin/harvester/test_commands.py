@@ -7,11 +7,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
-from crawl_log_sums import summed
-from frontier_bench import Bench
-from harvesters import Admin, RunningHarvester, Wanted, folders
-from waiting import until
+from support.admin.crawl_log_sums import summed
+from support.admin.harvesters import Admin, RunningHarvester, Wanted, folders
+from support.origins.chain_site import ChainSite
+from support.processes.waiting import until
+from support.stores.real_frontier import Bench
 
 from admin.harvester.running.operator_commands import BLOCKED, NOT_RUNNING, carry_out
 from admin.harvests.dispatch.reports import PendingCommand

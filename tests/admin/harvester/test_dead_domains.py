@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from harvesters import Admin, RunningHarvester, Wanted
-from origin import RawOrigin, Send
+from support.admin.harvesters import Admin, RunningHarvester, Wanted
+from support.origins.raw_origin import RawOrigin, Send
 
 from admin.harvests.dispatch.listing import list_jobs
 from admin.harvests.generation.candidates import PastDomain, is_complete_before

@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from harvesters import Admin, Wanted, folders
-from oracles import fastwarc_check, warcio_kinds
-from postgres_server import PostgresServer
-from waiting import until
+from support.admin.harvesters import Admin, Wanted, folders
+from support.archive.oracles import fastwarc_check, warcio_kinds
+from support.processes.waiting import until
+from support.stores.postgres_server import PostgresServer
 
 from admin.harvester import finishing
 from admin.harvester.dispatch_link import DispatchLink

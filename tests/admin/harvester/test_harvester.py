@@ -8,10 +8,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
-from commanding import Command
-from harvesters import Admin, RunningHarvester, Wanted, folders, told
-from waiting import until
+from support.admin.harvesters import Admin, RunningHarvester, Wanted, folders, told
+from support.origins.chain_site import ChainSite
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
 
 from admin.harvests.dispatch.harvesters import forget_harvester, list_harvesters
 from admin.models.job_tables import HarvesterState, JobStatus, StopReason

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from waiting import until
+from support.processes.waiting import until
 
 from admin.harvester.documents.harvest_info import crawl_settings, harvest_info, warcinfo_fields
 from admin.harvester.job_folder import FolderError, JobFolder, JobStep, StopCause, is_here, leftovers

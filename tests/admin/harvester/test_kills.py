@@ -9,13 +9,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
-from crawl_log_sums import summed
-from harvesters import Admin, RunningHarvester, Wanted, folders, told
-from killed_harvester import POINTS
-from notifying import Notifying
 from sqlalchemy import select
-from waiting import until
+from support.admin.crawl_log_sums import summed
+from support.admin.harvesters import Admin, RunningHarvester, Wanted, folders, told
+from support.admin.killed_harvester import POINTS
+from support.admin.notifying import Notifying
+from support.origins.chain_site import ChainSite
+from support.processes.waiting import until
 
 from admin.harvests.dispatch.incidents import CRAWL_KILLED
 from admin.harvests.dispatch.listing import job_samples
@@ -27,7 +27,7 @@ from archive.settings.load import Settings
 from archive.warc.check import check
 from archive.warc.reader import records
 
-PROGRAM = str(Path(__file__).parents[2] / "killed_harvester.py")
+PROGRAM = str(Path(__file__).parents[2] / "support/admin/killed_harvester.py")
 QUICK = ("claimed", "sent")
 """Points of the short form: nothing is on the disk, and the report has arrived."""
 CUT_OFF = ("claimed", "folded", "taken", "half-prepared", "prepared", "started", "crawling")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from chain_site import ChainSite
-from crawl_log_sums import summed
-from domains_site import DomainsSite
-from harvesters import Admin, RunningHarvester, Wanted, folders, told
-from waiting import until
+from support.admin.crawl_log_sums import summed
+from support.admin.harvesters import Admin, RunningHarvester, Wanted, folders, told
+from support.origins.chain_site import ChainSite
+from support.origins.domains_site import DomainsSite
+from support.processes.waiting import until
 
 from admin.harvests.dispatch.listing import job_samples
 from admin.harvests.dispatch.steering import Verb

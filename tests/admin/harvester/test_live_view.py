@@ -6,11 +6,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
-from frontier_bench import Bench
-from harvesters import Admin, RunningHarvester, Wanted
 from sqlalchemy import func, select
-from waiting import until
+from support.admin.harvesters import Admin, RunningHarvester, Wanted
+from support.origins.chain_site import ChainSite
+from support.processes.waiting import until
+from support.stores.real_frontier import Bench
 
 from admin.harvester.running.host_notes import HostNotes
 from admin.harvester.running.job_observer import JobObserver

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from oracles import fastwarc_check, warcio_kinds
+from support.archive.oracles import fastwarc_check, warcio_kinds
 from warcio.archiveiterator import ArchiveIterator
 
 from admin.harvester.documents.metadata_file import (

@@ -6,11 +6,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
-from harvesters import Admin, RunningHarvester, Wanted, told
-from notifying import Notifying
 from sqlalchemy import select
-from waiting import until
+from support.admin.harvesters import Admin, RunningHarvester, Wanted, told
+from support.admin.notifying import Notifying
+from support.origins.chain_site import ChainSite
+from support.processes.waiting import until
 
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvester.incident_reports import IncidentReports

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from harvesters import Admin, Wanted
 from sqlalchemy import select
+from support.admin.harvesters import Admin, Wanted
 
 from admin.harvester.harvester import _with_rates
 from admin.harvests.dispatch.queue import claimed

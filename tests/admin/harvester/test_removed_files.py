@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
-from harvesters import Admin, RunningHarvester, Wanted
-from waiting import until
+from support.admin.harvesters import Admin, RunningHarvester, Wanted
+from support.origins.chain_site import ChainSite
+from support.processes.waiting import until
 
 from admin.harvester.outcome import loss_of_files
 from admin.jobs.tally import LogFollower

@@ -7,8 +7,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from chain_site import ChainSite
-from harvesters import Admin, RunningHarvester, Wanted, folders
+from support.admin.harvesters import Admin, RunningHarvester, Wanted, folders
+from support.origins.chain_site import ChainSite
 
 from admin.harvester.upload import UploadStopped, hand_over
 from admin.models.job_tables import JobStatus

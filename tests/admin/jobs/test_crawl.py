@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chain_site import ChainSite
-from commanding import ROOT, Command, child
-from redis_cluster import RedisCluster
-from redis_server import RedisServer
-from waiting import until
+from support.origins.chain_site import ChainSite
+from support.processes.ghostfleet_command import ROOT, Command, child
+from support.processes.waiting import until
+from support.stores.redis_cluster import RedisCluster
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Capture
 from archive.settings.load import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from few_files import room_for_few_files
+from support.stores.few_files import room_for_few_files
 
 from admin.jobs import disk_watch
 from admin.jobs.disk_watch import JobDiskWatch

@@ -8,10 +8,10 @@ import socket
 from pathlib import Path
 
 import pytest
-from chain_site import ChainSite
-from commanding import Command
-from origin import Close, RawOrigin, Send
-from waiting import until
+from support.origins.chain_site import ChainSite
+from support.origins.raw_origin import Close, RawOrigin, Send
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
 
 from admin.jobs import end_hooks
 from admin.jobs.end_hooks import HookError, check_url, post, run_command

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from waiting import until
+from support.processes.waiting import until
 
 from admin.jobs.interrupts import Interrupts
 

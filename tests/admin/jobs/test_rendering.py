@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commanding import ROOT, Command
-from origin import RawOrigin, Wait
-from visiting import page
-from waiting import until
+from support.browsers.visits import page
+from support.origins.raw_origin import RawOrigin, Wait
+from support.processes.ghostfleet_command import ROOT, Command
+from support.processes.waiting import until
 
 JOB = "spring"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chain_site import ChainSite
-from commanding import ROOT, Command
-from waiting import until
+from support.origins.chain_site import ChainSite
+from support.processes.ghostfleet_command import ROOT, Command
+from support.processes.waiting import until
 
 PAGES = 5
 JOB = "spring"

@@ -12,8 +12,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from harvest_database import START
 from sqlalchemy import inspect, select, text
+from support.admin.harvest_database import START
 
 from admin.models.base import Base
 from admin.models.database import VERSION_TABLE, Database

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from harvest_database import HOUR, MINUTE, SECOND, MovableClock
-from job_rows import add_channel, add_domain, add_harvest, add_job
-from postgres_server import PostgresServer
 from sqlalchemy import create_engine
+from support.admin.harvest_database import HOUR, MINUTE, SECOND, MovableClock
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.stores.postgres_server import PostgresServer
 
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvests.dispatch.queue import submit_jobs

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from harvest_database import MovableClock
+from support.admin.harvest_database import MovableClock
 
 from admin.models.database import Database
 from admin.models.people_tables import Role

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from mail_receiver import MailReceiver
-from notifying import Notifying
+from support.admin.notifying import Notifying
+from support.web.mail_receiver import MailReceiver
 
 from admin.models.database import Database
 from archive.settings.load import Settings, load

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 import trustme
-from harvest_database import DAY, HOUR, SECOND, MovableClock
-from mail_receiver import MailReceiver
-from needs import free_port
-from notifying import Notifying
+from support.admin.harvest_database import DAY, HOUR, SECOND, MovableClock
+from support.admin.notifying import Notifying
+from support.processes.machine_needs import free_port
+from support.web.mail_receiver import MailReceiver
 
 from admin.models.people_tables import Notification, User
 from admin.models.transaction import COMMAND_LINE

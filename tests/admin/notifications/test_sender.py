@@ -11,12 +11,12 @@ import threading
 from http.server import BaseHTTPRequestHandler
 
 import pytest
-from harvest_database import DAY, HOUR, MINUTE, SECOND, MovableClock
-from mail_receiver import MailReceiver
-from needs import free_port
-from notifying import Notifying
-from waiting import until
-from webhook_receiver import WebhookReceiver, status
+from support.admin.harvest_database import DAY, HOUR, MINUTE, SECOND, MovableClock
+from support.admin.notifying import Notifying
+from support.processes.machine_needs import free_port
+from support.processes.waiting import until
+from support.web.mail_receiver import MailReceiver
+from support.web.webhook_receiver import WebhookReceiver, status
 
 from admin.models.people_tables import User
 from admin.models.transaction import COMMAND_LINE, SCHEDULER

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from harvest_database import HOUR, MovableClock
-from mail_receiver import MailReceiver
-from notifying import Notifying
 from sqlalchemy import insert, select, text
-from webhook_receiver import WebhookReceiver
+from support.admin.harvest_database import HOUR, MovableClock
+from support.admin.notifying import Notifying
+from support.web.mail_receiver import MailReceiver
+from support.web.webhook_receiver import WebhookReceiver
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound, UseCaseError

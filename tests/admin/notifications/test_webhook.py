@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import trustme
-from webhook_receiver import WebhookReceiver, status
+from support.web.webhook_receiver import WebhookReceiver, status
 
 from admin.notifications.webhook import DONE, DeliveryAttempt, post, signature
 

@@ -7,9 +7,9 @@ import hashlib
 import hmac
 
 import pytest
-from harvest_database import DAY, MovableClock
-from notifying import Notifying
-from webhook_receiver import Received, WebhookReceiver
+from support.admin.harvest_database import DAY, MovableClock
+from support.admin.notifying import Notifying
+from support.web.webhook_receiver import Received, WebhookReceiver
 
 from admin.models.errors import Forbidden
 from admin.models.people_tables import Role

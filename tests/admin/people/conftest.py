@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from argon2 import PasswordHasher
-from people_of_tests import CHEAP
+from support.admin.site_users import CHEAP
 
 from admin.people.passwords import PASSWORDS
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from harvest_database import DAY, MINUTE, MovableClock
-from people_of_tests import add_person, person
 from sqlalchemy import select
+from support.admin.harvest_database import DAY, MINUTE, MovableClock
+from support.admin.site_users import add_person, person
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, InvalidInput, NotFound, UseCaseError

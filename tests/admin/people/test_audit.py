@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from harvest_database import SECOND, START, MovableClock
-from people_of_tests import person
 from sqlalchemy import insert, text
+from support.admin.harvest_database import SECOND, START, MovableClock
+from support.admin.site_users import person
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, InvalidInput

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from harvest_database import DAY, MovableClock
-from people_of_tests import PASSWORD, actions, actor_of, add_person, person
 from sqlalchemy import select
+from support.admin.harvest_database import DAY, MovableClock
+from support.admin.site_users import PASSWORD, actions, actor_of, add_person, person
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, InvalidInput, NotFound

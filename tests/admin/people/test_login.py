@@ -6,9 +6,9 @@ import threading
 
 import pytest
 from argon2 import PasswordHasher
-from harvest_database import HOUR, MINUTE, SECOND, MovableClock
-from people_of_tests import ADDRESS, CHEAP, PASSWORD, actions, actor_of, add_person, person
 from sqlalchemy import func, select
+from support.admin.harvest_database import HOUR, MINUTE, SECOND, MovableClock
+from support.admin.site_users import ADDRESS, CHEAP, PASSWORD, actions, actor_of, add_person, person
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, IllegalState, InvalidInput, NotFound

@@ -16,8 +16,8 @@ import oidc_provider_mock
 import pytest
 from joserfc import jwt
 from joserfc.jwk import OctKey, RSAKey
-from people_of_tests import PASSWORD, actions, actor_of, add_person, person
 from sqlalchemy import select
+from support.admin.site_users import PASSWORD, actions, actor_of, add_person, person
 
 from admin.models.database import Database
 from admin.models.errors import Forbidden, IllegalState, UseCaseError

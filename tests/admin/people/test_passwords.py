@@ -6,8 +6,8 @@ import threading
 
 import pytest
 from argon2 import PasswordHasher, extract_parameters
-from people_of_tests import CHEAP
-from waiting import until
+from support.admin.site_users import CHEAP
+from support.processes.waiting import until
 
 from admin.people.passwords import Passwords, password_problem
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from people_of_tests import PASSWORD, actor_of, add_person, person
+from support.admin.site_users import PASSWORD, actor_of, add_person, person
 
 from admin.models.database import Database
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound

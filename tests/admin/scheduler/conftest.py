@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from harvest_world import World
+from support.admin.harvest_world import World
 
 from admin.models.database import Database
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 
-from harvest_database import DAY, START, MovableClock
-from harvest_world import World, settings_with
 from sqlalchemy import select
-from waiting import until
+from support.admin.harvest_database import DAY, START, MovableClock
+from support.admin.harvest_world import World, settings_with
+from support.processes.waiting import until
 
 from admin.models.harvest_tables import Channel
 from admin.models.job_tables import Harvester, HarvesterState, HarvestJob, JobStatus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from sqlalchemy import update
-from waiting import until
+from support.processes.waiting import until
 
 from admin.harvests.generation.run import FenceLost
 from admin.models.database import Database

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harvest_world import World
-from scheduler_process import SchedulerProcess
 from sqlalchemy import func, insert, select
-from waiting import until
+from support.admin.harvest_world import World
+from support.admin.scheduler_process import SchedulerProcess
+from support.processes.waiting import until
 
 from admin.models.database import Database
 from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, Configuration, Domain, SeedList

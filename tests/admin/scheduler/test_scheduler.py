@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from harvest_database import DAY, HOUR, MINUTE, START, MovableClock
-from harvest_world import World, settings_with
 from sqlalchemy import func, select, update
 from sqlalchemy.exc import OperationalError
-from waiting import until
+from support.admin.harvest_database import DAY, HOUR, MINUTE, START, MovableClock
+from support.admin.harvest_world import World, settings_with
+from support.processes.waiting import until
 
 from admin.harvests.generation import jobs as jobs_module
 from admin.harvests.generation.ready import due, is_ready

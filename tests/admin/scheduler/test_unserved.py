@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from harvest_database import HOUR, MINUTE, MovableClock
-from harvest_world import World, stopped_harvester
-from mail_receiver import MailReceiver
-from notifying import Notifying
 from sqlalchemy import delete, select, update
-from webhook_receiver import WebhookReceiver
+from support.admin.harvest_database import HOUR, MINUTE, MovableClock
+from support.admin.harvest_world import World, stopped_harvester
+from support.admin.notifying import Notifying
+from support.web.mail_receiver import MailReceiver
+from support.web.webhook_receiver import WebhookReceiver
 
 from admin.harvester.dispatch_link import DispatchLink
 from admin.models.database import Database

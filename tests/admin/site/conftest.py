@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
-from site_server import RunningSite, running_site
+from support.web.site_server import RunningSite, running_site
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
 from admin.harvests.dispatch.harvesters import Registration, register

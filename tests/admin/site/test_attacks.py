@@ -11,14 +11,14 @@ from typing import Any
 
 import httpx
 import pytest
-from attack_payloads import BEACON, REDIRECTS, SCRIPTS, TRAVERSALS
-from job_rows import add_channel, add_domain, add_harvest, add_job
-from people_of_tests import PASSWORD
 from playwright.sync_api import Dialog, Request, sync_playwright
-from security_site import SecuritySite, flask_app, form_token, page_routes
 from selectolax.lexbor import LexborHTMLParser
-from site_server import running_site, send_form
 from sqlalchemy import select
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.admin.site_users import PASSWORD
+from support.web.attack_payloads import BEACON, REDIRECTS, SCRIPTS, TRAVERSALS
+from support.web.security_site import SecuritySite, flask_app, form_token, page_routes
+from support.web.site_server import running_site, send_form
 
 from admin.models.database import Database
 from admin.models.domain_tables import Domain, SeedList

@@ -11,12 +11,12 @@ from urllib.parse import quote, urlencode
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from browsed import HOSTILE, NAME, NOTES, PAGE, Shelf, fill, png
-from captured import capture as row
-from garden_crawl import COLLECTION, SEED, crawl
 from playwright.sync_api import Page as BrowserPage
 from playwright.sync_api import sync_playwright
-from site_server import RunningSite, running_site
+from support.archive.browsed_collection import HOSTILE, NAME, NOTES, PAGE, Shelf, fill, png
+from support.archive.capture_rows import capture as row
+from support.browsers.garden_crawl import COLLECTION, SEED, crawl
+from support.web.site_server import RunningSite, running_site
 
 from admin.demo.garden import GardenSite
 from admin.models.database import Database

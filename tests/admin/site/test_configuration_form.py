@@ -7,8 +7,8 @@ import re
 
 import httpx
 import pytest
-from site_pages import refused, saved
-from site_server import send_form
+from support.web.site_pages import refused, saved
+from support.web.site_server import send_form
 
 from admin.harvests.templates.form_fields import known_fields
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import httpx
 import pytest
-from harvest_database import HOUR, START, MovableClock
-from harvest_world import World, settings_with
-from postgres_server import PostgresServer
-from site_server import running_site
-from waiting import until
+from support.admin.harvest_database import HOUR, START, MovableClock
+from support.admin.harvest_world import World, settings_with
+from support.processes.waiting import until
+from support.stores.postgres_server import PostgresServer
+from support.web.site_server import running_site
 
 from admin.harvester.dispatch_link import DispatchLink
 from admin.models import database as database_module

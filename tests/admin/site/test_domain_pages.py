@@ -8,10 +8,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from harvest_database import DAY, MovableClock
-from site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved, serious_findings
-from site_server import RunningSite, running_site, send_form
 from sqlalchemy import event
+from support.admin.harvest_database import DAY, MovableClock
+from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved, serious_findings
+from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
 from admin.harvests.templates.stock import install_stock as install_templates

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 import httpx
 import pytest
-from harvest_database import MovableClock
-from site_pages import HOSTILE, refused, saved
-from site_server import RunningSite, send_form
+from support.admin.harvest_database import MovableClock
+from support.web.site_pages import HOSTILE, refused, saved
+from support.web.site_server import RunningSite, send_form
 
 from admin.harvests.definitions.definition import show_harvest
 from admin.harvests.domains.data import FieldCreation

@@ -9,12 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
-from axe_pages import serious_in_both_schemes
-from job_rows import add_channel, add_domain, add_harvest, add_job
 from playwright.sync_api import sync_playwright
-from security_site import form_token
-from site_server import RunningSite, running_site, send_form
 from sqlalchemy import event, select, update
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.web.axe_pages import serious_in_both_schemes
+from support.web.security_site import form_token
+from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvester.documents.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
 from admin.harvests.dispatch.harvesters import Registration, announce, register

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from harvest_database import MovableClock
 from selectolax.lexbor import LexborHTMLParser
-from site_server import PASSWORD, RunningSite, send_form
+from support.admin.harvest_database import MovableClock
+from support.web.site_server import PASSWORD, RunningSite, send_form
 from werkzeug.datastructures import MultiDict
 
 import admin.web

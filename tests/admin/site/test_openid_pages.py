@@ -8,8 +8,8 @@ from pathlib import Path
 import httpx
 import oidc_provider_mock
 import pytest
-from site_pages import saved
-from site_server import PASSWORD, RunningSite, running_site, send_form
+from support.web.site_pages import saved
+from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
 from admin.models.people_tables import Role

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from harvest_database import MovableClock
-from site_server import running_site
 from sqlalchemy import event
+from support.admin.harvest_database import MovableClock
+from support.web.site_server import running_site
 
 from admin.harvests.dispatch.channels import ChannelInput, create_channel
 from admin.harvests.domains.configurations import create_configuration

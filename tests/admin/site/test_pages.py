@@ -8,10 +8,10 @@ from pathlib import Path
 import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from harvest_database import MovableClock
 from playwright.sync_api import Page as BrowserPage
 from playwright.sync_api import sync_playwright
-from site_server import RunningSite, running_site, send_form
+from support.admin.harvest_database import MovableClock
+from support.web.site_server import RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.channels import install_stock as install_channels
 from admin.harvests.dispatch.harvesters import Registration, register

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 from playwright.sync_api import sync_playwright
-from site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved, serious_findings
-from site_server import PASSWORD, RunningSite, running_site, send_form
+from support.web.site_pages import HOSTILE, LONG, NUL, csrf_of, edition_of, refused, saved, serious_findings
+from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
 from admin.models.people_tables import Role

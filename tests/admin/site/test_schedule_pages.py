@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import BrowserContext, expect
-from site_server import RunningSite, send_form
+from support.web.site_server import RunningSite, send_form
 
 from admin.models.people_tables import Role
 

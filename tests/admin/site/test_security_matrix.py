@@ -7,10 +7,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from harvest_database import DAY, MovableClock
-from security_site import EVERYBODY, SecuritySite, api_path, flask_app, form_token, operations, page_routes
-from site_server import running_site
 from sqlalchemy import select
+from support.admin.harvest_database import DAY, MovableClock
+from support.web.security_site import EVERYBODY, SecuritySite, api_path, flask_app, form_token, operations, page_routes
+from support.web.site_server import running_site
 
 from admin.models.database import Database
 from admin.models.people_tables import Role, User

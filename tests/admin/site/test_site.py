@@ -8,8 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from job_rows import add_channel, add_domain, add_harvest, add_job
-from site_server import PASSWORD, RunningSite, running_site, send_form
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.harvests.dispatch.harvesters import Registration, announce, register
 from admin.harvests.dispatch.queue import claim_job, submit_jobs

@@ -10,10 +10,10 @@ from urllib.parse import quote
 
 import httpx
 import pytest
-from axe_pages import serious_in_both_schemes
-from harvest_database import DAY, HOUR, MINUTE, MovableClock
-from job_rows import add_channel, add_domain, add_harvest, add_job
-from site_server import RunningSite, running_site
+from support.admin.harvest_database import DAY, HOUR, MINUTE, MovableClock
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.web.axe_pages import serious_in_both_schemes
+from support.web.site_server import RunningSite, running_site
 
 from admin.harvests.csv_text import csv_bytes
 from admin.harvests.definitions.listing import list_runs

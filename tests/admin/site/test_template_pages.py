@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from site_server import RunningSite, send_form
+from support.web.site_server import RunningSite, send_form
 
 from admin.harvests.templates.form_fields import fields_of, known_fields, shown_value
 from admin.models.people_tables import Role

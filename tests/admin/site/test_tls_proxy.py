@@ -14,11 +14,11 @@ from pathlib import Path
 import httpx
 import oidc_provider_mock
 import pytest
-from needs import free_port, program
-from origin import certificate_authority
-from site_server import PASSWORD, RunningSite, running_site, send_form
 from sqlalchemy import select
-from waiting import until
+from support.origins.raw_origin import certificate_authority
+from support.processes.machine_needs import free_port, program
+from support.processes.waiting import until
+from support.web.site_server import PASSWORD, RunningSite, running_site, send_form
 
 from admin.models.database import Database
 from admin.models.people_tables import AuditEntry, Role

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from harvest_database import HOUR, MovableClock
-from job_rows import add_domain, add_harvest, add_job
 from playwright.sync_api import BrowserContext, Page, expect
-from site_server import RunningSite
 from sqlalchemy import select, update
+from support.admin.harvest_database import HOUR, MovableClock
+from support.admin.job_rows import add_domain, add_harvest, add_job
+from support.web.site_server import RunningSite
 
 from admin.models.database import Database
 from admin.models.harvest_tables import Channel, HarvestRun

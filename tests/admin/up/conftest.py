@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commanding import Command
-from harvesters import FAST
+from support.admin.harvesters import FAST
+from support.processes.ghostfleet_command import Command
 
 FREE_PORTS = ("--port", "0", "--proxy-port", "0", "--replay-port", "0", "--view-port", "0")
 QUICK = {**FAST, "GHOSTFLEET_GENERATION__PERIOD_SECONDS": "0.5", "GHOSTFLEET_GENERATION__LEASE_SECONDS": "2"}

@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx
 import pytest
-from commanding import Command
-from site_server import PASSWORD, send_form
-from waiting import until
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
+from support.web.site_server import PASSWORD, send_form
 
 from admin.up.demo_home import FIRST_HARVEST, MARK, SECOND_HARVEST, SNAPSHOT
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from commanding import Command
-from listener_attacks import FLOODS, SLOW, Peaks, flood, listeners_of, slow_clients, tree_of
+from support.clients.listener_attacks import FLOODS, SLOW, Peaks, flood, listeners_of, slow_clients, tree_of
+from support.processes.ghostfleet_command import Command
 
 type Start = Callable[..., Command]
 

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from chain_site import ChainSite
-from commanding import Command, processes_of
-from harvesters import Admin, Wanted, folders
-from waiting import until
+from support.admin.harvesters import Admin, Wanted, folders
+from support.origins.chain_site import ChainSite
+from support.processes.ghostfleet_command import Command, processes_of
+from support.processes.waiting import until
 
 from admin.fleet.installation_file import Part, PartState, read_installation
 from admin.models.job_tables import JobStatus

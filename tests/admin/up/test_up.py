@@ -10,9 +10,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from commanding import Command, processes_of
-from site_server import PASSWORD, send_form
-from waiting import until
+from support.processes.ghostfleet_command import Command, processes_of
+from support.processes.waiting import until
+from support.web.site_server import PASSWORD, send_form
 
 from admin.fleet.installation_file import PartState, read_installation
 

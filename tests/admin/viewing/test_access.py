@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from browsed import NAME
-from viewing import CollectionShelf, RunningViewer, running_viewer
+from support.archive.browsed_collection import NAME
+from support.browsers.running_viewer import CollectionShelf, RunningViewer, running_viewer
 
 from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.tickets import TicketKey

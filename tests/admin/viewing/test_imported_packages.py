@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import httpx
-from commanding import ROOT
-from foreign_warcs import PAGE, by_browsertrix, package_of
-from viewing import running_viewer
+from support.archive.foreign_warcs import PAGE, by_browsertrix, package_of
+from support.browsers.running_viewer import running_viewer
+from support.processes.ghostfleet_command import ROOT
 
 from archive.settings.load import Settings
 

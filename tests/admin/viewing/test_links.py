@@ -9,9 +9,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-from browsed import NAME, PAGE, fill
-from site_server import running_site
-from viewing import RunningViewer, running_viewer
+from support.archive.browsed_collection import NAME, PAGE, fill
+from support.browsers.running_viewer import RunningViewer, running_viewer
+from support.web.site_server import running_site
 
 from admin.fleet.installation_file import InstallationFile
 from admin.models.database import Database

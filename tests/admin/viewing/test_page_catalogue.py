@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from browsed import DAY, NAME, SECOND, Shelf, png
-from exchanges import DATE
+from support.archive.browsed_collection import DAY, NAME, SECOND, Shelf, png
+from support.archive.exchanges import DATE
 
 from admin.collections.browsing.index import index_if_any
 from admin.viewing import page_catalogue

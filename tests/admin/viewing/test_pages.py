@@ -10,10 +10,10 @@ from urllib.parse import quote, urlencode
 
 import httpx
 import pytest
-from axe_pages import serious_in_both_schemes
-from browsed import HOSTILE, PAGE, fill, png
-from exchanges import DATE
-from viewing import CollectionShelf, RunningViewer, running_viewer
+from support.archive.browsed_collection import HOSTILE, PAGE, fill, png
+from support.archive.exchanges import DATE
+from support.browsers.running_viewer import CollectionShelf, RunningViewer, running_viewer
+from support.web.axe_pages import serious_in_both_schemes
 
 from admin.viewing.page import address_in
 from archive.capture import Capture

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psutil
 import pytest
-from viewing import player_tarball
-from waiting import until
+from support.browsers.running_viewer import player_tarball
+from support.processes.waiting import until
 
 from admin.viewing import player
 from admin.viewing.player import PlayerFetch, PlayerRefused, fetch_player, find_player, installed_folder, unpack_player

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from browsed import DAY, SECOND, add_rows, png
-from exchanges import DATE
-from viewing import CollectionShelf, running_viewer
+from support.archive.browsed_collection import DAY, SECOND, add_rows, png
+from support.archive.exchanges import DATE
+from support.browsers.running_viewer import CollectionShelf, running_viewer
 
 from admin.viewing import readable
 from archive.access_rules import Access, AccessRules, period_of, rule_for

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from browsed import DAY, NAME
-from exchanges import DATE
-from viewing import CollectionShelf, RunningViewer, running_viewer
+from support.archive.browsed_collection import DAY, NAME
+from support.archive.exchanges import DATE
+from support.browsers.running_viewer import CollectionShelf, RunningViewer, running_viewer
 
 from admin.viewing.resource_endpoint import ResourceAddress, nearest_first, read_address
 from archive.capture import Original

@@ -7,8 +7,8 @@ from typing import Any
 
 import fsspec
 import pytest
-from exchanges import exchange, keep, response
 from fsspec.implementations.memory import MemoryFileSystem
+from support.archive.exchanges import exchange, keep, response
 
 from archive.capture import Capture
 from archive.names.warc_paths import warc_files

@@ -11,9 +11,9 @@ from typing import Any
 
 import fsspec
 import pytest
-from exchanges import exchange, keep
 from fsspec.implementations.memory import MemoryFileSystem
-from waiting import until
+from support.archive.exchanges import exchange, keep
+from support.processes.waiting import until
 
 from archive.settings.load import Settings, load
 from archive.storage.storage import CopyStopped, Storage, StorageConflict, StorageError

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exchanges import exchange, keep, response
-from needs import free_port, program
-from waiting import until
+from support.archive.exchanges import exchange, keep, response
+from support.processes.machine_needs import free_port, program
+from support.processes.waiting import until
 
 from archive.settings.load import Settings, load
 from archive.storage.storage import Storage, StorageConflict

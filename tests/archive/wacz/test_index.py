@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 
-from captured import capture
+from support.archive.capture_rows import capture
 
 from archive.wacz.index import blocks, index_line
 

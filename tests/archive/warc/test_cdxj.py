@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import capture
 from hypothesis import given
 from hypothesis import strategies as st
+from support.archive.capture_rows import capture
 
 from archive.capture import Original
 from archive.url import key

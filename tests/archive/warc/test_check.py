@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from exchanges import DATE, digest, exchange, keep, message, request, response
-from oracles import write_with_warcio
+from support.archive.exchanges import DATE, digest, exchange, keep, message, request, response
+from support.archive.oracles import write_with_warcio
 
 from archive.capture import Original
 from archive.settings.load import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from exchanges import DATE, fields, sha1
+from support.archive.exchanges import DATE, fields, sha1
 
 from archive.capture import Body, Context, Original
 from archive.warc.derived import resource_record

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from exchanges import exchange, keep, response
+from support.archive.exchanges import exchange, keep, response
 
 from archive.capture import Capture
 from archive.names.warc_paths import warc_files

@@ -8,8 +8,8 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from exchanges import HTML, exchange, keep, message, response
-from oracles import write_with_warcio
+from support.archive.exchanges import HTML, exchange, keep, message, response
+from support.archive.oracles import write_with_warcio
 
 from archive.capture import Capture
 from archive.settings.load import Settings

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from exchanges import DATE, HTML, digest, digests, exchange, fields, message, request, response, sha1
+from support.archive.exchanges import DATE, HTML, digest, digests, exchange, fields, message, request, response, sha1
 
 from archive.capture import Context, Digests, Exchange, Origin, Original, Unchanged
 from archive.dates import iso_date

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from foreign_warcs import http
-from imported import ImportedShelf, made
+from support.archive.foreign_warcs import http
+from support.archive.imported_collection import ImportedShelf, made
 
 from admin.collections.transfer.importing import ImportOutcome
 from archive.settings.load import Settings

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from exchanges import exchange, keep, response
-from oracles import fastwarc_check, warcio_kinds
+from support.archive.exchanges import exchange, keep, response
+from support.archive.oracles import fastwarc_check, warcio_kinds
 
 from archive.capture import Capture
 from archive.settings.load import Settings
@@ -217,7 +217,7 @@ WRITING = """
 import os, sys
 from pathlib import Path
 sys.path[:0] = [{root!r}, {tests!r}]
-from exchanges import exchange, keep, response
+from support.archive.exchanges import exchange, keep, response
 from archive.settings.load import load
 from archive.warc.writer import WarcWriter
 writer = WarcWriter(load({{"home": {home!r}, "archive.warc_max_bytes": 300_000}}, environment={{}}), "news")
@@ -356,7 +356,7 @@ STUBBORN = """
 import os, sys
 from contextlib import suppress
 sys.path[:0] = [{root!r}, {tests!r}]
-from exchanges import exchange, keep, response
+from support.archive.exchanges import exchange, keep, response
 from archive.settings.load import load
 from archive.warc.writer import KeepError, WarcWriter
 writer = WarcWriter(load({{"home": {home!r}, "archive.warc_max_bytes": 100_000}}, environment={{}}), "news")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from exchanges import exchange, request
 from hypothesis import given
 from hypothesis import strategies as st
+from support.archive.exchanges import exchange, request
 
 from archive import url as urls
 from archive.settings.load import load

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from exchanges import DATE, fields
+from support.archive.exchanges import DATE, fields
 
 from archive.http.http_message import parse_head
 from archive.settings.load import Settings, load

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exchanges import DATE, digests, exchange, keep, request, response
-from few_files import FewFiles, room_for_few_files
-from oracles import fastwarc_check, warcio_kinds
+from support.archive.exchanges import DATE, digests, exchange, keep, request, response
+from support.archive.oracles import fastwarc_check, warcio_kinds
+from support.stores.few_files import FewFiles, room_for_few_files
 
 from archive.capture import Body, Capture, Context, Exchange, Message, Original
 from archive.digest import Algorithm

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from exchanges import exchange, keep, message, response
-from oracles import fastwarc_zstd_kinds, warcio_kinds
+from support.archive.exchanges import exchange, keep, message, response
+from support.archive.oracles import fastwarc_zstd_kinds, warcio_kinds
 
 from archive.capture import Body, Capture, Message
 from archive.settings.load import Settings, load

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from visiting import Fleet
+from support.browsers.visits import Fleet
 
 from browsers.ghosts.ghost import ChromiumVisitor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from origin import RawOrigin
-from visiting import Fleet, document, page
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin
 
 from browsers.behaviors.clicks import MOST_REPEATS
 from browsers.ghosts.ghost import ChromiumVisitor

@@ -8,8 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from behavior_site import PAGES, Feature, FeatureSite
-from visiting import Fleet
+from support.browsers.behavior_site import PAGES, Feature, FeatureSite
+from support.browsers.visits import Fleet
 
 from browsers.ghosts.ghost import ChromiumVisitor
 

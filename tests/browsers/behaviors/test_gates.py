@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from origin import RawOrigin, Step
-from visiting import Fleet, page, redirect
+from support.browsers.visits import Fleet, page, redirect
+from support.origins.raw_origin import RawOrigin, Step
 
 from browsers.ghosts.ghost import ChromiumVisitor
 

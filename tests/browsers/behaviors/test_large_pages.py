@@ -6,8 +6,8 @@ import json
 
 import pytest
 from feature_site.feature import png
-from origin import RawOrigin
-from visiting import Fleet, document, page
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin
 
 from browsers.ghosts.ghost import ChromiumVisitor
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 
 import pytest
-from origin import RawOrigin
 from PIL import Image
-from visiting import Fleet, page
+from support.browsers.visits import Fleet, page
+from support.origins.raw_origin import RawOrigin
 
 from browsers.ghosts.ghost import ChromiumVisitor
 

@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from behavior_site import FeatureSite
-from visiting import Fleet
+from support.browsers.behavior_site import FeatureSite
+from support.browsers.visits import Fleet
 
 from browsers.behaviors.user_files.flows import read_flow
 from browsers.behaviors.user_files.hosted import ScriptError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from waiting import until
+from support.processes.waiting import until
 
 from archive.settings import FrontierSettings
 from browsers.crawling.heartbeat import LeaseHeartbeat

@@ -9,8 +9,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from commanding import ROOT
-from visiting import Fleet
+from support.browsers.visits import Fleet
+from support.processes.ghostfleet_command import ROOT
 
 from admin.demo.garden import GardenSite
 from archive.settings.load import load

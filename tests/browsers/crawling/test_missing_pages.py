@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from origin import RawOrigin, Send, Step
-from visiting import Fleet, page
+from support.browsers.visits import Fleet, page
+from support.origins.raw_origin import RawOrigin, Send, Step
 
 from admin.jobs.tally import JobTally
 from archive.crawl_log import LogLine, parse

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from origin import RawOrigin, Send, Wait
-from visiting import Fleet, document, page
-from waiting import until
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin, Send, Wait
+from support.processes.waiting import until
 
 from archive.settings.load import Settings, load
 from browsers.crawling.worker import WorkerTally, run_worker

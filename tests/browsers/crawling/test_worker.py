@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from origin import Drip, RawOrigin, Send, Wait
-from visiting import CUT_SHORT, Fleet, document, page, redirect
-from waiting import until
-from worker_runs import harvest, opened, quick
+from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect
+from support.browsers.worker_runs import harvest, opened, quick
+from support.origins.raw_origin import Drip, RawOrigin, Send, Wait
+from support.processes.waiting import until
 
 from admin.demo.garden import GardenSite
 from archive.settings import BrowserSettings

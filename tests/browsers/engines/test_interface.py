@@ -12,10 +12,10 @@ from typing import Any
 import psutil
 import pytest
 import pytest_asyncio
-from engines import ENGINES, TELEPHONE, Engines, kill_page, open_pages
-from origin import RawOrigin
 from PIL import Image, ImageChops
-from visiting import Fleet, document, page
+from support.browsers.browser_engines import ENGINES, TELEPHONE, Engines, kill_page, open_pages
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin
 
 from browsers.engines.interface import (
     Area,

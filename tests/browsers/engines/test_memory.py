@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import psutil
-from waiting import until
+from support.processes.waiting import until
 
 from browsers.engines.memory import MemoryWatch, ProcessTree
 

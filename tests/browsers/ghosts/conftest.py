@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from engines import ENGINES, firefox
-from visiting import EngineFleet, Fleet
+from support.browsers.browser_engines import ENGINES, firefox
+from support.browsers.visits import EngineFleet, Fleet
 
 QUICK: Final = frozenset(("test_a_visit_leaves_pictures_text_dom_and_links", "test_a_login_by_http_is_answered"))
 """Tests that run with Firefox in the normal suite too."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from origin import RawOrigin
-from proxying import RunningProxy
-from visiting import EngineFleet, Fleet, page
-from waiting import until
+from support.browsers.visits import EngineFleet, Fleet, page
+from support.origins.raw_origin import RawOrigin
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
 
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.visit import FleetUnavailable, Visit, VisitOrder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from origin import RawOrigin
-from visiting import Fleet, document, page
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin
 
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.ghosts.page import second_device_of

@@ -17,13 +17,13 @@ from typing import Any
 import psutil
 import pytest
 import trustme
-from engines import firefox
-from origin import Close, Drip, RawOrigin, Send, Wait
 from PIL import Image
-from proxying import RunningProxy
-from routed_site import Asked, Routed, RoutedSite
-from visiting import CUT_SHORT, Fleet, document, page, redirect
-from waiting import until
+from support.browsers.browser_engines import firefox
+from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect
+from support.origins.raw_origin import Close, Drip, RawOrigin, Send, Wait
+from support.origins.routed_site import Asked, Routed, RoutedSite
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
 
 from admin.demo.garden import GardenSite
 from browsers.engines.choice import ProxyTrust

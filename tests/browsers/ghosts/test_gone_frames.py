@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from origin import RawOrigin
-from visiting import Fleet, document, page
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin
 
 from browsers.ghosts.ghost import ChromiumVisitor
 

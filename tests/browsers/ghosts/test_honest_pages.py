@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from origin import RawOrigin, Send
-from visiting import Fleet, page, redirect
+from support.browsers.visits import Fleet, page, redirect
+from support.origins.raw_origin import RawOrigin, Send
 
 from browsers.ghosts.ghost import ChromiumVisitor
 from browsers.plain.visitor import PlainVisitor

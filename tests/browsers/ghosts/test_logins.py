@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Final
 
 import pytest
-from origin import RawOrigin, Step
-from visiting import Fleet, page
+from support.browsers.visits import Fleet, page
+from support.origins.raw_origin import RawOrigin, Step
 
 from browsers.engines.interface import HttpCredentials
 from browsers.ghosts.ghost import ChromiumVisitor

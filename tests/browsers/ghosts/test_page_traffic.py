@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from origin import RawOrigin, Send, Step
-from visiting import Fleet, document, page
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin, Send, Step
 
 from browsers.ghosts.ghost import ChromiumVisitor
 

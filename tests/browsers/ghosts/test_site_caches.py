@@ -13,10 +13,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import pytest
-from origin import RawOrigin, Send, Wait
-from proxying import RunningProxy
-from visiting import Fleet, document, page
-from waiting import until
+from support.browsers.visits import Fleet, document, page
+from support.origins.raw_origin import RawOrigin, Send, Wait
+from support.processes.waiting import until
+from support.proxy.running_proxy import RunningProxy
 
 from admin.demo.garden import GardenSite
 from browsers.engines.chromium.browser import ChromiumEngine

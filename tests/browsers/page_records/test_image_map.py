@@ -6,9 +6,9 @@ import io
 from pathlib import Path
 
 import pytest
-from needs import chromium
 from PIL import Image, ImageDraw
 from playwright.sync_api import sync_playwright
+from support.processes.machine_needs import chromium
 
 from browsers.engines.pictures import as_jpeg, is_of_one_colour, thumbnail
 from browsers.page_records.image_map import AREAS_SCRIPT, MAX_AREAS, MAX_LINK_TEXT, LinkArea, areas_of, image_map

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from itertools import count
 
-from routed_site import Asked, Routed, RoutedSite
-from visiting import Fleet
-from worker_runs import harvest, opened, quick
+from support.browsers.visits import Fleet
+from support.browsers.worker_runs import harvest, opened, quick
+from support.origins.routed_site import Asked, Routed, RoutedSite
 
 from browsers.plain.chain_cookies import MAX_COOKIES, MAX_TEXT, ChainCookies
 from frontier.definition.scope import MAX_CHAIN

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from routed_site import Asked, Routed, RoutedSite
-from visiting import Fleet
-from worker_runs import harvest, opened, quick
+from support.browsers.visits import Fleet
+from support.browsers.worker_runs import harvest, opened, quick
+from support.origins.routed_site import Asked, Routed, RoutedSite
 
 from archive import crawl_log
 from archive.crawl_log import LogLine

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from origin import RawOrigin, Reset
-from visiting import CUT_SHORT, Fleet, document, page, redirect
+from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect
+from support.origins.raw_origin import RawOrigin, Reset
 
 from archive.settings import FrontierSettings
 from browsers.plain.robots_rules import RobotsDecision, RobotsRules

@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from origin import Close, RawOrigin, Reset, Send
-from proxy_process import ProxyProcess
-from proxying import RunningProxy
-from visiting import CUT_SHORT, Fleet, document, page, redirect
-from waiting import until
+from support.browsers.visits import CUT_SHORT, Fleet, document, page, redirect
+from support.origins.raw_origin import Close, RawOrigin, Reset, Send
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import RunningProxy
 
 from admin.demo.garden import GardenSite
 from browsers.plain.visitor import PlainVisitor

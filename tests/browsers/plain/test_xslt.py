@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from routed_site import Asked, Routed, RoutedSite
-from visiting import Fleet
-from worker_runs import harvest, opened, quick
+from support.browsers.visits import Fleet
+from support.browsers.worker_runs import harvest, opened, quick
+from support.origins.routed_site import Asked, Routed, RoutedSite
 
 STYLE = """<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
 <xsl:import href="more.xsl"/><xsl:include href='/deep/less.xslt'/>

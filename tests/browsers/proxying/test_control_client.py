@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 
 import pytest
-from needs import free_port
-from origin import RawOrigin, Wait
-from visiting import Fleet, page
+from support.browsers.visits import Fleet, page
+from support.origins.raw_origin import RawOrigin, Wait
+from support.processes.machine_needs import free_port
 
 from browsers.plain.visitor import PlainVisitor
 from browsers.proxying.control_client import Control, SessionCounts, SessionRequest, read_token

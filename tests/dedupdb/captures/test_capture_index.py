@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import capture
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from postgres_server import PostgresServer
 from sqlalchemy import Connection, Engine, text
+from support.archive.capture_rows import capture
+from support.stores.postgres_server import PostgresServer
 
 from archive.capture import Capture, Original
 from archive.dates import parse_date
@@ -293,7 +293,7 @@ import sys
 import threading
 import uuid
 sys.path.insert(0, "tests")
-from captured import capture
+from support.archive.capture_rows import capture
 from dedupdb.captures.capture_index import Captures
 print("ready", flush=True)
 sys.stdin.readline()

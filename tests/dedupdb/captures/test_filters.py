@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from captured import capture
 from hypothesis import given
 from hypothesis import strategies as st
+from support.archive.capture_rows import capture
 
 from dedupdb.captures import filters
 from dedupdb.captures.filters import MAX_STEPS, FilterError

@@ -9,10 +9,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from captured import capture
-from postgres_server import PostgresServer
 from sqlalchemy import Select, text
 from sqlalchemy.exc import DatabaseError, InternalError
+from support.archive.capture_rows import capture
+from support.stores.postgres_server import PostgresServer
 
 from archive.capture import Capture
 from archive.dates import parse_date

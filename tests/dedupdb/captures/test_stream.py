@@ -6,7 +6,7 @@ import json
 import sys
 
 import pytest
-from captured import capture
+from support.archive.capture_rows import capture
 
 from archive.capture import Original
 from dedupdb.captures.stream import FIELD, from_entry, to_entries

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from captured import capture
+from support.archive.capture_rows import capture
 
 from archive.capture import Original
 from dedupdb.captures.validation import acceptable

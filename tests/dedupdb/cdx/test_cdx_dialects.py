@@ -11,8 +11,8 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 
 import pytest
-from captured import capture
 from flask.testing import FlaskClient
+from support.archive.capture_rows import capture
 from werkzeug.serving import make_server
 
 from archive.access_rules import Access, AccessControl, AccessRules, rule_for

@@ -15,10 +15,10 @@ from typing import Any
 
 import httpx
 import pytest
-from commanding import Command
 from flask.testing import FlaskClient
-from foreign_warcs import SECOND, base32, by_heritrix, by_warcprox, http, new_id, record
-from imported import made, posted
+from support.archive.foreign_warcs import SECOND, base32, by_heritrix, by_warcprox, http, new_id, record
+from support.archive.imported_collection import made, posted
+from support.processes.ghostfleet_command import Command
 from werkzeug.test import TestResponse
 
 from archive.capture import Capture

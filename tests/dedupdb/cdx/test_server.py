@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from captured import capture
 from flask.testing import FlaskClient
+from support.archive.capture_rows import capture
 from werkzeug.test import TestResponse
 
 from archive.capture import Original

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 import redis
-from captured import capture
-from redis_server import RedisServer
-from waiting import until
+from support.archive.capture_rows import capture
+from support.processes.waiting import until
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
 from dedupdb.captures.stream import STREAM, from_entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 
-from redis_server import RedisServer
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
 from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey

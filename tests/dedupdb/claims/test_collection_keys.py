@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from redis_cluster import RedisCluster
-from redis_server import RedisServer
+from support.stores.redis_cluster import RedisCluster
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
 from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from captured import capture
 from pydantic import ValidationError
+from support.archive.capture_rows import capture
 
 from archive.capture import Original
 from archive.settings import DedupSettings

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 import redis
-from captured import capture
-from redis_server import RedisServer
+from support.archive.capture_rows import capture
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Capture, Original
 from archive.settings import DedupSettings

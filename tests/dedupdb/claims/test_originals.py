@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import capture
 from sqlalchemy import inspect, text
+from support.archive.capture_rows import capture
 
 from archive.capture import Capture, Original
 from archive.settings import DedupSettings

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from origin import (
+from support.origins.raw_origin import (
     Answer,
     Close,
     Drip,
@@ -29,7 +29,7 @@ from origin import (
     response,
     server_tls,
 )
-from redis_server import RedisServer
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
 from archive.dates import parse_date

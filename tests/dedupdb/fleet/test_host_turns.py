@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
-from redis_server import RedisServer
+from support.stores.redis_server import RedisServer
 
 from dedupdb.fleet.host_turns import HostTurns
 from dedupdb.redis_io.link import DedupUnavailable

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import redis
-from redis_server import RedisServer
-from waiting import until
+from support.processes.waiting import until
+from support.stores.redis_server import RedisServer
 
 from dedupdb.fleet.registry import NAMES, Member, MemberHeartbeat, Registry
 from dedupdb.redis_io.link import DedupUnavailable

@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from captured import capture
-from kept import exchange, keep
-from redis_server import RedisServer
-from waiting import until
+from support.archive.capture_rows import capture
+from support.archive.kept_warcs import exchange, keep
+from support.processes.waiting import until
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Capture, Original
 from archive.settings import DedupSettings

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from exchanges import DATE, exchange, keep, response
+from support.archive.exchanges import DATE, exchange, keep, response
 
 from archive.capture import Original
 from archive.settings.load import Settings

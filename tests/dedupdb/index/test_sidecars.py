@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from captured import capture
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from support.archive.capture_rows import capture
 
 from archive.capture import Capture
 from archive.warc import cdxj

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from captured import capture
-from redis_cluster import RedisCluster
-from waiting import until
+from support.archive.capture_rows import capture
+from support.processes.waiting import until
+from support.stores.redis_cluster import RedisCluster
 
 from archive.capture import Original
 from archive.settings.load import load

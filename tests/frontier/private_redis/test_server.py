@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 import redis
-from needs import redis_server
-from redis_cluster import RedisCluster
-from redis_server import RedisServer
-from waiting import until
+from support.processes.machine_needs import redis_server
+from support.processes.waiting import until
+from support.stores.redis_cluster import RedisCluster
+from support.stores.redis_server import RedisServer
 
 from archive.settings import FrontierSettings
 from frontier.definition.job import Job

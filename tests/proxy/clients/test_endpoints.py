@@ -8,11 +8,11 @@ import socket
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxy_process import ProxyProcess
-from proxying import credentials, request
-from rawclient import Client
+from support.clients.raw_client import Client
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import credentials, request
 
 from archive import crawl_log
 

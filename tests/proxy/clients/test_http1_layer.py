@@ -7,12 +7,12 @@ import socket
 import threading
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, Wait, response
-from proxy_process import ProxyProcess
-from proxying import request
-from rawclient import BrokenOff
-from waiting import until
+from support.clients.raw_client import BrokenOff
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import request
 
 
 class TestManyRequests:

@@ -6,12 +6,12 @@ import os
 import threading
 
 import pytest
-from hand_origin import HandOrigin
-from origin import RawOrigin, response
-from proxy_process import ProxyProcess
-from proxying import credentials, request
-from rawclient import Client
-from waiting import until
+from support.clients.raw_client import Client
+from support.origins.hand_origin import HandOrigin
+from support.origins.raw_origin import RawOrigin, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import credentials, request
 
 
 class TestBodies:

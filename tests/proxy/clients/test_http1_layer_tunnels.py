@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from hand_origin import HandOrigin
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxy_process import ProxyProcess
-from proxying import request
-from redis_server import RedisServer
+from support.origins.hand_origin import HandOrigin
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import request
+from support.stores.redis_server import RedisServer
 
 
 def leaf_of(proxy: ProxyProcess, authority: str) -> x509.Certificate:

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 from h2.errors import ErrorCodes
-from h2peer import H2Client, offering_h2
-from needs import chromium, program
-from odd_responses import page
-from origin import RawOrigin, Reset, Send, Wait, response
 from playwright.async_api import async_playwright
-from proxy_process import ProxyProcess
-from proxying import crawl_session, credentials
-from redis_server import RedisServer
-from waiting import until
+from support.clients.http2_client import H2Client, offering_h2
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Reset, Send, Wait, response
+from support.processes.machine_needs import chromium, program
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import crawl_session, credentials
+from support.stores.redis_server import RedisServer
 
 
 @pytest.fixture(scope="module")

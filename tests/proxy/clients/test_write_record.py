@@ -7,12 +7,12 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxy_process import ProxyProcess
-from proxying import credentials
-from rawclient import Client, Reply
-from redis_server import RedisServer
+from support.clients.raw_client import Client, Reply
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import credentials
+from support.stores.redis_server import RedisServer
 
 
 @pytest.fixture(scope="module")

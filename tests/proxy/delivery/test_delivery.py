@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ear import Ear
+from support.clients.listening_client import Ear
 
 from proxy.delivery.delivery import Delivery
 from proxy.protocol.http1 import Framing, parse_request, parse_response

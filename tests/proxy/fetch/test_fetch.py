@@ -8,15 +8,15 @@ import threading
 from pathlib import Path
 
 import pytest
-from hand_origin import HandOrigin
-from odd_responses import OK, chunked, page
-from origin import Close, RawOrigin, Send, Step, Wait, response, server_tls
-from origin import certificate_authority as another_authority
-from proxy_process import ADDRESS, ProxyProcess
-from proxying import credentials, request
-from rawclient import Client, Reply
-from redis_server import RedisServer
-from waiting import until
+from support.clients.raw_client import Client, Reply
+from support.origins.hand_origin import HandOrigin
+from support.origins.odd_responses import OK, chunked, page
+from support.origins.raw_origin import Close, RawOrigin, Send, Step, Wait, response, server_tls
+from support.origins.raw_origin import certificate_authority as another_authority
+from support.processes.waiting import until
+from support.proxy.proxy_process import ADDRESS, ProxyProcess
+from support.proxy.running_proxy import credentials, request
+from support.stores.redis_server import RedisServer
 
 FOREVER = threading.Event()
 """Set only when the module's tests are over."""

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hand_origin import HandOrigin
-from odd_responses import OK, chunked, page
-from origin import Close, Drip, RawOrigin, Reset, Send, Step, Wait, response
-from proxy_process import ADDRESS, ProxyProcess
-from proxying import credentials, request
-from redis_server import RedisServer
-from waiting import until
+from support.origins.hand_origin import HandOrigin
+from support.origins.odd_responses import OK, chunked, page
+from support.origins.raw_origin import Close, Drip, RawOrigin, Reset, Send, Step, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ADDRESS, ProxyProcess
+from support.proxy.running_proxy import credentials, request
+from support.stores.redis_server import RedisServer
 
 from archive import crawl_log
 

@@ -8,11 +8,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, Wait, response
-from proxy_process import ProxyProcess
-from proxying import request
-from waiting import until
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import request
 
 from archive.settings import ProxySettings
 from proxy.fetch.progress import (

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 import trustme
-from egresses import HttpProxy, Socks5
-from oracles import fastwarc_check, warcio_kinds
-from origin import Close, RawOrigin, Send, response, server_tls
-from origin import certificate_authority as another_authority
-from proxy_process import ADDRESS, ProxyProcess
-from proxying import Client, credentials, request
-from rawclient import Reply
-from redis_server import RedisServer
-from waiting import until
-from warcs import Stored, files
+from support.archive.oracles import fastwarc_check, warcio_kinds
+from support.archive.warc_reader import Stored, files
+from support.clients.raw_client import Reply
+from support.origins.egress_proxies import HttpProxy, Socks5
+from support.origins.raw_origin import Close, RawOrigin, Send, response, server_tls
+from support.origins.raw_origin import certificate_authority as another_authority
+from support.processes.waiting import until
+from support.proxy.proxy_process import ADDRESS, ProxyProcess
+from support.proxy.running_proxy import Client, credentials, request
+from support.stores.redis_server import RedisServer
 
 from archive import crawl_log
 

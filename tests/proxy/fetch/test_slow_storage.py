@@ -11,7 +11,7 @@ from typing import Any
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from kept import exchange, keep
+from support.archive.kept_warcs import exchange, keep
 
 from archive.settings.load import Settings, load
 from archive.storage.upload import Uploader

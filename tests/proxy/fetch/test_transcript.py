@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from exchanges import exchange, request
+from support.archive.exchanges import exchange, request
 
 from archive.capture import Digests
 from proxy.fetch.transcript import as_recorded

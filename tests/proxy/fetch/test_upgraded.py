@@ -9,9 +9,9 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from captured import capture
-from ear import Ear
-from websocket import BYE, CLOSE, TEXT, frame
+from support.archive.capture_rows import capture
+from support.clients.listening_client import Ear
+from support.clients.websocket import BYE, CLOSE, TEXT, frame
 
 from archive.capture import Context, Exchange, Truncation
 from archive.settings import ProxySettings

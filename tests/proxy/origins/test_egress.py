@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 import pytest
-from egresses import HttpProxy, Socks5
-from origin import RawOrigin, Send, response
-from proxy_process import ADDRESS
+from support.origins.egress_proxies import HttpProxy, Socks5
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.proxy.proxy_process import ADDRESS
 
 from archive.settings.load import SettingsError
 from proxy.origins.egress import Egress, EgressFailed, Routes, parse, pass_through

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 import trustme
-from egresses import HttpProxy, Socks5
-from origin import RawOrigin, Reset, Send, response, server_tls
-from proxy_process import ADDRESS
+from support.origins.egress_proxies import HttpProxy, Socks5
+from support.origins.raw_origin import RawOrigin, Reset, Send, response, server_tls
+from support.proxy.proxy_process import ADDRESS
 
 from archive.settings import ProxySettings
 from proxy.origins.dead_hosts import DeadHost, DeadHosts

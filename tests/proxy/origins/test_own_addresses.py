@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from waiting import until
+from support.processes.waiting import until
 
 from archive.local_endpoints import Listeners
 from dedupdb.fleet.registry import Member, MemberHeartbeat, Registry

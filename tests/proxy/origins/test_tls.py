@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 import trustme
-from origin import server_tls
-from proxy_process import ADDRESS
+from support.origins.raw_origin import server_tls
+from support.proxy.proxy_process import ADDRESS
 
 from archive.settings import ProxySettings
 from archive.settings.load import SettingsError

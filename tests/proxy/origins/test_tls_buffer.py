@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 import trustme
 import uvloop
-from origin import Close, RawOrigin, Send, response, server_tls
-from proxy_process import ADDRESS
+from support.origins.raw_origin import Close, RawOrigin, Send, response, server_tls
+from support.proxy.proxy_process import ADDRESS
 
 from archive.settings import ProxySettings
 from proxy.origins.opener import Opener, resolver_of

@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from origin import Close, RawOrigin, Reset, Send, Step, Wait, response
-from pooling import MakePool, User, ask, at
-from proxy_process import ADDRESS
-from waiting import until
+from support.origins.raw_origin import Close, RawOrigin, Reset, Send, Step, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ADDRESS
+from support.proxy.upstream_pool import MakePool, User, ask, at
 
 from archive.settings import ProxySettings
 from proxy.origins.opener import Opener, resolver_of

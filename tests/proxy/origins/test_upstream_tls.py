@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import trustme
-from origin import RawOrigin, Send, certificate_authority, response, server_tls
-from pooling import MakePool, ask, at
-from proxy_process import ADDRESS
+from support.origins.raw_origin import RawOrigin, Send, certificate_authority, response, server_tls
+from support.proxy.proxy_process import ADDRESS
+from support.proxy.upstream_pool import MakePool, ask, at
 
 
 class TestTls:

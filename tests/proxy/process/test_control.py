@@ -9,12 +9,12 @@ import threading
 from typing import Any
 
 import pytest
-from odd_responses import page
-from origin import Close, RawOrigin, Send, Wait, response
-from proxy_process import ProxyProcess
-from proxying import credentials, request
-from rawclient import Client
-from waiting import until
+from support.clients.raw_client import Client
+from support.origins.odd_responses import page
+from support.origins.raw_origin import Close, RawOrigin, Send, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import credentials, request
 
 
 def call(

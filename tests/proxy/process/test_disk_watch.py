@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from few_files import room_for_few_files
+from support.stores.few_files import room_for_few_files
 
 from proxy.process.disk_watch import DiskWatch
 

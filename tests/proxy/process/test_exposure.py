@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from origin import RawOrigin
-from proxy_process import ProxyProcess
-from proxying import credentials, request
-from rawclient import BrokenOff, Client, Reply
-from redis_server import RedisServer
+from support.clients.raw_client import BrokenOff, Client, Reply
+from support.origins.raw_origin import RawOrigin
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import credentials, request
+from support.stores.redis_server import RedisServer
 
 
 def ask(proxy: ProxyProcess, path: str, *lines: str) -> Reply:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_responses import OK, chunked, page
-from origin import RawOrigin, Send, Wait, response
-from proxy_process import ProxyProcess
-from proxying import request
-from waiting import until
+from support.origins.odd_responses import OK, chunked, page
+from support.origins.raw_origin import RawOrigin, Send, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import request
 
 from dedupdb.fleet.registry import Registry
 

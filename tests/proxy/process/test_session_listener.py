@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Send, response
-from proxy_process import ProxyProcess
-from proxying import request
-from rawclient import Client
-from waiting import until
+from support.clients.raw_client import Client
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import request
 
 
 def call(proxy: ProxyProcess, method: str, path: str, body: Any = None) -> tuple[int, Any]:

@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from odd_responses import page
-from origin import Close, RawOrigin, Send, Wait, response
-from proxy_process import ProxyProcess
-from proxying import crawl_session, request
-from redis_server import RedisServer
-from waiting import until
+from support.origins.odd_responses import page
+from support.origins.raw_origin import Close, RawOrigin, Send, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import crawl_session, request
+from support.stores.redis_server import RedisServer
 
 
 @pytest.fixture(scope="module")

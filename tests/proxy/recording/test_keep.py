@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from keeping import captures, impatient, lines, patient, url, want
-from kept import exchange
-from warcs import Archive
+from support.archive.kept_batches import captures, impatient, lines, patient, url, want
+from support.archive.kept_warcs import exchange
+from support.archive.warc_reader import Archive
 
 from archive import crawl_log
 from archive.capture import Body, Context, Original

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from keeping import captures, impatient, patient, url
-from kept import exchange
-from warcs import Archive
+from support.archive.kept_batches import captures, impatient, patient, url
+from support.archive.kept_warcs import exchange
+from support.archive.warc_reader import Archive
 
 from archive import crawl_log
 from archive.capture import SERVER_NOT_MODIFIED, Context, Exchange, Original, Unchanged

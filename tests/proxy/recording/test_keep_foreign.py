@@ -12,10 +12,10 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from odd_responses import page
-from origin import Close, Drip, RawOrigin, Send, Step, Wait, response
-from proxy_process import ProxyProcess
-from proxying import crawl_session
+from support.origins.odd_responses import page
+from support.origins.raw_origin import Close, Drip, RawOrigin, Send, Step, Wait, response
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import crawl_session
 
 CDX = "127.0.1.99"
 PAGE = page(b"held in another archive")

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 import redis
-from keeping import captures as captures_of
-from keeping import impatient, url
-from kept import exchange
-from redis_server import RedisServer
-from warcs import Archive
+from support.archive.kept_batches import captures as captures_of
+from support.archive.kept_batches import impatient, url
+from support.archive.kept_warcs import exchange
+from support.archive.warc_reader import Archive
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Context, Original, Unchanged
 from archive.settings.load import Settings, load

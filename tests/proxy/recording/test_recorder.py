@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Sequence
 
 import pytest
-from kept import exchange
-from redis_server import RedisServer
-from waiting import until
-from warcs import Archive
+from support.archive.kept_warcs import exchange
+from support.archive.warc_reader import Archive
+from support.processes.waiting import until
+from support.stores.redis_server import RedisServer
 
 from archive.capture import Exchange
 from archive.settings.load import Settings, load

@@ -6,9 +6,9 @@ import os
 import resource
 from pathlib import Path
 
-from origin import RawOrigin, Send, response
-from proxy_process import ADDRESS, ProxyProcess
-from waiting import until
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ADDRESS, ProxyProcess
 
 SIZE = 20_000
 """More than the spool keeps in memory here, less than it gathers before it writes, and few enough to come at once."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from captured import capture
-from exchanges import exchange
+from support.archive.capture_rows import capture
+from support.archive.exchanges import exchange
 
 from archive.capture import Original
 from dedupdb.fleet.quotas import tally_name

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import brotli
 import pytest
 import zstandard
-from foreign_warcs import http
-from imported import ImportedShelf, made
+from support.archive.foreign_warcs import http
+from support.archive.imported_collection import ImportedShelf, made
 
 from archive.settings.load import Settings
 from proxy.protocol.byte_range import ByteRange

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dynamic_site import DynamicSite
-from needs import chromium
 from playwright.sync_api import Browser, sync_playwright
-from proxy_process import ProxyProcess
-from waiting import until
+from support.origins.dynamic_site import DynamicSite
+from support.processes.machine_needs import chromium
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(240)]
 

@@ -8,8 +8,8 @@ from base64 import b32encode
 from collections.abc import Iterator
 
 import pytest
-from foreign_warcs import base32, hexadecimal, http, new_id
-from imported import DATE, RESPONSE, ImportedShelf, made, posted
+from support.archive.foreign_warcs import base32, hexadecimal, http, new_id
+from support.archive.imported_collection import DATE, RESPONSE, ImportedShelf, made, posted
 
 from archive.settings.load import Settings
 from archive.warc.exchange_pairs import WINDOW

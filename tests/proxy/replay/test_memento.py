@@ -14,7 +14,7 @@ from typing import Any
 import brotli
 import pytest
 import zstandard
-from kept import exchange, keep, sha1
+from support.archive.kept_warcs import exchange, keep, sha1
 
 from archive.capture import Body, Capture, Context, Digests, Exchange, Message, Original
 from archive.settings.load import Settings

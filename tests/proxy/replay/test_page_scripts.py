@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from exchanges import exchange, response
-from exchanges import keep as keep_one
 from hypothesis import given
 from hypothesis import strategies as st
-from needs import chromium
 from playwright.sync_api import sync_playwright
-from proxy_process import ProxyProcess
-from waiting import until
+from support.archive.exchanges import exchange, response
+from support.archive.exchanges import keep as keep_one
+from support.processes.machine_needs import chromium
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
 
 from archive.dates import parse_date
 from archive.warc.writer import WarcWriter

@@ -8,8 +8,8 @@ import string
 from collections.abc import Iterator
 
 import pytest
-from foreign_warcs import http
-from imported import ImportedShelf, made
+from support.archive.foreign_warcs import http
+from support.archive.imported_collection import ImportedShelf, made
 
 from archive.settings.load import Settings
 from proxy.replay.matching.random_values import alphabet_of

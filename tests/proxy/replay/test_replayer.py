@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_responses import OK, chunked, page
-from origin import RawOrigin, Send, response
-from proxy_process import ADDRESS, ProxyProcess
-from proxying import credentials, request
-from rawclient import Client, Reply
-from waiting import until
-from websocket import BINARY, BYE, CLOSE, HANDSHAKE, PING, TEXT, SocketOrigin, frame
+from support.clients.raw_client import Client, Reply
+from support.clients.websocket import BINARY, BYE, CLOSE, HANDSHAKE, PING, TEXT, SocketOrigin, frame
+from support.origins.odd_responses import OK, chunked, page
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ADDRESS, ProxyProcess
+from support.proxy.running_proxy import credentials, request
 
 PAGE = page(b"the page")
 FILM = random.Random(5).randbytes(3_000_000)

@@ -11,9 +11,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from captured import capture
 from hypothesis import given
 from hypothesis import strategies as st
+from support.archive.capture_rows import capture
 
 from archive.warc.request_query import asked_key, asked_query
 from dedupdb.captures.capture_index import Captures

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from exchanges import DATE, exchange, message, response
-from exchanges import keep as keep_one
+from support.archive.exchanges import DATE, exchange, message, response
+from support.archive.exchanges import keep as keep_one
 
 from archive.capture import Capture
 from archive.settings.load import Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from captured import capture
+from support.archive.capture_rows import capture
 
 from archive.capture import Capture
 from proxy.protocol.http1 import RequestHead, parse_request

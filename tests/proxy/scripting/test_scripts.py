@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from odd_responses import page
-from origin import RawOrigin, Reset, Send, Wait, response
-from proxy_process import ProxyProcess
-from proxying import ROUTES, Route, credentials, request
-from rawclient import BrokenOff, Reply
-from redis_server import RedisServer
-from waiting import until
+from support.clients.raw_client import BrokenOff, Reply
+from support.origins.odd_responses import page
+from support.origins.raw_origin import RawOrigin, Reset, Send, Wait, response
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.proxy.running_proxy import ROUTES, Route, credentials, request
+from support.stores.redis_server import RedisServer
 
 CHANGES = """
 def request(flow):

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commanding import Command
-from origin import RawOrigin
-from proxy_process import ProxyProcess
-from redis_server import RedisServer
-from waiting import until
+from support.origins.raw_origin import RawOrigin
+from support.processes.ghostfleet_command import Command
+from support.processes.waiting import until
+from support.proxy.proxy_process import ProxyProcess
+from support.stores.redis_server import RedisServer
 
 from archive.settings.load import Settings, SettingsError
 from proxy.extend import Addon, Asked, Block, Decision, Rewrite
@@ -238,7 +238,7 @@ def test_a_blocked_url_gets_a_line_in_the_crawl_log(
 ) -> None:
     source = "from proxy.extend import Addon, Block\nclass addon(Addon):\n  def before_connect(self, asked):\n"
     source += "    return Block('not here') if asked.session.job == 'careful' else None\n"
-    from proxying import credentials
+    from support.proxy.running_proxy import credentials
 
     with proxy_with(tmp_path / "home", proxy_redis.url, source) as proxy:
         session = proxy.session(job="careful", log_dir=str(tmp_path))

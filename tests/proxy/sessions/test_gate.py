@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from captured import capture
-from exchanges import exchange
+from support.archive.capture_rows import capture
+from support.archive.exchanges import exchange
 
 from archive.capture import Capture
 from archive.settings import ProxySettings

@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from needs import chromium
-from origin import RawOrigin, Send, response
 from playwright.sync_api import sync_playwright
-from proxy_process import ADDRESS, ProxyProcess
-from proxying import credentials, request
-from redis_server import RedisServer
-from waiting import until
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.machine_needs import chromium
+from support.processes.waiting import until
+from support.proxy.proxy_process import ADDRESS, ProxyProcess
+from support.proxy.running_proxy import credentials, request
+from support.stores.redis_server import RedisServer
 
 from dedupdb.fleet.host_turns import HostTurns
 from proxy.sessions.pacing import Pacing

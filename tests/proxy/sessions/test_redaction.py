@@ -6,7 +6,7 @@ import base64
 import json
 
 import pytest
-from exchanges import message
+from support.archive.exchanges import message
 
 from archive.capture import Body, Message
 from proxy.sessions.redaction import Redaction

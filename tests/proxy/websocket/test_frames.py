@@ -4,7 +4,7 @@ import random
 import zlib
 
 import pytest
-from websocket import BINARY, BYE, CLOSE, PING, TEXT, Packer, frame
+from support.clients.websocket import BINARY, BYE, CLOSE, PING, TEXT, Packer, frame
 
 from proxy.websocket.frames import (
     MAX_PAYLOAD,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from captured import capture
-from websocket import BYE, CLOSE, TEXT, frame
+from support.archive.capture_rows import capture
+from support.clients.websocket import BYE, CLOSE, TEXT, frame
 
 from archive.capture import Context
 from archive.settings import ProxySettings

@@ -1,1 +1,1 @@
-"""One module for each change of the schema."""
+"""Each module changes the schema once."""

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import needs
 import pytest
-from commanding import ROOT
-from foreign_warcs import LISTED, by_browsertrix, package_of
-from origin import RawOrigin, Send
-from origin import response as answer
-from proxying import RunningProxy
+from support.archive.foreign_warcs import LISTED, by_browsertrix, package_of
+from support.origins.raw_origin import RawOrigin, Send
+from support.origins.raw_origin import response as answer
+from support.processes import machine_needs as needs
+from support.processes.ghostfleet_command import ROOT
+from support.proxy.running_proxy import RunningProxy
 
 from admin.collections.transfer.importing import PAGES_FOLDER
 from archive.warc.check import check

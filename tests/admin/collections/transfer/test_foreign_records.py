@@ -7,9 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from commanding import ROOT
-from foreign_warcs import PATHS, WRITERS
-from proxying import RunningProxy
+from support.archive.foreign_warcs import PATHS, WRITERS
+from support.processes.ghostfleet_command import ROOT
+from support.proxy.running_proxy import RunningProxy
 
 from archive.warc import cdxj
 from archive.warc.check import check

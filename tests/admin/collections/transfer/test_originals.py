@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foreign_warcs import base32, by_heritrix, by_warcprox, http
-from imported import ImportedShelf, made
 from redis import Redis
+from support.archive.foreign_warcs import base32, by_heritrix, by_warcprox, http
+from support.archive.imported_collection import ImportedShelf, made
 
 from admin.collections.transfer.originals import add_originals
 from archive.settings.load import Settings

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsed import HOSTILE, Shelf, fill, png
-from commanding import ROOT
-from exchanges import DATE, digests, exchange, keep, response
-from garden_crawl import COLLECTION, SEED, crawl
-from oracles import fastwarc_check
-from replayweb import playing
-from waiting import until
+from support.archive.browsed_collection import HOSTILE, Shelf, fill, png
+from support.archive.exchanges import DATE, digests, exchange, keep, response
+from support.archive.oracles import fastwarc_check
+from support.archive.replayweb import playing
+from support.browsers.garden_crawl import COLLECTION, SEED, crawl
+from support.processes.ghostfleet_command import ROOT
+from support.processes.waiting import until
 
 from admin.demo.garden import GardenSite
 from archive.capture import Context, Original

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from harvest_database import DAY, HOUR, START, MovableClock
-from harvest_world import World
 from sqlalchemy import select
+from support.admin.harvest_database import DAY, HOUR, START, MovableClock
+from support.admin.harvest_world import World
 
 from admin.harvests.definitions import chosen, definition, event_seeds, listing, states
 from admin.harvests.definitions.data import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from job_rows import add_harvest
+from support.admin.job_rows import add_harvest
 
 from admin.harvests.dispatch.channels import (
     ChannelInput,

@@ -6,10 +6,10 @@ import itertools
 import threading
 
 import pytest
-from harvest_database import MINUTE, SECOND, MovableClock
-from job_rows import add_channel, add_domain, add_harvest, add_job
-from notifying import Notifying
 from sqlalchemy import select
+from support.admin.harvest_database import MINUTE, SECOND, MovableClock
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
+from support.admin.notifying import Notifying
 
 from admin.harvests.dispatch import listing, steering
 from admin.harvests.dispatch.harvesters import Registration, announce, list_harvesters, register

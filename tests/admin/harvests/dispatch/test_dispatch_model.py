@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dispatch_model import DispatchModel
-from dispatch_mutations import MUTATIONS, Mutation, Step
-from dispatch_parts import PostgresCopies, SqliteCopies
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
-from postgres_server import PostgresServer
+from support.admin.dispatch_model import DispatchModel
+from support.admin.dispatch_mutations import MUTATIONS, Mutation, Step
+from support.admin.dispatch_parts import PostgresCopies, SqliteCopies
+from support.stores.postgres_server import PostgresServer
 
 RARE = ("the end is stored again", "a harvester takes several jobs")
 """A search of minutes does not come across the sequences that show these; the fixed steps of each mutation do."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from job_rows import add_channel, add_domain, add_harvest, add_job
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 
 from admin.harvester.documents.metadata_file import TEXT, MetadataOwner, MetadataPart, publish_metadata, write_metadata
 from admin.harvests.dispatch import job_documents

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from harvest_database import MINUTE, MovableClock
-from job_rows import add_channel, add_domain, add_harvest, add_job
+from support.admin.harvest_database import MINUTE, MovableClock
+from support.admin.job_rows import add_channel, add_domain, add_harvest, add_job
 
 from admin.harvester.dispatch_link import DispatchLink
 from admin.harvests.dispatch.queue import submit_jobs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from domain_templates import add_template
+from support.admin.domain_templates import add_template
 
 from admin.models.database import Database
 from archive.settings.load import Settings, load

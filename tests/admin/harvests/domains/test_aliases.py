@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 import pytest
-from harvest_database import DAY, SECOND, START, MovableClock
 from sqlalchemy import select
+from support.admin.harvest_database import DAY, SECOND, START, MovableClock
 
 from admin.harvests.domains.aliases import (
     alias_in_force,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from domain_templates import add_harvest, add_job, add_template
 from sqlalchemy import select
+from support.admin.domain_templates import add_harvest, add_job, add_template
 
 from admin.harvests.domains.configurations import (
     attribute_problems,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from domain_templates import add_harvest
 from sqlalchemy import select
+from support.admin.domain_templates import add_harvest
 
 from admin.harvests.domains.crawler_traps import (
     active_domain_traps,

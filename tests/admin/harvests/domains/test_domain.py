@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from domain_templates import add_harvest, add_history, add_job, add_template
-from harvest_database import DAY, START, MovableClock
 from sqlalchemy import func, select
+from support.admin.domain_templates import add_harvest, add_history, add_job, add_template
+from support.admin.harvest_database import DAY, START, MovableClock
 
 from admin.harvests.domains.aliases import set_alias
 from admin.harvests.domains.configurations import create_configuration

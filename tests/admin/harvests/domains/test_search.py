@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from domain_templates import add_harvest, add_history, add_job
 from sqlalchemy import event
+from support.admin.domain_templates import add_harvest, add_history, add_job
 
 from admin.harvests.domains.aliases import set_alias
 from admin.harvests.domains.data import AliasSetting, DomainChange, FieldCreation

@@ -7,8 +7,8 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
-from domain_templates import add_template
 from sqlalchemy import func, select
+from support.admin.domain_templates import add_template
 
 from admin.harvests.domains import uploads
 from admin.harvests.domains.data import DomainUpload, SeedUpload

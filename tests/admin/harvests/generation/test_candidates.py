@@ -6,9 +6,9 @@ import random
 from collections import Counter
 
 import pytest
-from harvest_database import DAY, START
-from harvest_world import World, settings_with
 from sqlalchemy import event, insert, select
+from support.admin.harvest_database import DAY, START
+from support.admin.harvest_world import World, settings_with
 
 from admin.harvests.generation.candidates import PastDomain, best_harvests, chunks, is_alias, is_complete_before
 from admin.harvests.generation.expectations import BudgetLimits, PastHarvest, best_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from harvest_world import World, settings_with
+from support.admin.harvest_world import World, settings_with
 
 from admin.harvests.generation import jobs as jobs_module
 from admin.harvests.generation.profiles import trap_of_domain

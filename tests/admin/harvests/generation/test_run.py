@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from harvest_database import DAY, HOUR, MINUTE, START, MovableClock
-from harvest_world import World, settings_with, template_text
-from postgres_server import PostgresServer
 from sqlalchemy import select
 from sqlalchemy.exc import DataError, DBAPIError, OperationalError
+from support.admin.harvest_database import DAY, HOUR, MINUTE, START, MovableClock
+from support.admin.harvest_world import World, settings_with, template_text
+from support.stores.postgres_server import PostgresServer
 
 from admin.harvests.generation.content_hash import run_hash
 from admin.harvests.generation.run import EventKind, GenerationEvent, Generator, is_away

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from harvest_database import DAY, HOUR, START, MovableClock
 from sqlalchemy import func, select
+from support.admin.harvest_database import DAY, HOUR, START, MovableClock
 
 from admin.harvests.schedules.dates import next_date
 from admin.harvests.schedules.operations import OPERATIONS

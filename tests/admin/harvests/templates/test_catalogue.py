@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from harvest_database import HOUR, START, MovableClock
 from sqlalchemy import func, select
+from support.admin.harvest_database import HOUR, START, MovableClock
 
 from admin.harvests.templates.catalogue import present_version, usable_template
 from admin.harvests.templates.data import Verification

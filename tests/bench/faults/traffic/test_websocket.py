@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from websocket import frame
+from support.clients.websocket import frame
 
 from bench.faults.traffic.connection_reader import ConnectionBroken, ConnectionReader
 from bench.faults.traffic.conversation import (

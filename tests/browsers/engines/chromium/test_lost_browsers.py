@@ -14,9 +14,9 @@ from typing import Any
 
 import psutil
 import pytest
-from origin import RawOrigin, Wait
-from visiting import Fleet, page
-from waiting import until
+from support.browsers.visits import Fleet, page
+from support.origins.raw_origin import RawOrigin, Wait
+from support.processes.waiting import until
 
 from archive.settings.load import load
 from browsers.engines.choice import ProxyTrust

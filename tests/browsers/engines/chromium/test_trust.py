@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 import trustme
-from needs import free_port
-from origin import RawOrigin, Send, response
-from visiting import Fleet
+from support.browsers.visits import Fleet
+from support.origins.raw_origin import RawOrigin, Send, response
+from support.processes.machine_needs import free_port
 
 from browsers.engines.chromium.trust import spki_hash, trusted_keys
 from browsers.visit import FleetUnavailable

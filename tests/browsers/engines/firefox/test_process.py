@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import psutil
-from waiting import until
+from support.processes.waiting import until
 
 _WORKER = """
 import sys, time

@@ -1,0 +1,1 @@
+"""Helpers that tests share, in a folder for each subject."""

@@ -1,0 +1,1 @@
+"""Harvest management for tests: its database, the dispatch as a model, harvesters, and rows."""

@@ -1,0 +1,1 @@
+"""Collections and WARC files for tests, and other programs that read them."""

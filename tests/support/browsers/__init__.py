@@ -1,0 +1,1 @@
+"""Ghosts, engines, workers and viewers for tests."""

@@ -1,0 +1,1 @@
+"""Clients of a proxy or a listener, polite and hostile."""

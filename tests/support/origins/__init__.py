@@ -1,0 +1,1 @@
+"""Origins and web sites that answer as a test says."""

@@ -1,0 +1,1 @@
+"""Processes of the program, the machine's needs, and waiting for conditions."""

@@ -1,0 +1,1 @@
+"""The real proxy for tests, alone and under load."""

@@ -1,0 +1,1 @@
+"""Redis, PostgreSQL and file systems for tests, with their faults."""

@@ -1,0 +1,84 @@
+"""A real PostgreSQL of a test's own: a new cluster in a folder, reached by its socket alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+import pytest
+
+from support.processes.waiting import until
+
+_SERVER: Final = "postgres"
+_UNPRIVILEGED: Final = "nobody"
+"""PostgreSQL refuses to run as root."""
+
+
+def _folder_of_programs() -> Path:
+    """Where they all are; Debian keeps them out of PATH. Skips the test when they are not installed."""
+    folders = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True), *map(Path, os.get_exec_path())]
+    for folder in folders:
+        if all((folder / program).exists() for program in ("initdb", _SERVER, "createdb", "pg_isready")):
+            return folder
+    pytest.skip("no PostgreSQL; apt-get install postgresql")
+
+
+class PostgresServer:
+    """Runs from `with` to its end. `url(database)` makes the database when it is first asked for."""
+
+    def __enter__(self) -> Self:
+        programs = _folder_of_programs()
+        self._programs = programs
+        self._folder = Path(tempfile.mkdtemp(prefix="gf-pg-"))  # a socket's path must be short
+        self._as: dict[str, Any] = {}
+        if os.getuid() == 0:
+            shutil.chown(self._folder, _UNPRIVILEGED)
+            self._as = {"user": _UNPRIVILEGED}
+        data = self._folder / "data"
+        self._run("initdb", "--pgdata", data, "--username", "me", "--auth", "trust", "--encoding", "UTF8", "--no-sync")
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+        shutil.rmtree(self._folder)
+
+    def start(self) -> None:
+        """Start the server, for the first time or again."""
+        self._process = subprocess.Popen(
+            [
+                *(self._programs / _SERVER, "-D", self._folder / "data", "-k", self._folder),
+                *("-c", "listen_addresses=", "-c", "fsync=off"),
+            ],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=self._folder, **self._as,
+        )  # fmt: skip
+        until(self._is_ready, what="PostgreSQL answers")
+
+    def stop(self) -> None:
+        """Stop the server without waiting for its clients."""
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(30)
+
+    def url(self, database: str, template: str = "template1") -> str:
+        """SQLAlchemy's URL of a new database: empty, or a copy of another one."""
+        self._run("createdb", "--host", self._folder, "--username", "me", "--template", template, database)
+        return f"postgresql://me@/{database}?host={self._folder}"
+
+    def drop(self, database: str) -> None:
+        """Remove a database that nobody uses."""
+        self._run("dropdb", "--host", self._folder, "--username", "me", database)
+
+    def _is_ready(self) -> bool:
+        asked = [self._programs / "pg_isready", "--quiet", "--host", self._folder]
+        return subprocess.run(asked, check=False).returncode == 0
+
+    def _run(self, program: str, *arguments: str | Path) -> None:
+        subprocess.run(
+            [self._programs / program, *arguments], check=True, capture_output=True, cwd=self._folder, **self._as
+        )

@@ -1,0 +1,177 @@
+"""A real Redis Cluster of the tests' own: some servers that share the hash slots, and replicas of the first.
+
+with RedisCluster(tmp_path) as cluster:
+    Claims(cluster.url, …)
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import socket
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+import redis
+
+from support.processes.machine_needs import redis_server
+from support.processes.waiting import until
+
+_SLOTS: Final = 16_384
+_BUS: Final = 10_000
+"""The port on which servers speak to each other is that much above the one for clients."""
+_PORTS: Final = range(10_240, 22_000)
+"""These ports and their bus ports lie below those that the system gives to clients and to `free_port`."""
+_TRIES: Final = 10
+_SECONDS: Final = 90.0
+"""A busy machine may need this long for elections and copies."""
+
+
+class _Server:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True)
+        for last_try in [False] * _TRIES + [True]:
+            self.port = _free_port()
+            self.client = redis.Redis(port=self.port, protocol=2, socket_timeout=10)
+            try:
+                self.start()
+                return
+            except AssertionError:
+                # Another test may have taken the port since it was found free.
+                self.client.close()
+                if last_try or self._process.poll() is None:
+                    raise
+
+    def start(self) -> None:
+        # With appendfsync everysec, Redis holds writes back while an fsync runs, so that a kill could lose them.
+        command = [
+            *(redis_server(), "--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(self._folder)),
+            *("--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-require-full-coverage", "no"),
+            *("--save", "", "--appendonly", "yes", "--appendfsync", "no", "--logfile", str(self._folder / "log")),
+        ]
+        self._process = subprocess.Popen(command)
+        until(self._answers, what="redis-server to answer", within=_SECONDS)
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(20)
+
+    def told(self, *words: Any) -> Any:
+        """The reply to a CLUSTER command."""
+        return self.client.execute_command("CLUSTER", *words)
+
+    @property
+    def id(self) -> str:
+        return str(self.told("MYID").decode())
+
+    def info(self) -> dict[str, Any]:
+        return dict(self.client.cluster("info"))
+
+    def _answers(self) -> bool:
+        assert self._process.poll() is None, f"redis-server ended: {(self._folder / 'log').read_text()[-500:]}"
+        try:
+            return bool(self.client.ping())
+        except redis.ConnectionError:
+            return False
+
+
+def _free_port() -> int:
+    """A port for clients that is free, and whose bus port is free too."""
+    while True:
+        port = random.SystemRandom().choice(_PORTS)
+        try:
+            with ExitStack() as probes:
+                for number in (port, port + _BUS):
+                    probes.enter_context(socket.socket()).bind(("127.0.0.1", number))
+        except OSError:
+            continue
+        return port
+
+
+class RedisCluster:
+    """`count` servers with a share of the slots each, the last `replicas` servers follow the first."""
+
+    def __init__(self, folder: Path, count: int = 3, replicas: int = 0) -> None:
+        self._folder = folder / "cluster"
+        self._count = count
+        self._replicas = replicas
+        self.servers: list[_Server] = []
+
+    @property
+    def url(self) -> str:
+        """As our settings name it, after its first server."""
+        return f"cluster://127.0.0.1:{self.servers[0].port}"
+
+    def slot(self, key: str) -> int:
+        """The key's hash slot, as the servers count it."""
+        return int(self.servers[-1].told("KEYSLOT", key))
+
+    def owner(self, key: str) -> int:
+        """The index of the server that has the key's slot."""
+        slot = self.slot(key)
+        for first, last, (_, port, *_), *_ in self.servers[-1].told("SLOTS"):
+            if first <= slot <= last:
+                return [server.port for server in self.servers].index(port)
+        raise AssertionError(f"nobody has slot {slot}")
+
+    def begin_move(self, key: str, to: int) -> None:
+        """Let the key's slot be on its way, and what is in it be there already."""
+        slot, source, target = self.slot(key), self.servers[self.owner(key)], self.servers[to]
+        target.told("SETSLOT", slot, "IMPORTING", source.id)
+        source.told("SETSLOT", slot, "MIGRATING", target.id)
+        while keys := source.told("GETKEYSINSLOT", slot, 100):
+            source.client.execute_command("MIGRATE", "127.0.0.1", target.port, "", 0, 5000, "KEYS", *keys)
+
+    def end_move(self, key: str, to: int) -> None:
+        """Give the slot to its new owner for good."""
+        for server in (self.servers[to], *self.servers):
+            server.told("SETSLOT", self.slot(key), "NODE", self.servers[to].id)
+
+    def __enter__(self) -> RedisCluster:
+        try:
+            self._start()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _start(self) -> None:
+        total = self._count + self._replicas
+        self.servers += [_Server(self._folder / str(number)) for number in range(total)]
+        bounds = [_SLOTS * number // self._count for number in range(self._count + 1)]
+        for number, server in enumerate(self.servers):
+            server.told("SET-CONFIG-EPOCH", number + 1)
+            if number < self._count:
+                server.told("ADDSLOTS", *range(bounds[number], bounds[number + 1]))
+            server.told("MEET", "127.0.0.1", self.servers[0].port)
+        until(
+            lambda: all(server.info()["cluster_known_nodes"] == str(total) for server in self.servers),
+            what="the servers to meet",
+            within=_SECONDS,
+        )
+        for replica in self.servers[self._count :]:
+            replica.told("REPLICATE", self.servers[0].id)
+            until(
+                lambda follower=replica: follower.client.info()["master_link_status"] == "up",
+                what="a copy",
+                within=_SECONDS,
+            )  # type: ignore[misc]
+        until(self._is_complete, what="the cluster to be complete", within=_SECONDS)
+
+    def _is_complete(self) -> bool:
+        infos = [server.info() for server in self.servers]
+        return all(info["cluster_state"] == "ok" and info["cluster_slots_ok"] == str(_SLOTS) for info in infos)
+
+    def _end(self) -> None:
+        for server in self.servers:
+            server.client.close()
+            server.kill()

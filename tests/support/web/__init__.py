@@ -1,0 +1,1 @@
+"""The admin site for tests: users, pages, payloads, and receivers of messages."""
