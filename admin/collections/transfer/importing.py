@@ -507,7 +507,7 @@ def _findings(path: Path) -> _Findings:
 
 
 def _is_unknown_to_dedup(sidecar: Path) -> bool:
-    """Return whether the sidecar has a response without buckets: one that dedup skips, or one imported without dedup."""
+    """Return whether a response has no buckets: dedup skips the response, or it was imported without dedup."""
     with sidecar.open("rb") as lines:
         return any(b'"buckets":[]' in line and b'"kind":' not in line for line in lines)
 
