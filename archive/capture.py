@@ -175,8 +175,7 @@ class Exchange:
 class Original:
     """An original is the earlier capture that a revisit points to. `record_id` is the bare UUID.
 
-    Where it lies is for logs, and not always known: then `filename` is empty. An original in another archive has no
-    known record id either, and its date is known to the second.
+    The file is for logs, and not always known: then `filename` is empty.
     """
 
     record_id: str
@@ -184,8 +183,6 @@ class Original:
     date: Micros
     filename: str = field(default="", compare=False)
     offset: int = field(default=0, compare=False)
-    archive: str = field(default="", compare=False)
-    """Another archive that holds it, as a URI; empty when it is this one."""
 
     @classmethod
     def of(cls, capture: Capture) -> Self:

@@ -7,8 +7,6 @@ from typing import Final, Literal
 
 from pydantic import Field, field_validator
 
-from archive.names.name_rules import NAME_PATTERN
-from archive.settings.values import cdx_address
 from archive.settings.values.base import Section
 
 type DedupMatch = Literal["digest", "url", "equivalent"]
@@ -74,19 +72,6 @@ class DedupSettings(Section):
         " which every replay tool shows; or server-not-modified, with the 304 itself, which most tools show as an empty"
         " page.",
     )
-    cdx_servers: dict[str, str] = Field(
-        default_factory=dict,
-        description="CDX servers of other archives that are asked for the same payload under the same URL: a"
-        " collection, and the URL of its CDX server; * is every collection. They need archive.digest sha1.",
-    )
-    cdx_seconds: float = Field(
-        2,
-        gt=0,
-        le=20,
-        description="Longest wait for CDX servers, for all URLs of a batch together. Payloads without an answer are"
-        " kept whole.",
-    )
-    cdx_connections: int = Field(8, ge=1, le=64, description="Most requests of one process to CDX servers at a time.")
     claim_seconds: float = Field(
         30, gt=0, description="Time after which the claim of a writer that has died is free again."
     )
@@ -99,15 +84,6 @@ class DedupSettings(Section):
     def _statuses_are_known(cls, text: str) -> str:
         read_statuses(text)
         return text
-
-    @field_validator("cdx_servers")
-    @classmethod
-    def _servers_can_be_asked(cls, servers: dict[str, str]) -> dict[str, str]:
-        for collection, address in servers.items():
-            if collection != "*" and not re.fullmatch(NAME_PATTERN, collection):
-                raise ValueError(f"{collection[:80]!r} is not the name of a collection; name one, or * for all")
-            cdx_address.parse(address)
-        return servers
 
     @field_validator("mime_filter")
     @classmethod

@@ -18,7 +18,6 @@ from typing import Any, Final, get_origin
 from pydantic import Field, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 
-from archive.digest import DEFAULT_ALGORITHM
 from archive.names.name_rules import LONGEST, NAME_PATTERN, NAME_RULE
 from archive.settings.admin import AdminSettings
 from archive.settings.archive import ArchiveSettings
@@ -42,8 +41,6 @@ from archive.settings.view import ViewSettings
 ENVIRONMENT_PREFIX: Final = "GHOSTFLEET_"
 FILE_NAME: Final = "ghostfleet.toml"
 DEFAULT_HOME: Final = "./ghostfleet-data"
-_WITH_SECRETS: Final = "dedup.cdx_servers"
-"""The values of this setting hold passwords, so messages do not show them."""
 _REASONS: Final = {
     "bool_parsing": "write true or false",
     "finite_number": "write a finite number",
@@ -137,8 +134,6 @@ def load(
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"])
-        if name.startswith(_WITH_SECRETS):
-            raise SettingsError(f"setting {name} can't be used: {_reason(first)}") from None
         raise SettingsError(
             f"setting {name} = {shown(name, first['input'])!r} can't be used: {_reason(first)}"
         ) from None
@@ -157,11 +152,6 @@ def _reason(error: ErrorDetails) -> str:
 
 def _check_together(settings: Settings) -> None:
     """Raise SettingsError for settings that exclude each other."""
-    if settings.dedup.cdx_servers and settings.archive.digest != DEFAULT_ALGORITHM:
-        raise SettingsError(
-            f"settings archive.digest = {settings.archive.digest!r} and dedup.cdx_servers can't be used together: "
-            "CDX servers know payloads by SHA-1; set archive.digest to sha1, or remove dedup.cdx_servers"
-        )
     if settings.browsers.cache == "site" and settings.browsers.engine == "firefox":
         raise SettingsError(
             "settings browsers.cache = 'site' and browsers.engine = 'firefox' can't be used together: Firefox has one "

@@ -18,8 +18,6 @@ Besides the fields of the standard, these fields are written. Readers that do no
 * `WARC-Updated-By`: on a revisit that a 304 response caused and that is written as `identical-payload-digest`, the
   record of the 304 as it came. The head of the revisit is the head of the earlier capture, updated by the fields of
   the 304. The origin never sent this head as a message.
-* `WARC-Refers-To-Container`: on a revisit of an original in another archive, the URI of that archive's index
-  (iipc/warc-specifications#111).
 """
 
 from __future__ import annotations
@@ -253,7 +251,7 @@ def _payload_fields(unchanged: Unchanged) -> str:
 def _reference(profile: str, original: Original) -> str:
     check_values(original.url, original.record_id)
     if not original.record_id:
-        return _reference_elsewhere(profile, original)
+        return _reference_by_url(profile, original)
     return (
         f"WARC-Profile: {profile}\r\n"
         f"WARC-Refers-To: <urn:uuid:{original.record_id}>\r\n"
@@ -262,12 +260,10 @@ def _reference(profile: str, original: Original) -> str:
     )
 
 
-def _reference_elsewhere(profile: str, original: Original) -> str:
+def _reference_by_url(profile: str, original: Original) -> str:
     """Return the fields for an original whose record id is not known. URL and date name it (WARC/1.1 section 6.7.2)."""
-    check_values(original.archive)
     date = iso_date(original.date) if original.date % 1_000_000 else iso_second(original.date)
-    text = f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {date}\r\n"
-    return text + (field("WARC-Refers-To-Container", original.archive) if original.archive else "")
+    return f"WARC-Profile: {profile}\r\nWARC-Refers-To-Target-URI: {original.url}\r\nWARC-Refers-To-Date: {date}\r\n"
 
 
 def _request(

@@ -13,7 +13,6 @@ from dedupdb.captures.capture_index import Captures
 from dedupdb.claims.claims import Claims
 from dedupdb.claims.existing_originals import ExistingOriginals
 from dedupdb.claims.index_fallback import IndexFallback
-from dedupdb.claims.remote_archives import RemoteArchives
 from dedupdb.fleet.host_turns import HostTurns
 from dedupdb.fleet.quotas import Quotas
 from proxy.fetch.provenance import Provenance
@@ -47,7 +46,6 @@ class Assembly:
     claims: Claims
     existing: ExistingOriginals
     recall: IndexFallback
-    remote: RemoteArchives
     keeper: Keeper
     recorder: Recorder
     captures: Captures
@@ -76,10 +74,9 @@ class Assembly:
         home = "" if is_alone(settings) else home_name(settings)
         existing = ExistingOriginals(claims, captures, WarcFiles(settings), home)
         recall = IndexFallback(existing, captures, settings.dedup)
-        remote, core = RemoteArchives(recall, settings.dedup), SharedCore(wanted=settings.proxy.one_core)
-        dedup = remote if remote.asks else recall
+        core = SharedCore(wanted=settings.proxy.one_core)
         keeper = Keeper(
-            _for_keeping(settings), dedup, process=str(index), run_heavy=core.run_unpinned, is_there=existing.is_there
+            _for_keeping(settings), recall, process=str(index), run_heavy=core.run_unpinned, is_there=existing.is_there
         )
         active: set[Ongoing] = set()
         recorder = Recorder(settings, keeper, loop, lambda: len(active))
@@ -107,7 +104,7 @@ class Assembly:
         )
         replayer, conditions = _looking_back(settings, Archive(settings, captures), services)
         return cls(
-            *(gate, claims, existing, recall, remote, keeper, recorder, captures),
+            *(gate, claims, existing, recall, keeper, recorder, captures),
             *(replayer, opener, services, conditions, user_addons, core),
             *(listeners, own),
         )
@@ -121,7 +118,6 @@ class Assembly:
         self.conditions.stop()
         self.services.admission.stop()
         self.services.pacing.stop()
-        self.remote.close()
         self.existing.close()
         self.claims.close()
         self.captures.close()

@@ -90,9 +90,6 @@ class ProcessStatus:
     dedup_unavailable_because: str
     dedup_in_doubt: int
     recalled: int
-    foreign_found: int
-    foreign_unavailable: int
-    foreign_unavailable_because: str
     log_lines_lost: int
     dead_hosts: int
     addon_errors: Mapping[str, int]
@@ -116,7 +113,6 @@ class ProcessStatus:
 _OWN_KEYS: Final = (
     *("connections", "sessions", "orphans", "in_line", "revisits", "not_modified", "lost"),
     *("dedup_unavailable", "dedup_unavailable_because", "dedup_in_doubt", "recalled"),
-    *("foreign_found", "foreign_unavailable", "foreign_unavailable_because"),
     *("log_lines_lost", "dead_hosts", "addon_errors", "addon_missed"),
     *("refused", "unauthorized", "control_refused", "script_errors"),
 )
@@ -154,9 +150,6 @@ class StatusCollector:
             dedup_unavailable_because=parts.keeper.dedup_trouble,
             dedup_in_doubt=parts.recall.in_doubt,
             recalled=parts.recall.recalled,
-            foreign_found=parts.remote.found,
-            foreign_unavailable=parts.remote.unavailable,
-            foreign_unavailable_because=parts.remote.trouble,
             log_lines_lost=counts["log_lines_lost"],
             dead_hosts=len(parts.opener.dead),
             addon_errors=dict(addons.errors) if addons else {},
@@ -290,10 +283,6 @@ def _gauges(status: ProcessStatus) -> dict[str, tuple[str, float]]:
             "1 while Redis answers, as of the last batch",
             int(not status.dedup_unavailable_because),
         ),
-        "foreign_answers": (
-            "1 while the CDX servers of other archives answer, as of the last batch; 1 without any",
-            int(not status.foreign_unavailable_because),
-        ),
         "dedup_in_doubt": ("collections of which Redis has lost a part of the originals", status.dedup_in_doubt),
         "accepting": ("1 while new work is accepted", int(not status.closed_because)),
     }
@@ -309,11 +298,6 @@ def _counters(status: ProcessStatus) -> dict[str, tuple[str, float]]:
         "recalled": ("originals found in the index after Redis had lost them", status.recalled),
         "lost": ("exchanges that could not be kept", status.lost),
         "dedup_unavailable": ("payloads and batches for which Redis did not answer", status.dedup_unavailable),
-        "foreign_found": ("originals found by CDX servers of other archives", status.foreign_found),
-        "foreign_unavailable": (
-            "payloads kept whole because a CDX server did not answer",
-            status.foreign_unavailable,
-        ),
         "refused": ("requests refused", status.refused),
         "control_refused": ("commands refused because their client may give none", status.control_refused),
         "addon_errors": ("exceptions of addons", sum(status.addon_errors.values())),

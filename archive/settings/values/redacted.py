@@ -1,4 +1,4 @@
-"""Values of settings as they may be shown: no password, and no key of a storage or of a CDX server."""
+"""Values of settings as they may be shown: no password, and no key of a storage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ _SECRETS: Final = frozenset(
     {"proxy.password", "people.oidc_client_secret", "notifications.smtp_password", "view.password", "admin.cdx_token"}
 )
 _URLS: Final = frozenset({"redis.url", "database.url", "storage.url"})
-_WITH_PARAMETERS: Final = frozenset({"dedup.cdx_servers"})
-"""What follows the question mark of these URLs may hold a key."""
 _OPTIONS: Final = "storage.options"
 _SECRET_NAME: Final = re.compile(
     r"key|secret|token|pass|pwd|credential|connection_string|odbc_connect|auth|sas|sig", re.IGNORECASE
@@ -44,7 +42,7 @@ def shown(name: str, value: Any) -> Any:
     section, _, option = name.partition(f"{_OPTIONS}.")
     if option and not section and _SECRET_NAME.search(option):
         return HIDDEN
-    return shown_url(value, whole_query=_is_part_of(name, _WITH_PARAMETERS)) if isinstance(value, str) else value
+    return shown_url(value) if isinstance(value, str) else value
 
 
 def shown_url(url: str, *, whole_query: bool = False) -> str:
@@ -67,7 +65,3 @@ def without_secrets(url: str) -> str:
 
 def _parameter(found: re.Match[str]) -> str:
     return f"{found[1]}={HIDDEN}" if _SECRET_NAME.search(unquote_plus(found[1])) else found[0]
-
-
-def _is_part_of(name: str, tables: frozenset[str]) -> bool:
-    return any(name == table or name.startswith(f"{table}.") for table in tables)

@@ -90,28 +90,6 @@ def test_unknown_name_in_the_environment_is_an_error(home: Path) -> None:
         load({"home": home}, environment={"GHOSTFLEET_PROXY__PORTT": "1"})
 
 
-def test_cdx_servers_are_asked_by_sha1_alone(home: Path) -> None:
-    asking = {"home": home, "dedup.cdx_servers": {"news": "http://anna:secret@example.org/cdx"}}
-    assert load(asking, environment={}).dedup.cdx_servers["news"].endswith("@example.org/cdx")
-    with pytest.raises(SettingsError, match=r"archive\.digest = 'sha256' and dedup\.cdx_servers") as caught:
-        load({**asking, "archive.digest": "sha256"}, environment={})
-    assert "secret" not in str(caught.value)
-    assert load({"home": home, "archive.digest": "sha256"}, environment={}).archive.digest == "sha256"
-
-
-@pytest.mark.parametrize(
-    ("collection", "address"), [("news", "ftp://anna:secret@example.org/"), ("a/b", "http://anna:secret@example.org/")]
-)
-def test_cdx_server_that_can_not_be_asked_is_refused_without_its_password(
-    home: Path, collection: str, address: str
-) -> None:
-    with pytest.raises(SettingsError, match=r"setting dedup\.cdx_servers can't be used: ") as caught:
-        load({"home": home, "dedup.cdx_servers": {collection: address}}, environment={})
-    assert "secret" not in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert caught.value.__cause__ is None
-
-
 @pytest.mark.parametrize("value", ["many", "-1", "65536"])
 def test_wrong_value_is_named_with_its_setting_in_one_line(home: Path, value: str) -> None:
     with pytest.raises(SettingsError) as caught:

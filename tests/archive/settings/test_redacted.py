@@ -23,7 +23,6 @@ from archive.settings.values.redacted import shown, without_secrets
         ("redis.url", "rediss://:hidden@redis:6380/0?a=b", "rediss://:…@redis:6380/0?a=b"),
         ("redis.url", "cluster://anna:hid@den@redis", "cluster://anna:…@redis"),
         ("database.url", "postgresql+psycopg://anna:hidden@host/gf", "postgresql+psycopg://anna:…@host/gf"),
-        ("dedup.cdx_servers", {"news": "https://a:hidden@h/cdx?key=hidden"}, {"news": "https://a:…@h/cdx?…"}),
         (
             "storage.options",
             {

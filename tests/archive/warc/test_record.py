@@ -95,24 +95,11 @@ def test_revisit_names_its_original_to_the_microsecond() -> None:
     assert fields(second).get("WARC-Type") == "request"
 
 
-def test_revisit_of_an_original_in_another_archive_names_it_by_url_and_second() -> None:
-    elsewhere = Original("", "http://example.org/first", DATE - DATE % 1_000_000, archive="http://cdx.example.org/cdx")
-    first, _ = pair(exchange(), elsewhere)
-    said = fields(first)
-    assert said.get("WARC-Profile") == "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-    assert said.get("WARC-Refers-To") is None
-    assert said.get("WARC-Refers-To-Target-URI") == "http://example.org/first"
-    assert said.get("WARC-Refers-To-Date") == "2026-11-21T08:15:00Z"
-    assert said.get("WARC-Refers-To-Container") == "http://cdx.example.org/cdx"
-    assert said.get("WARC-Payload-Digest") == sha1(HTML)
-
-
 def test_an_original_without_id_is_named_as_exactly_as_it_is_known() -> None:
     first, _ = pair(exchange(), replace(ORIGINAL, record_id=""))
     said = fields(first)
     assert said.get("WARC-Refers-To") is None
     assert said.get("WARC-Refers-To-Date") == iso_date(ORIGINAL.date)
-    assert said.get("WARC-Refers-To-Container") is None
 
 
 def test_revisit_keeps_the_head_and_says_that_the_body_was_cut() -> None:
