@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import numpy as np
-from PIL import Image
+from PIL import Image, ImageChops
 from warcio.archiveiterator import ArchiveIterator
 
 VIEW: Final = "urn:view:"
@@ -40,10 +39,12 @@ class Likeness:
 def compare(before: bytes, after: bytes) -> Likeness:
     """Pixel by pixel; pictures of different sizes differ in all that the larger has more."""
     first, second = _pixels(before), _pixels(after)
-    height, width = (min(pair) for pair in zip(first.shape[:2], second.shape[:2], strict=True))
-    total = max(first.shape[0], second.shape[0]) * max(first.shape[1], second.shape[1])
-    distance = np.abs(first[:height, :width] - second[:height, :width]).max(axis=2)
-    return Likeness(int((distance > CHANNEL_TOLERANCE).sum()) + total - height * width, total)
+    width, height = (min(pair) for pair in zip(first.size, second.size, strict=True))
+    total = max(first.width, second.width) * max(first.height, second.height)
+    common = (0, 0, width, height)
+    red, green, blue = ImageChops.difference(first.crop(common), second.crop(common)).split()
+    distances = ImageChops.lighter(ImageChops.lighter(red, green), blue).histogram()
+    return Likeness(sum(distances[CHANNEL_TOLERANCE + 1 :]) + total - height * width, total)
 
 
 def read_views(archive: Path) -> dict[str, bytes]:
@@ -59,6 +60,6 @@ def _views_of(file: Path) -> Iterator[tuple[str, bytes]]:
                 yield target.removeprefix(VIEW), record.content_stream().read()
 
 
-def _pixels(picture: bytes) -> np.ndarray[tuple[int, int, int], np.dtype[np.int16]]:
+def _pixels(picture: bytes) -> Image.Image:
     with Image.open(io.BytesIO(picture)) as image:
-        return np.asarray(image.convert("RGB"), dtype=np.int16)
+        return image.convert("RGB")
