@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from archive.file_lock import is_locked
 from archive.names.warc_paths import growing
 
 _LOCK: Final = re.compile(r"\d+: FLOCK +\S+ +WRITE +(\d+) +([0-9a-f]+):([0-9a-f]+):(\d+) ")
@@ -25,41 +24,25 @@ def writers(folder: Path) -> list[str]:
 
 def left_open(folder: Path) -> list[str]:
     """Return the names of the files that a killed process left open."""
-    return [place.name for place in growing(folder) if not _is_locked(place.growing)]
+    return [place.name for place in growing(folder) if not is_locked(place.growing)]
 
 
 def _jobs(folder: Path) -> Iterator[str]:
     for lock in sorted((folder / "jobs").glob(f"*/{_JOB_LOCK}")):
-        if _is_locked(lock):
+        if is_locked(lock):
             yield f"job {lock.parent.name} is running{_process(lock)}"
 
 
 def _recorders(folder: Path) -> Iterator[str]:
     for place in growing(folder):
-        if _is_locked(place.growing):
+        if is_locked(place.growing):
             yield f"a recording process is writing {place.name}{_process(place.growing)}"
 
 
 def _imports(folder: Path) -> Iterator[str]:
     for draft in sorted((folder / "archive").glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}")):
-        if _is_locked(draft):
+        if is_locked(draft):
             yield f"an import is copying files into the collection{_process(draft)}"
-
-
-def _is_locked(path: Path) -> bool:
-    """Return whether a running process holds the file's lock."""
-    try:
-        fd = os.open(path, os.O_RDONLY)
-    except FileNotFoundError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(fd)
 
 
 def _process(path: Path) -> str:

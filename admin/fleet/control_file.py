@@ -18,6 +18,7 @@ from threading import Event
 from types import TracebackType
 from typing import Any, Final, Self
 
+from archive.file_lock import is_locked
 from archive.program_name import command
 
 _SECONDS: Final = 900.0
@@ -100,16 +101,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _is_locked(path: Path) -> bool:
     """Return whether the process that made the file still runs. Remove the file when its process is gone."""
-    try:
-        fd = os.open(path, os.O_RDWR)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
+    if is_locked(path):
         return True
-    else:
-        path.unlink(missing_ok=True)
-        return False
-    finally:
-        os.close(fd)
+    path.unlink(missing_ok=True)
+    return False

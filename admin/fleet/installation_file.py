@@ -6,7 +6,6 @@ site shows it, and pages find the replay proxy there.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import threading
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from archive.file_lock import is_locked, try_lock
 from archive.files import replacement
 from archive.program_name import command
 
@@ -105,7 +105,7 @@ class InstallationFile:
 
 def read_installation(home: Path) -> Installation | None:
     """Return what runs in the home; None when no `ghostfleet up` does, or when it is only starting."""
-    if not _is_locked(_lock_path(home)):
+    if not is_locked(_lock_path(home)):
         return None
     try:
         with _parts_path(home).open("rb") as file:
@@ -120,14 +120,11 @@ def _lock(fd: int) -> bool:
     """Lock the file. Return False when another process keeps it locked: a reader does so for a moment only."""
     deadline = time.monotonic() + _LOCK_SECONDS
     while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                return False
-            threading.Event().wait(0.02)
-        else:
+        if try_lock(fd):
             return True
+        if time.monotonic() > deadline:
+            return False
+        threading.Event().wait(0.02)
 
 
 def _lock_path(home: Path) -> Path:
@@ -136,18 +133,3 @@ def _lock_path(home: Path) -> Path:
 
 def _parts_path(home: Path) -> Path:
     return home / "run" / "up.parts"
-
-
-def _is_locked(path: Path) -> bool:
-    try:
-        fd = os.open(path, os.O_RDONLY)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    else:
-        return False
-    finally:
-        os.close(fd)

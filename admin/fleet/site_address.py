@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from admin.fleet.installation_file import read_installation
+from archive.file_lock import try_lock
 from archive.files import make_folder
 from archive.settings.load import Settings
 
@@ -25,8 +25,7 @@ def published(home: Path, address: str) -> Iterator[None]:
     make_folder(home / "run")
     fd = os.open(_path(home), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        with suppress(BlockingIOError):
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if try_lock(fd):
             os.truncate(fd, 0)
             os.pwrite(fd, address.encode(), 0)
         yield
@@ -51,11 +50,7 @@ def _running(home: Path) -> str:
     except OSError:
         return ""
     try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return os.pread(fd, _MOST_BYTES, 0).decode("ascii", "replace")
-    else:
-        return ""
+        return "" if try_lock(fd, shared=True) else os.pread(fd, _MOST_BYTES, 0).decode("ascii", "replace")
     finally:
         os.close(fd)
 

@@ -6,7 +6,6 @@ folder, crawl, write the metadata file, hand the files over, report, look whethe
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import re
@@ -38,6 +37,7 @@ from admin.models.errors import DatabaseRefused, IllegalState, NotFound, UseCase
 from admin.models.job_tables import HarvesterState
 from admin.notifications.events import Event
 from archive.dates import now_micros
+from archive.file_lock import lock_or_not
 from archive.files import free_bytes
 from archive.settings.load import Settings
 from browsers.logins.profile_store import ProfileUnusable
@@ -312,16 +312,13 @@ class HarvesterProcess:
         """Keep a second harvester of this name out. Raises HarvesterRefused."""
         self._place.mkdir(parents=True, exist_ok=True)
         path = self._place / f"{_UNSAFE.sub('_', self._link.name)}.lock"
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with lock_or_not(path) as is_held:
+            if not is_held:
+                raise HarvesterRefused(
+                    f"a harvester {self._link.name} works in {self._settings.home} already; "
+                    "give this one another --name"
+                )
             yield
-        except BlockingIOError as error:
-            raise HarvesterRefused(
-                f"a harvester {self._link.name} works in {self._settings.home} already; give this one another --name"
-            ) from error
-        finally:
-            os.close(fd)
 
 
 def _usable_seeds(job: ClaimedJob) -> tuple[list[str], list[str]]:

@@ -30,6 +30,7 @@ from admin.harvests.dispatch.queue import ClaimedDomain, ClaimedJob
 from admin.harvests.dispatch.reports import DomainResult, JobResult
 from admin.models.job_tables import StopReason
 from archive.dates import Micros
+from archive.file_lock import is_locked, try_lock
 from archive.files import make_folder, replacement, sync_folder
 
 log = logging.getLogger(__name__)
@@ -261,17 +262,7 @@ class JobFolder:
     @property
     def is_alive(self) -> bool:
         """Return whether a process of the crawl lives."""
-        try:
-            fd = os.open(self.path / _ALIVE_LOCK, os.O_RDWR)
-        except FileNotFoundError:
-            return False
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        return is_locked(self.path / _ALIVE_LOCK)
 
     def kill_processes(self) -> int:
         """Kill the crawl's processes, which are known by the lock that they hold; how many were found."""
@@ -326,12 +317,10 @@ def _locked(path: Path) -> int | None:
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError:
         return None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        return None
-    return fd
+    if try_lock(fd):
+        return fd
+    os.close(fd)
+    return None
 
 
 def _claim(found: dict[str, Any]) -> ClaimedJob:

@@ -7,7 +7,6 @@ changed any more, and the next run of the job gets a folder of its own.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import re
 import shutil
@@ -18,7 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from admin.jobs.states import JobState
+from archive import file_lock
 from archive.dates import now_micros, timestamp14
+from archive.file_lock import lock_or_not
 from archive.files import make_folder, replacement, sync_folder
 
 STATE_FILE: Final = "run.json"
@@ -158,26 +159,15 @@ def find_job_names(jobs: Path) -> list[str]:
 @contextmanager
 def locked(run: Run) -> Iterator[None]:
     """Hold the lock of a run. Raises RunError when another command holds it."""
-    with (run.folder / _LOCK_FILE).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RunError(
-                f"job {run.state.job} is already running; wait for its end, or give another --job"
-            ) from error
+    with lock_or_not(run.folder / _LOCK_FILE) as is_held:
+        if not is_held:
+            raise RunError(f"job {run.state.job} is already running; wait for its end, or give another --job")
         yield
 
 
 def is_locked(run: Run) -> bool:
     """Return whether a command executes this run now. A run whose state is `running` without a lock was killed."""
-    try:
-        with (run.folder / _LOCK_FILE).open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
-    return False
+    return file_lock.is_locked(run.folder / _LOCK_FILE)
 
 
 def _are_higher(before: Mapping[str, float], now: Mapping[str, float]) -> bool:

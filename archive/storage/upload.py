@@ -7,7 +7,6 @@ being written (`.open`) are not looked at. Sidecars stay in the home: the index 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from archive.dates import iso_date, now_micros
+from archive.file_lock import lock_or_not
 from archive.files import replacement
 from archive.names.warc_paths import SIDECAR_SUFFIX, WarcPaths, closed
 from archive.program_name import command
@@ -279,14 +279,10 @@ class Uploader:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Lock out other uploaders of this home. Raises StorageError when another uploader is at work."""
-        fd = os.open(self._home / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with lock_or_not(self._home / LOCK_FILE) as is_held:
+            if not is_held:
+                raise StorageError(f"another uploader is at work in {self._home}")
             yield
-        except BlockingIOError as error:
-            raise StorageError(f"another uploader is at work in {self._home}") from error
-        finally:
-            os.close(fd)
 
 
 def finished(home: Path) -> Iterator[FinishedFile]:

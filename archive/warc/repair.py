@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
+from archive.file_lock import try_lock
 from archive.files import make_folder, rename_new, replacement, sync_folder
 from archive.names.warc_paths import WarcPaths, closed, growing
 from archive.settings.load import Settings
@@ -106,11 +107,7 @@ def has_writer(path: Path) -> bool:
     with path.open("rb") as file:
         if not os.fstat(file.fileno()).st_size:
             return True
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+        return not try_lock(file.fileno(), shared=True)
 
 
 def being_written(settings: Settings, collection: str) -> list[WarcPaths]:
@@ -224,12 +221,7 @@ def locked(path: Path) -> Iterator[BinaryIO | None]:
         yield None
         return
     with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield None
-            return
-        yield file if _is_same(file, path) else None
+        yield file if try_lock(file.fileno()) and _is_same(file, path) else None
 
 
 def _is_same(file: BinaryIO, path: Path) -> bool:

@@ -9,13 +9,11 @@ Captures that came in this way become no originals for deduplication, as those o
 
 from __future__ import annotations
 
-import fcntl
 import logging
-import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import batched
 from pathlib import Path
@@ -24,6 +22,7 @@ from typing import BinaryIO, Final
 from archive import url as urls
 from archive.capture import Capture
 from archive.dates import timestamp14
+from archive.file_lock import locked_folder
 from archive.files import make_folder, replace_durably
 from archive.names.warc_paths import WarcPaths
 from archive.settings.load import Settings
@@ -181,7 +180,7 @@ class Intake:
                     yield text
             yield from (cdxj.line(capture) for offset, capture in fresh.items() if offset not in known)
 
-        with _locked(indexes):
+        with locked_folder(indexes):
             draft = indexes / _DRAFT
             cdxj.write_sorted(draft, lines())
             replace_durably(draft, place.sidecar)
@@ -285,14 +284,3 @@ def _lines_of(sidecar: Path) -> Iterator[bytes]:
             yield from (raw.removesuffix(b"\n") for raw in file if raw.endswith(b"\n"))
     except FileNotFoundError:
         return
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other intakes, also of other processes, from changing the sidecars below a folder."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)

@@ -6,9 +6,7 @@ collection without rules.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from archive.access_rules import FILE_NAME, AccessControl, AccessRule, AccessRuleError, AccessRules
+from archive.file_lock import locked_folder
 from archive.files import make_folder
 
 _EDITION_BYTES: Final = 6
@@ -53,12 +52,8 @@ class RuleFile:
     def locked(self) -> Iterator[None]:
         """Let no other process change the file within the block. Raises OSError."""
         make_folder(self._folder)
-        fd = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
+        with locked_folder(self._folder):
             yield
-        finally:
-            os.close(fd)
 
     def write(self, rules: AccessRules) -> EditedRules:
         """Replace the file durably, and return the rules with their edition. Raises OSError.

@@ -15,20 +15,20 @@ A new folder has another name until it is whole, so that a site never sees half 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any, Final
 
 from archive.dates import Micros, timestamp14
+from archive.file_lock import is_locked, lock_or_not
 from archive.files import make_folder, replacement, sync_folder
 from archive.json_text import parsed_object
 from archive.settings.load import Settings
@@ -138,7 +138,7 @@ class TaskFolder:
         result = self.result()
         if result is not None:
             return result.state
-        return TaskState.RUNNING if _is_locked(self.path / "running") else TaskState.WAITING
+        return TaskState.RUNNING if is_locked(self.path / "running") else TaskState.WAITING
 
     def progress(self) -> Mapping[str, Any]:
         """Return what the process that works has noted; empty without a note."""
@@ -183,20 +183,12 @@ class TaskFolder:
     @contextmanager
     def held(self) -> Iterator[bool]:
         """Yield whether this process has the task for itself until the end of the block."""
-        try:
-            fd = os.open(self.path / "running", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except FileNotFoundError:  # the task was removed
-            yield False
-            return
-        try:
+        with ExitStack() as stack:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
-        finally:
-            os.close(fd)
+                is_held = stack.enter_context(lock_or_not(self.path / "running"))
+            except FileNotFoundError:  # the task was removed
+                is_held = False
+            yield is_held
 
     def remove(self) -> None:
         """Remove the task with its package. Raises OSError."""
@@ -293,17 +285,3 @@ def _read(path: Path) -> Mapping[str, Any]:
             return parsed_object(file.read(_MOST_JSON))
     except OSError:
         return {}
-
-
-def _is_locked(path: Path) -> bool:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False

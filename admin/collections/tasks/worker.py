@@ -6,7 +6,6 @@ and begins anew. Results are removed after `admin.task_days`, and packages with 
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import subprocess
@@ -29,6 +28,7 @@ from admin.collections.tasks.task_folder import (
 )
 from admin.models.errors import DatabaseRefused
 from archive.dates import now_micros
+from archive.file_lock import lock_or_not
 from archive.files import free_bytes
 from archive.settings.load import Settings
 from archive.steady_work import SteadyWork
@@ -162,16 +162,8 @@ class TaskWorker:
     @contextmanager
     def _home_lock(self, lane: _Lane) -> Iterator[bool]:
         """Yield whether this site is the one that works in a lane until the end of the block."""
-        fd = os.open(self._settings.home / FOLDER / lane.value, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
-        finally:
-            os.close(fd)
+        with lock_or_not(self._settings.home / FOLDER / lane.value) as is_held:
+            yield is_held
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

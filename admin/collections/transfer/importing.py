@@ -8,7 +8,6 @@ temporary file, which the next import removes, or a WARC file without its sideca
 
 from __future__ import annotations
 
-import fcntl
 import filecmp
 import hashlib
 import logging
@@ -28,6 +27,7 @@ from admin.collections.marks import unfinished_deletions, unfinished_renaming
 from admin.collections.usage import DRAFT_SUFFIX, IMPORT_DRAFT
 from admin.units import counted, human_bytes
 from archive.capture import Capture
+from archive.file_lock import try_lock
 from archive.files import free_bytes, make_folder, rename_new, replace_durably, replacement, sync_folder
 from archive.names.warc_paths import ENDINGS, OPEN_SUFFIX, WarcPaths, closed
 from archive.program_name import command
@@ -466,12 +466,9 @@ class Importer:
             *self._indexes.glob(f"{IMPORT_DRAFT}*{DRAFT_SUFFIX}*"),
         ):
             with suppress(FileNotFoundError), path.open("r+b") as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    continue
-                path.unlink(missing_ok=True)
-                logger.warning("%s is removed: a killed import left it", path)
+                if try_lock(file.fileno()):
+                    path.unlink(missing_ok=True)
+                    logger.warning("%s is removed: a killed import left it", path)
 
 
 def packages_in(items: Iterable[ImportItem], done: Iterable[ImportedFile]) -> list[Path]:
