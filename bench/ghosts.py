@@ -250,11 +250,11 @@ def _sampled(
 
 def _work(pipe: Pipe, ready: dict[str, str], site: str, urls: Sequence[str]) -> None:
     """Visit the URLs; the parent says when to go on after the warm-up, and when to end."""
-    from browsers.crawling.freed_memory import return_freed_memory
+    from admin.fleet.memory import limit_arenas
     from browsers.engines.choice import proxy_trust
     from browsers.ghosts.ghost import ChromiumVisitor
 
-    return_freed_memory()
+    limit_arenas()
     home = Path(ready["home"])
     settings = load({"home": str(home)}, environment={})
     with Control(ready["control"], read_token(home)) as control:

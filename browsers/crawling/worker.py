@@ -24,7 +24,6 @@ from archive.dates import now_micros
 from archive.json_text import compact_json
 from archive.settings import BrowserSettings
 from archive.settings.load import Settings
-from browsers.crawling.freed_memory import return_freed_memory
 from browsers.crawling.heartbeat import LeaseHeartbeat
 from browsers.crawling.missing_pages import MissingPages
 from browsers.engines.choice import proxy_trust
@@ -376,7 +375,6 @@ def run_worker(
     FrontierLost, FrontierUnavailable, and FleetUnavailable when the proxy's home can't be read, or when the proxy
     refuses the worker.
     """
-    return_freed_memory()
     frontier = Frontier.of(redis_url, job, settings.frontier, timeout_seconds=settings.redis.timeout_seconds)
     profile = frontier.job.profile
     settings = _with_check(settings, profile)

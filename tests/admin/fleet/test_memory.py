@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 
@@ -48,6 +49,28 @@ print(libc.mallinfo2().apart - before)
 """
 
 
+_KEPT = """
+import sys
+from admin.fleet.memory import limit_arenas
+
+if sys.argv[1] == "bounded":
+    limit_arenas()
+bytearray(20_000_000)  # After that, glibc takes blocks of this size from the heap by default.
+blocks, pins = [], []
+for _ in range(100):
+    blocks.append(bytearray(1_000_000))
+    pins.append(bytearray(2_000))  # A small block behind each large one keeps the heap from shrinking.
+blocks.clear()
+with open("/proc/self/status") as status:
+    print(next(line for line in status if line.startswith("VmRSS")).split()[1])
+"""
+
+
+def kilobytes(mode: str) -> int:
+    done = subprocess.run([sys.executable, "-c", _KEPT, mode], capture_output=True, text=True, check=True, timeout=60)
+    return int(done.stdout)
+
+
 def heaps(how: str) -> int:
     done = subprocess.run([sys.executable, "-c", _HEAPS, how], capture_output=True, text=True, check=True)
     return done.stdout.count("<heap nr=")
@@ -77,3 +100,8 @@ def test_large_blocks_are_not_in_the_arena() -> None:
 def test_another_allocator_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     limit_arenas()
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has these parameters")
+def test_freed_blocks_between_used_ones_go_back_to_the_system() -> None:
+    assert kilobytes("bounded") + 50_000 < kilobytes("default")
