@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from archive.ended_exchange import ExchangeEnd
 from archive.url import host_of
 from browsers.engines.interface import KeptContext, WindowOptions
 from browsers.engines.traffic import AskedExchange
@@ -20,7 +21,7 @@ from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_outcome import troubles
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.page_quality.flaws import PageFlaw
-from browsers.proxying.control_client import Control, KeptEnd, ProxySession, SessionCounts, SessionExchanges
+from browsers.proxying.control_client import Control, ProxySession, SessionCounts, SessionExchanges
 from browsers.visit import GhostTrouble, VisitOrder
 
 MOST_CONTEXTS: Final = 8
@@ -34,7 +35,7 @@ PORT_SECONDS: Final = 300.0
 _UNFINISHED: Final = frozenset(
     (GhostTrouble.CRASH, GhostTrouble.OUT_OF_MEMORY, GhostTrouble.HANG, GhostTrouble.TIMEOUT)
 )
-_IN_ARCHIVE_OR_NO_ANSWER: Final = frozenset((KeptEnd.KEPT, KeptEnd.REVISIT, KeptEnd.FAILED))
+_IN_ARCHIVE_OR_NO_ANSWER: Final = frozenset((ExchangeEnd.KEPT, ExchangeEnd.REVISIT, ExchangeEnd.FAILED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from archive import crawl_log
+from archive.ended_exchange import EndedExchange, ExchangeEnd
 from browsers.engines.traffic import AskedExchange
-from browsers.proxying.control_client import KeptEnd, KeptExchange, SessionExchanges
+from browsers.proxying.control_client import SessionExchanges
 
 MAX_NAMED: Final = 500
 """Largest number of requests that are named for each kind of difference. All are counted."""
@@ -80,7 +81,7 @@ type _Key = tuple[str, str]
 
 def compare(asked: Sequence[AskedExchange], kept: SessionExchanges) -> TrafficComparison:
     """Return the differences of the two lists, in the order of the browser's, then of the proxy's."""
-    by_key: defaultdict[_Key, list[KeptExchange]] = defaultdict(list)
+    by_key: defaultdict[_Key, list[EndedExchange]] = defaultdict(list)
     for exchange in kept.exchanges:
         by_key[_key(exchange.method, exchange.url)].append(exchange)
     reported: dict[_Key, AskedExchange] = {}
@@ -115,7 +116,7 @@ def _key(method: str, url: str) -> _Key:
     return method, bare_url(url)
 
 
-def _difference(asked: AskedExchange, kept: Sequence[KeptExchange]) -> NamedDifference | None:
+def _difference(asked: AskedExchange, kept: Sequence[EndedExchange]) -> NamedDifference | None:
     """Return the difference about one request of the browser; None when the archive has the whole response."""
     request, error = asked.request, asked.error
 
@@ -140,15 +141,15 @@ def _difference(asked: AskedExchange, kept: Sequence[KeptExchange]) -> NamedDiff
     return named(TrafficDifference.ASKED_NOT_KEPT, asked.status, error)
 
 
-def _without_record(exchange: KeptExchange) -> TrafficDifference:
-    if exchange.end is KeptEnd.LOST:
+def _without_record(exchange: EndedExchange) -> TrafficDifference:
+    if exchange.end is ExchangeEnd.LOST:
         return TrafficDifference.LOST
-    if exchange.end is KeptEnd.FAILED:
+    if exchange.end is ExchangeEnd.FAILED:
         return TrafficDifference.BLOCKED if exchange.status in _BLOCKED else TrafficDifference.FAILED
     return TrafficDifference.NOT_ARCHIVED
 
 
-def _unasked(exchange: KeptExchange) -> NamedDifference:
+def _unasked(exchange: EndedExchange) -> NamedDifference:
     """Return the difference about an exchange that the browser did not report."""
     if not exchange.end.is_in_archive:
         kind, detail = _without_record(exchange), exchange.reason or exchange.end.value

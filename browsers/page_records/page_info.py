@@ -11,13 +11,13 @@ from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from archive.ended_exchange import EndedExchange
 from archive.warc.request_query import asked_url
 from browsers.engines.traffic import AskedExchange
 from browsers.page_records.comparison import TrafficComparison, bare_url
-from browsers.proxying.control_client import KeptExchange
 
 
-def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[KeptExchange] = ()) -> dict[str, dict[str, Any]]:
+def asked_urls(asked: Sequence[AskedExchange], kept: Sequence[EndedExchange] = ()) -> dict[str, dict[str, Any]]:
     """Return status, media type, kind and error by URL. The last answer of a URL counts.
 
     The proxy knows the bodies of requests. Of several requests with one method to one URL, the first that the browser

@@ -9,7 +9,6 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, Self
@@ -17,6 +16,7 @@ from typing import Any, Final, Literal, Self
 import httpx
 
 from archive.dates import Micros, parse_date
+from archive.ended_exchange import EndedExchange
 from browsers.proxying.outcomes import NOT_KEPT, retry_after
 from browsers.visit import FleetMisconfigured, FleetUnavailable, VisitOrder
 
@@ -124,46 +124,11 @@ class SessionCounts:
         return self.errors.get(NOT_KEPT, 0)
 
 
-class KeptEnd(StrEnum):
-    """An exchange of a session ended in one of these ways, as the control port names them."""
-
-    KEPT = "kept"
-    REVISIT = "revisit"
-    NOT_ARCHIVED = "not-archived"
-    RELAYED = "relayed"
-    FAILED = "failed"
-    LOST = "lost"
-
-    @property
-    def is_in_archive(self) -> bool:
-        """Return whether the archive has the response, in this record or in an earlier one."""
-        return self in (KeptEnd.KEPT, KeptEnd.REVISIT)
-
-
-@dataclass(frozen=True, slots=True)
-class KeptExchange:
-    """The exchange was kept, lost or refused by the proxy. `status` is the HTTP status, or Heritrix's negative code."""
-
-    method: str
-    url: str
-    status: int
-    end: KeptEnd
-    mime: str = ""
-    size: int = 0
-    """Bytes of the response with its head."""
-    truncated: str = ""
-    """The value of WARC-Truncated; empty when the response is whole."""
-    reason: str = ""
-    """Why there is no response, in a word."""
-    query: str = ""
-    """The request's body as a query, as in the index; empty without a body."""
-
-
 @dataclass(frozen=True, slots=True)
 class SessionExchanges:
     """The proxy's list of what a page fetched."""
 
-    exchanges: tuple[KeptExchange, ...] = ()
+    exchanges: tuple[EndedExchange, ...] = ()
     unlisted: int = 0
     """Number of exchanges that came when the list was full."""
     in_flight: int = 0
@@ -176,16 +141,11 @@ class SessionExchanges:
         """Return the list in an answer of the control port. Unknown fields are ignored."""
         page = body.get("page")
         return cls(
-            exchanges=tuple(_kept_exchange(entry) for entry in body["exchanges"]),
+            exchanges=tuple(EndedExchange.from_json(entry) for entry in body["exchanges"]),
             unlisted=body.get("unlisted", 0),
             in_flight=body.get("in_flight", 0),
             page_date=parse_date(page["date"]) if page else None,
         )
-
-
-def _kept_exchange(entry: Mapping[str, Any]) -> KeptExchange:
-    known = {name: entry[name] for name in KeptExchange.__dataclass_fields__ if name in entry}
-    return KeptExchange(**{**known, "end": KeptEnd(entry["end"])})
 
 
 class PortNotKept(Exception):

@@ -13,9 +13,10 @@ from typing import Any, Final, Protocol, Self
 
 from archive.capture import Exchange
 from archive.dates import Micros, iso_date
+from archive.ended_exchange import EndedExchange, ExchangeEnd
 from proxy.recording.keep import Kept, Lost
 from proxy.refusal import Refused
-from proxy.sessions.exchange_list import ExchangeEnd, ExchangeList, ListedExchange, listed
+from proxy.sessions.exchange_list import ExchangeList, listed
 from proxy.sessions.policy import Policy
 from proxy.sessions.spec import SessionSpec
 
@@ -155,7 +156,7 @@ class Session:
         """Count an exchange with a response of `size` bytes, which was not to be kept."""
         self.counts.update(urls=1, relayed=1, bytes=size)
         if self.spec.page_id is not None:
-            self.exchanges.add(ListedExchange(method, url, status, ExchangeEnd.RELAYED, size=size))
+            self.exchanges.add(EndedExchange(method, url, status, ExchangeEnd.RELAYED, size=size))
 
     def note_failure(self, method: str, url: str, code: int, reason: str) -> None:
         """Count an exchange without a response, for the reason with that Heritrix code and word."""
@@ -163,7 +164,7 @@ class Session:
         self.counts["failed"] += 1
         self.errors[str(code)] += 1
         if self.spec.page_id is not None:
-            self.exchanges.add(ListedExchange(method, url, code, ExchangeEnd.FAILED, reason=reason))
+            self.exchanges.add(EndedExchange(method, url, code, ExchangeEnd.FAILED, reason=reason))
 
     def report(self) -> SessionReport:
         """Return the counts of this process and of those before it, added up."""

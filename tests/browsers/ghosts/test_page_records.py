@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from archive.ended_exchange import EndedExchange, ExchangeEnd
 from archive.settings import BrowserSettings
 from browsers.engines.traffic import AskedExchange, BrowserRequest, MainAnswer
 from browsers.ghosts.page import PageSnapshot
 from browsers.ghosts.page_records import PageRecord, PageVisit, derived_records, page_info_record
-from browsers.proxying.control_client import KeptEnd, KeptExchange, SessionExchanges
+from browsers.proxying.control_client import SessionExchanges
 from browsers.visit import FoundLink, VisitOrder
 
 URL = "http://site.test/"
@@ -122,11 +123,11 @@ def test_other_programs_names_come_beside_webrecorders(names: list[str], uris: d
 def test_page_information_sums_up_what_the_page_asked_for_and_what_was_kept() -> None:
     kept = SessionExchanges(
         (
-            KeptExchange("GET", URL, 200, KeptEnd.KEPT),
-            KeptExchange("GET", URL + "gone", 404, KeptEnd.REVISIT),
-            KeptExchange("POST", URL + "beacon", 204, KeptEnd.KEPT),
-            KeptExchange("POST", URL + "form?a=1", 200, KeptEnd.KEPT, query="q=1"),
-            KeptExchange("POST", URL + "form?a=1", 200, KeptEnd.KEPT, query="q=2"),
+            EndedExchange("GET", URL, 200, ExchangeEnd.KEPT),
+            EndedExchange("GET", URL + "gone", 404, ExchangeEnd.REVISIT),
+            EndedExchange("POST", URL + "beacon", 204, ExchangeEnd.KEPT),
+            EndedExchange("POST", URL + "form?a=1", 200, ExchangeEnd.KEPT, query="q=1"),
+            EndedExchange("POST", URL + "form?a=1", 200, ExchangeEnd.KEPT, query="q=2"),
         ),
         unlisted=3,
         in_flight=1,

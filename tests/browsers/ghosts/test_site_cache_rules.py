@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from archive.ended_exchange import EndedExchange, ExchangeEnd
 from browsers.engines.interface import Device, Engine, WindowOptions
 from browsers.engines.traffic import AskedExchange, BrowserRequest, MainAnswer
 from browsers.ghosts.page import PageSnapshot
@@ -24,14 +25,7 @@ from browsers.ghosts.site_caches import (
 )
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.page_quality.flaws import PageFlaw, PageFlawType
-from browsers.proxying.control_client import (
-    Control,
-    KeptEnd,
-    KeptExchange,
-    ProxySession,
-    SessionCounts,
-    SessionExchanges,
-)
+from browsers.proxying.control_client import Control, ProxySession, SessionCounts, SessionExchanges
 from browsers.visit import VisitOrder
 
 ORDER = VisitOrder("https://site.test/one", "collection", "job")
@@ -129,7 +123,7 @@ def test_a_renewed_login_has_a_context_of_its_own() -> None:
 
 
 REPORT = SessionCounts(urls=1, kept_port=True)
-ENDED = KeptExchange("GET", "https://site.test/a", 200, KeptEnd.KEPT)
+ENDED = EndedExchange("GET", "https://site.test/a", 200, ExchangeEnd.KEPT)
 ASKED = AskedExchange(BrowserRequest(ENDED.url, "GET", "image"), 0, 200)
 SECURED = replace(ASKED, headers={"strict-transport-security": "max-age=60"})
 
@@ -143,8 +137,8 @@ SECURED = replace(ASKED, headers={"strict-transport-security": "max-age=60"})
         (SessionExchanges((ENDED,)), replace(REPORT, errors={"not-kept": 1})),
         (SessionExchanges((ENDED,), unlisted=1), REPORT),
         (SessionExchanges((ENDED,), in_flight=1), REPORT),
-        (SessionExchanges((replace(ENDED, end=KeptEnd.LOST),)), REPORT),
-        (SessionExchanges((replace(ENDED, end=KeptEnd.NOT_ARCHIVED),)), REPORT),
+        (SessionExchanges((replace(ENDED, end=ExchangeEnd.LOST),)), REPORT),
+        (SessionExchanges((replace(ENDED, end=ExchangeEnd.NOT_ARCHIVED),)), REPORT),
         (SessionExchanges((replace(ENDED, truncated="length"),)), REPORT),
     ],
 )
@@ -154,8 +148,8 @@ def test_a_context_whose_answers_are_not_all_in_the_archive_is_not_kept(
     assert not is_archived(KEY, (ASKED,), kept, report)
 
 
-@pytest.mark.parametrize("end", [KeptEnd.KEPT, KeptEnd.REVISIT, KeptEnd.FAILED])
-def test_a_context_whose_answers_are_in_the_archive_is_kept(end: KeptEnd) -> None:
+@pytest.mark.parametrize("end", [ExchangeEnd.KEPT, ExchangeEnd.REVISIT, ExchangeEnd.FAILED])
+def test_a_context_whose_answers_are_in_the_archive_is_kept(end: ExchangeEnd) -> None:
     assert is_archived(KEY, (ASKED,), SessionExchanges((replace(ENDED, end=end),)), REPORT)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from archive.ended_exchange import EndedExchange, ExchangeEnd
 from browsers.engines.traffic import AskedExchange, BrowserRequest
 from browsers.page_records.comparison import MAX_NAMED, TrafficComparison, TrafficDifference, bare_url, compare
 from browsers.page_records.page_info import asked_urls
-from browsers.proxying.control_client import KeptEnd, KeptExchange, SessionExchanges
+from browsers.proxying.control_client import SessionExchanges
 
 URL = "http://site.test/a"
 
@@ -16,11 +17,11 @@ def asked(url: str = URL, method: str = "GET", error: str = "", status: int = 20
     return AskedExchange(BrowserRequest(url, method, "image"), 0, status, error=error)
 
 
-def kept(url: str = URL, end: KeptEnd = KeptEnd.KEPT, method: str = "GET", **changed: object) -> KeptExchange:
-    return KeptExchange(method, url, **{"status": 200, "end": end, **changed})  # type: ignore[arg-type]
+def kept(url: str = URL, end: ExchangeEnd = ExchangeEnd.KEPT, method: str = "GET", **changed: object) -> EndedExchange:
+    return EndedExchange(method, url, **{"status": 200, "end": end, **changed})  # type: ignore[arg-type]
 
 
-def differences(asked_for: list[AskedExchange], held: list[KeptExchange]) -> list[tuple[str, str]]:
+def differences(asked_for: list[AskedExchange], held: list[EndedExchange]) -> list[tuple[str, str]]:
     found = compare(asked_for, SessionExchanges(tuple(held)))
     return [(each.difference.value, each.detail) for each in found.named]
 
@@ -30,7 +31,7 @@ def differences(asked_for: list[AskedExchange], held: list[KeptExchange]) -> lis
     [
         ([], []),
         ([asked()], [kept()]),
-        ([asked()], [kept(end=KeptEnd.REVISIT)]),
+        ([asked()], [kept(end=ExchangeEnd.REVISIT)]),
         ([asked(URL + "#part")], [kept()]),
         ([asked("ws://site.test/a", status=0)], [kept()]),
         ([asked("http://user:secret@site.test/a")], [kept()]),
@@ -40,7 +41,7 @@ def differences(asked_for: list[AskedExchange], held: list[KeptExchange]) -> lis
         ([asked("blob:http://site.test/1"), asked("chrome://x/"), asked("about:blank")], []),
     ],
 )
-def test_lists_that_agree_have_no_difference(browser: list[AskedExchange], proxy: list[KeptExchange]) -> None:
+def test_lists_that_agree_have_no_difference(browser: list[AskedExchange], proxy: list[EndedExchange]) -> None:
     """The second request of a URL may come from the browser's cache."""
     assert differences(browser, proxy) == []
 
@@ -59,15 +60,15 @@ def test_lists_that_agree_have_no_difference(browser: list[AskedExchange], proxy
         ([], [kept(truncated="time")], "truncated", "time"),
         ([asked(error="net::ERR_BLOCKED_BY_CSP")], [], "blocked", "net::ERR_BLOCKED_BY_CSP"),
         ([asked(error="csp")], [], "blocked", "csp"),
-        ([asked()], [kept(end=KeptEnd.FAILED, status=-5002, reason="blocked")], "blocked", "blocked"),
-        ([asked()], [kept(end=KeptEnd.FAILED, status=-6, reason="dns")], "failed", "dns"),
-        ([], [kept(end=KeptEnd.FAILED, status=-2, reason="refused")], "failed", "refused"),
-        ([asked()], [kept(end=KeptEnd.NOT_ARCHIVED)], "not-archived", "not-archived"),
-        ([asked()], [kept(end=KeptEnd.LOST, reason="not-kept")], "lost", "not-kept"),
+        ([asked()], [kept(end=ExchangeEnd.FAILED, status=-5002, reason="blocked")], "blocked", "blocked"),
+        ([asked()], [kept(end=ExchangeEnd.FAILED, status=-6, reason="dns")], "failed", "dns"),
+        ([], [kept(end=ExchangeEnd.FAILED, status=-2, reason="refused")], "failed", "refused"),
+        ([asked()], [kept(end=ExchangeEnd.NOT_ARCHIVED)], "not-archived", "not-archived"),
+        ([asked()], [kept(end=ExchangeEnd.LOST, reason="not-kept")], "lost", "not-kept"),
     ],
 )
 def test_each_difference_has_a_name_and_a_reason(
-    browser: list[AskedExchange], proxy: list[KeptExchange], difference: str, detail: str
+    browser: list[AskedExchange], proxy: list[EndedExchange], difference: str, detail: str
 ) -> None:
     assert [pair for pair in differences(browser, proxy) if pair[0] == difference] == [(difference, detail)]
 

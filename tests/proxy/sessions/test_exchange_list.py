@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 
+from archive.ended_exchange import EndedExchange, ExchangeEnd
 from proxy.process.handover_messages import LINE_LIMIT, line
-from proxy.sessions.exchange_list import MAX_LISTED, MAX_LISTED_TEXT, ExchangeEnd, ExchangeList, ListedExchange
+from proxy.sessions.exchange_list import MAX_LISTED, MAX_LISTED_TEXT, ExchangeList
 from proxy.sessions.session import SessionReport
 
 
-def entry(url: str = "http://a.test/") -> ListedExchange:
-    return ListedExchange("GET", url, 200, ExchangeEnd.KEPT, "text/html", 120)
+def entry(url: str = "http://a.test/") -> EndedExchange:
+    return EndedExchange("GET", url, 200, ExchangeEnd.KEPT, "text/html", 120)
 
 
 def full() -> ExchangeList:
