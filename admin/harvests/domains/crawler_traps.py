@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from sqlalchemy import delete, func, insert, select
+from sqlalchemy.orm import Mapped, Session
 
 from admin.harvests.domains.data import (
     TrapInput,
@@ -103,34 +104,25 @@ def harvest_traps(transaction: Transaction, harvest_id: int) -> list[TrapView]:
     return _views(_rows(transaction, "harvest_id", harvest_id))
 
 
-def active_global_traps(transaction: Transaction) -> list[str]:
-    """Return the expressions of all active global lists, each once, in the order of the lists' names."""
+def active_global_traps(session: Session) -> list[str]:
+    """Return the expressions of all active global lists, each once, in the order in which the lists were made."""
     query = (
         select(CrawlerTrap.expression)
         .join(CrawlerTrapList, CrawlerTrap.list_id == CrawlerTrapList.id)
         .where(CrawlerTrapList.is_active, CrawlerTrap.is_active)
-        .order_by(CrawlerTrapList.name, CrawlerTrap.position)
+        .order_by(CrawlerTrapList.id, CrawlerTrap.position, CrawlerTrap.id)
     )
-    return list(dict.fromkeys(transaction.session.scalars(query)))
+    return list(dict.fromkeys(session.scalars(query)))
 
 
-def active_harvest_traps(transaction: Transaction, harvest_id: int) -> list[str]:
-    """Return the active expressions of a harvest."""
-    return [trap.expression for trap in harvest_traps(transaction, harvest_id) if trap.is_active]
+def active_harvest_traps(session: Session, harvest_ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return the active expressions of these harvests, by the harvest's number; harvests without any are left out."""
+    return _active(session, CrawlerTrap.harvest_id, harvest_ids)
 
 
-def active_domain_traps(transaction: Transaction, domain_ids: Iterable[int]) -> dict[int, list[str]]:
+def active_domain_traps(session: Session, domain_ids: Iterable[int]) -> dict[int, list[str]]:
     """Return the active expressions of these domains, by the domain's number; domains without any are left out."""
-    found: defaultdict[int, list[str]] = defaultdict(list)
-    query = (
-        select(CrawlerTrap.domain_id, CrawlerTrap.expression)
-        .where(CrawlerTrap.domain_id.in_(list(domain_ids)), CrawlerTrap.is_active)
-        .order_by(CrawlerTrap.domain_id, CrawlerTrap.position)
-    )
-    for domain_id, expression in transaction.session.execute(query):
-        if domain_id is not None:
-            found[domain_id].append(expression)
-    return dict(found)
+    return _active(session, CrawlerTrap.domain_id, domain_ids)
 
 
 def create_trap_list(transaction: Transaction, given: TrapListCreation) -> TrapListView:
@@ -221,6 +213,19 @@ def list_trap_lists(transaction: Transaction, *, after: str = "", limit: int = 1
     rows = transaction.session.execute(query.where(CrawlerTrapList.name > after) if after else query).all()
     items = [_item(row, count) for row, count in rows[:size]]
     return Page(items=items, next=items[-1].name if len(rows) > size else None)
+
+
+def _active(session: Session, owner: Mapped[int | None], ids: Iterable[int]) -> dict[int, list[str]]:
+    query = (
+        select(owner, CrawlerTrap.expression)
+        .where(owner.in_(list(ids)), CrawlerTrap.is_active)
+        .order_by(owner, CrawlerTrap.position, CrawlerTrap.id)
+    )
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for number, expression in session.execute(query):
+        assert number is not None
+        found[number].append(expression)
+    return dict(found)
 
 
 def _checked_lines(text: str) -> list[str]:

@@ -17,7 +17,6 @@ from admin.harvests.input_checks import (
     checked_number,
     contains,
     count_up_to_limit,
-    name_problem,
     note_problem,
     refuse,
 )
@@ -34,7 +33,7 @@ from admin.harvests.schedules.data import (
 )
 from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, first_date, next_date, preview
 from admin.harvests.schedules.rules import MOST_RUNS, in_words, rule_of, rule_problems
-from admin.models.errors import IllegalState, InvalidInput, Problem
+from admin.models.errors import IllegalState, Problem
 from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd
 from admin.models.operation import Page
 from admin.models.time_zones import default_zone
@@ -167,16 +166,6 @@ def list_users(
     items = [_user(transaction, rule, each, each.runs_made - extra.get(each.id, 0)) for each in rows[:size]]
     following = str(rows[size - 1].id) if len(rows) > size else None
     return Page(items=items, next=following, total=count_up_to_limit(transaction, query))
-
-
-def usable_schedule(transaction: Transaction, name: str, field: str = "schedule") -> Schedule:
-    """Return the schedule that a harvest asks for. Raises InvalidInput for an unknown one."""
-    schedule = None
-    if not name_problem(field, name):
-        schedule = transaction.session.scalars(select(Schedule).where(Schedule.name == name)).one_or_none()
-    if schedule is None:
-        raise InvalidInput(Problem(field, f"there is no schedule {name[:100]!r}; choose one of the list of schedules"))
-    return schedule
 
 
 def _preview(

@@ -112,9 +112,9 @@ def test_jobs_keep_the_fields_that_say_so(domains: Database) -> None:
         create_domain(transaction, DomainCreation(name="a.org", extended={"curator": "anna", "note": "x"}))
         create_domain(transaction, DomainCreation(name="b.org"))
         numbers = [find_domain(transaction, name).id for name in ("a.org", "b.org")]
-        found = values_for_jobs(transaction, "domain", numbers)
+        found = values_for_jobs(transaction.session, "domain", numbers)
         assert found == {numbers[0]: {"curator": "anna", "region": "north"}, numbers[1]: {"region": "north"}}
-        assert values_for_jobs(transaction, "harvest", [1]) == {}
+        assert values_for_jobs(transaction.session, "harvest", [1]) == {}
 
 
 def test_fields_of_domains_and_harvests_are_apart(domains: Database) -> None:
