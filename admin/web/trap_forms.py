@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from admin.harvests.domains.crawler_traps import try_traps
 from admin.harvests.domains.data import TrapInput, TrapResult, TrapTest, TrapView
-from admin.harvests.domains.trap_test import trap_lines
+from admin.harvests.domains.trap_expressions import trap_lines
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.web.forms import Form
 from admin.web.page import reading

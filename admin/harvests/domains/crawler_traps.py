@@ -1,6 +1,6 @@
 """Crawler traps belong to a domain, to a harvest, or to a global list that counts for every harvest while active.
 
-Each expression is tested before it is kept (`trap_test`), and outside of the database's work, as tests take time.
+Each expression is tested before it is kept (`trap_expressions`), and outside of the database's work, as tests take time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from admin.harvests.domains.data import (
     TrapView,
 )
 from admin.harvests.domains.lookup import find_domain
-from admin.harvests.domains.trap_test import check_expressions, run_trap_test, trap_lines
+from admin.harvests.domains.trap_expressions import check_expressions, run_trap_test, trap_lines
 from admin.harvests.input_checks import checked_limit, differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList
 from admin.models.errors import InvalidInput, NotFound, Problem
