@@ -9,16 +9,34 @@ from typing import Final
 from sqlalchemy import ColumnElement, and_, select, tuple_
 from sqlalchemy.orm import Session, aliased
 
-from admin.harvests.domains.data import AliasSetting, AliasView
 from admin.harvests.domains.lookup import find_domain, listed_names
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
 _MICROS: Final = 1_000_000
+
+
+class AliasSetting(InputModel):
+    """A domain becomes an alias of another one."""
+
+    alias_of: str
+    edition: int | None = None
+
+
+class AliasView(OutputModel):
+    """The output has an alias, and says when it expires."""
+
+    name: str
+    unicode_name: str
+    alias_of: str
+    alias_since: Micros
+    expires: Micros
+    is_in_force: bool
+    edition: int
 
 
 def expires(since: Micros, alias_seconds: int) -> Micros:

@@ -1,6 +1,6 @@
 """Crawler traps belong to a domain, to a harvest, or to a global list that counts for every harvest while active.
 
-Each expression is tested before it is kept (`trap_expressions`), and outside of the database's work, as tests take time.
+Each expression is tested before it is kept, and outside of the database's work, as tests take time.
 """
 
 from __future__ import annotations
@@ -9,33 +9,96 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from pydantic import Field
 from sqlalchemy import delete, func, insert, select
 from sqlalchemy.orm import Mapped, Session
 
-from admin.harvests.domains.data import (
-    TrapInput,
-    TrapListChange,
-    TrapListCreation,
-    TrapListItem,
-    TrapListView,
-    TrapResult,
-    TrapsChange,
-    TrapsView,
-    TrapTest,
-    TrapView,
-)
 from admin.harvests.domains.lookup import find_domain
-from admin.harvests.domains.trap_expressions import check_expressions, run_trap_test, trap_lines
+from admin.harvests.domains.trap_expressions import TrapResult, check_expressions, run_trap_test, trap_lines
 from admin.harvests.input_checks import checked_limit, differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 
 MOST_OF_ONE: Final = 1_000
 """Crawler traps of one domain or of one harvest."""
 _AUDITED_EXPRESSIONS: Final = 50
+
+
+class TrapInput(InputModel):
+    """The input has a crawler trap. URLs in which the expression is found are not fetched."""
+
+    expression: str
+    is_active: bool = True
+
+
+class TrapsChange(InputModel):
+    """The input has all crawler traps of a domain or of a harvest, in their order."""
+
+    traps: tuple[TrapInput, ...]
+    edition: int | None = None
+
+
+class TrapTest(InputModel):
+    """The input has expressions, and the URLs that they are tried on."""
+
+    expressions: tuple[str, ...]
+    samples: tuple[str, ...] = ()
+
+
+class TrapView(OutputModel):
+    """A crawler trap as it is kept."""
+
+    expression: str
+    is_active: bool
+
+
+class TrapsView(OutputModel):
+    """The output has the crawler traps of a domain, and the domain's edition."""
+
+    traps: list[TrapView]
+    edition: int
+
+
+class TrapListCreation(InputModel):
+    """The input has a new global list of crawler traps.
+
+    Each line of `text` is an expression, but blank lines and those that begin with #.
+    """
+
+    name: str
+    text: str
+    description: str = ""
+    is_active: bool = True
+
+
+class TrapListChange(InputModel):
+    """The input says what changes about a global list; what is left out stays as it is."""
+
+    name: str | None = None
+    text: str | None = Field(None, description="all expressions anew, one on each line")
+    description: str | None = None
+    is_active: bool | None = None
+    edition: int | None = None
+
+
+class TrapListItem(OutputModel):
+    """A global list of crawler traps, without its expressions."""
+
+    id: int
+    name: str
+    description: str
+    is_active: bool
+    traps: int
+    edition: int
+
+
+class TrapListView(TrapListItem):
+    """A global list of crawler traps, with its expressions one on each line."""
+
+    text: str
 
 
 def try_traps(transaction: Transaction, given: TrapTest) -> Page[TrapResult]:

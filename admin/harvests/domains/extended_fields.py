@@ -11,15 +11,15 @@ from datetime import date
 from itertools import batched
 from typing import Final
 
+from pydantic import Field
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from admin.harvests.domains.data import FieldChange, FieldCreation, FieldView
 from admin.harvests.domains.names import shortened
 from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import Domain, ExtendedField, ExtendedValue, FieldKind
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 
 ENTITIES: Final = ("domain", "harvest")
@@ -32,6 +32,47 @@ _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(\.\d{1,30})?")
 _YES: Final = frozenset(("yes", "true", "on", "1"))
 _NO: Final = frozenset(("no", "false", "off", "0"))
 _AUDITED: Final = ("name", "kind", "choices", "default", "is_mandatory", "is_kept_with_jobs", "position")
+
+
+class FieldCreation(InputModel):
+    """The input has a new extended field."""
+
+    entity: str = Field(description="domain or harvest")
+    name: str
+    kind: FieldKind
+    choices: tuple[str, ...] = Field((), description="the values of a field of the kind choice")
+    default: str = ""
+    is_mandatory: bool = False
+    is_kept_with_jobs: bool = False
+    position: int = Field(0, ge=0, le=10_000)
+
+
+class FieldChange(InputModel):
+    """The input says what changes about an extended field; what is left out stays as it is."""
+
+    name: str | None = None
+    kind: FieldKind | None = None
+    choices: tuple[str, ...] | None = None
+    default: str | None = None
+    is_mandatory: bool | None = None
+    is_kept_with_jobs: bool | None = None
+    position: int | None = Field(None, ge=0, le=10_000)
+    edition: int | None = None
+
+
+class FieldView(OutputModel):
+    """The output has an extended field."""
+
+    id: int
+    entity: str
+    name: str
+    kind: FieldKind
+    choices: list[str]
+    default: str
+    is_mandatory: bool
+    is_kept_with_jobs: bool
+    position: int
+    edition: int
 
 
 def kept_value(kind: FieldKind, choices: Sequence[str], text: str) -> str:

@@ -21,10 +21,9 @@ from werkzeug.exceptions import HTTPException
 from admin.api.blueprint import PREFIX, error_answer, make_blueprint
 from admin.api.openapi import document
 from admin.api.problems import PROBLEM_TYPE
-from admin.harvests.definitions.data import ConfigurationChoice, HarvestCreation
-from admin.harvests.definitions.definition import create_harvest
-from admin.harvests.domains.data import DomainCreation
-from admin.harvests.domains.domain import create_domain
+from admin.harvests.definitions.chosen import ConfigurationChoice
+from admin.harvests.definitions.definition import HarvestCreation, create_harvest
+from admin.harvests.domains.domain import DomainCreation, create_domain
 from admin.harvests.stock import prepare
 from admin.models.database import Database
 from admin.models.harvest_tables import Harvest

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from support.admin.harvest_database import DAY, SECOND, START, MovableClock
 
 from admin.harvests.domains.aliases import (
+    AliasSetting,
     alias_in_force,
     aliases_in_force,
     is_in_force,
@@ -17,7 +18,6 @@ from admin.harvests.domains.aliases import (
     set_alias,
     unset_alias,
 )
-from admin.harvests.domains.data import AliasSetting
 from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.uploads import upload_domains

@@ -7,6 +7,11 @@ from sqlalchemy import select
 from support.admin.domain_templates import add_harvest
 
 from admin.harvests.domains.crawler_traps import (
+    TrapInput,
+    TrapListChange,
+    TrapListCreation,
+    TrapsChange,
+    TrapTest,
     active_domain_traps,
     active_global_traps,
     active_harvest_traps,
@@ -22,7 +27,6 @@ from admin.harvests.domains.crawler_traps import (
     show_trap_list,
     try_traps,
 )
-from admin.harvests.domains.data import TrapInput, TrapListChange, TrapListCreation, TrapsChange, TrapTest
 from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.uploads import upload_domains

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from admin.harvests.domains.data import DomainChange, DomainCreation, FieldChange, FieldCreation
-from admin.harvests.domains.domain import change_domain, create_domain, show_domain
+from admin.harvests.domains.domain import DomainChange, DomainCreation, change_domain, create_domain, show_domain
 from admin.harvests.domains.extended_fields import (
+    FieldChange,
+    FieldCreation,
     change_field,
     create_field,
     delete_field,

@@ -1,4 +1,4 @@
-"""admin/harvests/domains/trap_expressions.py: expressions that do not compile, are too large, or are slow are refused."""
+"""admin/harvests/domains/trap_expressions.py: large, slow and wrong expressions are refused."""
 
 from __future__ import annotations
 
