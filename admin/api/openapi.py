@@ -10,6 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from admin.api.arguments import has_edition, parameters_model, path_parameters, query_parameters
 from admin.api.problems import PROBLEM_TYPE
+from admin.models.field_descriptions import DescribedSchema
 from admin.models.operation import Operation
 from archive.version import version
 
@@ -46,7 +47,11 @@ def document(operations: Sequence[Operation], prefix: str) -> dict[str, Any]:
             models[operation.input, "validation"] = None
         if operation.output is not None:
             models[operation.output, "serialization"] = None
-    references, schemas = models_json_schema(list(models), ref_template=_REF)  # type: ignore[arg-type]
+    references, schemas = models_json_schema(
+        list(models),  # type: ignore[arg-type]
+        ref_template=_REF,
+        schema_generator=DescribedSchema,
+    )
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _described(operation, references)
@@ -121,7 +126,7 @@ def _described(operation: Operation, references: dict[Any, Any]) -> dict[str, An
 
 
 def _parameters(operation: Operation) -> list[dict[str, Any]]:
-    schema = parameters_model(operation).model_json_schema(ref_template=_REF)
+    schema = parameters_model(operation).model_json_schema(ref_template=_REF, schema_generator=DescribedSchema)
     required = schema.get("required", ())
     found = []
     for name in [*path_parameters(operation), *query_parameters(operation)]:

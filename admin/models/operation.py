@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
@@ -18,16 +19,46 @@ LONGEST_TEXT: Final = 10_000_000
 """Characters of any text of an input."""
 
 
-class InputModel(BaseModel):
+_BUILDING: Final = RLock()
+
+
+class LazyModel(BaseModel):
+    """A model whose validator is built when a first value is checked, so that no start pays for unused models.
+
+    `admin.models.field_descriptions` reads the docstrings below its fields.
+    """
+
+    model_config = ConfigDict(frozen=True, defer_build=True)
+
+    @classmethod
+    def model_rebuild(
+        cls,
+        *,
+        force: bool = False,
+        raise_errors: bool = True,
+        _parent_namespace_depth: int = 2,
+        _types_namespace: Any = None,
+    ) -> bool | None:
+        """Build the validator, one thread after another: pydantic's own function is not safe with threads."""
+        with _BUILDING:
+            return super().model_rebuild(
+                force=force,
+                raise_errors=raise_errors,
+                _parent_namespace_depth=_parent_namespace_depth + 1,
+                _types_namespace=_types_namespace,
+            )
+
+
+class InputModel(LazyModel):
     """Input of a use case: unknown fields are refused, and nothing changes after it was checked."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_max_length=LONGEST_TEXT, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", str_max_length=LONGEST_TEXT)
 
 
-class OutputModel(BaseModel):
+class OutputModel(LazyModel):
     """Output of a use case, made from rows of the database or from other values."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(from_attributes=True)
 
 
 class Page[T](OutputModel):

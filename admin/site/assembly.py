@@ -9,8 +9,8 @@ from flask import Blueprint
 from admin.api.blueprint import error_answer, make_blueprint
 from admin.api.problems import problem_of
 from admin.collections.tasks.worker import TaskWorker
-from admin.harvests.operations import OPERATIONS
 from admin.models.database import Database
+from admin.operations import OPERATIONS
 from admin.site.identity import Identity
 from admin.site.live import LiveStreams
 from admin.site.server import SiteServer

@@ -13,14 +13,12 @@ from typing import Final
 from sqlalchemy import select
 
 from admin.demo.garden import GardenSite
-from admin.harvests.definitions.data import ConfigurationChoice, HarvestCreation, StateChange
-from admin.harvests.definitions.definition import create_harvest
-from admin.harvests.definitions.states import activate_harvest
-from admin.harvests.domains.configurations import change_configuration
-from admin.harvests.domains.data import ConfigurationChange, DomainCreation
-from admin.harvests.domains.domain import create_domain
-from admin.harvests.schedules.data import NewSchedule
-from admin.harvests.schedules.timetable import create_schedule
+from admin.harvests.definitions.chosen import ConfigurationChoice
+from admin.harvests.definitions.definition import HarvestCreation, create_harvest
+from admin.harvests.definitions.states import StateChange, activate_harvest
+from admin.harvests.domains.configurations import ConfigurationChange, change_configuration
+from admin.harvests.domains.domain import DomainCreation, create_domain
+from admin.harvests.schedules.timetable import NewSchedule, create_schedule
 from admin.harvests.templates.catalogue import create_template
 from admin.harvests.templates.data import NewTemplate
 from admin.harvests.templates.stock import stock_text

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from admin.harvests.domains.data import FieldView
-from admin.harvests.domains.extended_fields import list_fields
+from admin.harvests.domains.extended_fields import FieldView, list_fields
 from admin.models.transaction import Transaction
 
 

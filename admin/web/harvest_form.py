@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from admin.harvests.definitions.data import HarvestView
-from admin.harvests.domains.data import TrapView
+from admin.harvests.definitions.definition import HarvestView
+from admin.harvests.domains.crawler_traps import TrapView
 from admin.harvests.schedules.rules import local_moment, local_text
 from admin.models.errors import InvalidInput, Problem
 from admin.models.harvest_tables import HarvestKind

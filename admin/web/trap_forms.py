@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from admin.harvests.domains.crawler_traps import try_traps
-from admin.harvests.domains.data import TrapInput, TrapResult, TrapTest, TrapView
-from admin.harvests.domains.trap_test import trap_lines
+from admin.harvests.domains.crawler_traps import TrapInput, TrapTest, TrapView, try_traps
+from admin.harvests.domains.trap_expressions import TrapResult, trap_lines
 from admin.models.errors import InvalidInput, Problem, UseCaseError
 from admin.web.forms import Form
 from admin.web.page import reading

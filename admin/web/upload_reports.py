@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
-from admin.harvests.domains.data import LineProblem
+from admin.harvests.domains.uploads import LineProblem
 
 FOLDER: Final = "upload-reports"
 MOST_OF_USER: Final = 10

@@ -21,8 +21,6 @@ from proxy.scripting.python_file import forget, run_file
 
 log = logging.getLogger(__name__)
 
-HOOKS: Final = ("requestheaders", "request", "responseheaders", "response", "error")
-"""Hooks of scripts for each exchange, in order; `error` runs instead of `response`."""
 _OPTIONS: Final = (
     ("store_streamed_bodies", bool, False),
     ("stream_large_bodies", str | None, None),

@@ -20,10 +20,9 @@ from support.archive.warc_reader import Archive
 from support.origins.member_sites import MEMBERS, REALM, USER, MemberSites
 from support.processes.waiting import until
 
-from admin.harvests.domains.configurations import change_configuration
-from admin.harvests.domains.data import ConfigurationChange, PasswordCreation, SeedListCreation
-from admin.harvests.domains.passwords import create_password
-from admin.harvests.domains.seed_lists import create_seed_list
+from admin.harvests.domains.configurations import ConfigurationChange, change_configuration
+from admin.harvests.domains.passwords import PasswordCreation, create_password
+from admin.harvests.domains.seed_lists import SeedListCreation, create_seed_list
 from admin.models.job_tables import JobStatus
 from admin.models.transaction import COMMAND_LINE
 from archive.settings.load import load

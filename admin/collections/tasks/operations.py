@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.collections.tasks import data, tasks
+from admin.collections.tasks import tasks
 from admin.models.operation import Operation
 from admin.models.transaction import Right
 
@@ -18,8 +18,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.OPERATE,
         tasks.order_package,
         "Let a WACZ package be written.",
-        input=data.PackageOrder,
-        output=data.TaskView,
+        input=tasks.PackageOrder,
+        output=tasks.TaskView,
         status=202,
         tags=_TAGS,
     ),
@@ -30,7 +30,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         tasks.order_import,
         "Import a WARC file or a WACZ package, which is the body of the request.",
-        output=data.TaskView,
+        output=tasks.TaskView,
         takes_file=True,
         status=202,
         tags=_TAGS,
@@ -42,7 +42,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.READ,
         tasks.list_tasks,
         "List packages and imports of collections.",
-        output=data.TaskView,
+        output=tasks.TaskView,
         is_list=True,
         tags=_TAGS,
     ),
@@ -53,7 +53,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.READ,
         tasks.show_task,
         "Show how far a package or an import is.",
-        output=data.TaskView,
+        output=tasks.TaskView,
         tags=_TAGS,
     ),
     Operation(
@@ -63,7 +63,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.OPERATE,
         tasks.cancel_task,
         "Cancel a package or an import.",
-        output=data.TaskView,
+        output=tasks.TaskView,
         tags=_TAGS,
     ),
     Operation(

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import Field
+
 from admin.collections.browsing.index import check_collection, index_if_any
 from admin.collections.marks import unfinished_deletions, unfinished_renaming
-from admin.collections.tasks.data import PackageOrder, TaskView
 from admin.collections.tasks.task_folder import (
     ENDS,
     UPLOAD_FOLDER,
@@ -30,8 +31,9 @@ from admin.collections.tasks.task_folder import (
 )
 from admin.collections.transfer.selection import ExportProblem, selection
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
 from archive.names.warc_paths import ENDINGS
 from archive.url import UrlError, canonical
 
@@ -43,6 +45,60 @@ _IMPORTED: Final = (*ENDINGS, ".wacz")
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._@+=,~-]+", re.ASCII)
 _LONGEST_NAME: Final = 180
 _OPTION: Final = re.compile(r"--(since|until|url-prefix) ")
+
+
+class PackageOrder(InputModel):
+    """The order asks for a WACZ package. Without a condition, the package has all captures of the collection."""
+
+    since: str = Field("", max_length=40)
+    """Only captures of this date or later: 2026, 2026-11 or 2026-11-22."""
+    until: str = Field("", max_length=40)
+    """Only captures up to the end of this year, month or day."""
+    job: str = Field("", max_length=200)
+    """Only captures of this job, or of this run of a job."""
+    url_prefix: str = Field("", max_length=9_000)
+    """Only captures whose URL begins with this prefix."""
+    title: str = Field("", max_length=500)
+    """Title of the package; empty for the collection's name."""
+    originals: bool = True
+    """Whether the originals of chosen revisits are added."""
+
+
+class TaskView(OutputModel):
+    """The view shows a task, which is a package to download or the import of an uploaded file."""
+
+    id: str
+    kind: TaskKind
+    collection: str
+    state: TaskState
+    created: Micros
+    created_by: str
+    since: str = ""
+    until: str = ""
+    job: str = ""
+    url_prefix: str = ""
+    title: str = ""
+    file: str = ""
+    """The name of an uploaded file."""
+    current: str = ""
+    """The file that is read at the moment."""
+    number: int = 0
+    of: int = 0
+    """How far the task is: so many files of all, or so many bytes of an import."""
+    is_to_cancel: bool = False
+    """Somebody asked the task to end, and it has not ended yet."""
+    ended: Micros | None = None
+    expires: Micros | None = None
+    """When the task is removed with its package; None when nobody knows yet, or never."""
+    problem: str = ""
+    """Why the task failed."""
+    bytes: int | None = None
+    """The size of the finished package."""
+    captures: int | None = None
+    pages: int | None = None
+    missing: list[str] = Field(default_factory=list)
+    """The first twenty problems because of which captures are missing."""
+    missing_count: int = 0
 
 
 def order_package(transaction: Transaction, name: str, given: PackageOrder) -> TaskView:

@@ -58,7 +58,7 @@ class UseCaseGroup(click.Group):
 @cache
 def _operations() -> Mapping[tuple[str, ...], str]:
     """Return the names of operations by their places."""
-    from admin.harvests.operations import OPERATIONS
+    from admin.operations import OPERATIONS
 
     places = ((place_of(operation.name), operation.name) for operation in OPERATIONS)
     return {place: name for place, name in places if place is not None}

@@ -16,10 +16,10 @@ from admin.commands.use_cases.doors import Caller, LocalCaller, RemoteCaller, ne
 from admin.commands.use_cases.parameters import FILE, Input, inputs_of
 from admin.commands.use_cases.show import show, show_bytes, show_json, show_pages, show_pages_as_json
 from admin.commands.use_cases.values import KeyValue, put, read_mapping
-from admin.harvests.operations import OPERATIONS
 from admin.models.errors import InvalidInput, Problem
 from admin.models.operation import Operation, Page
 from admin.models.validation import check_storable, problems_of
+from admin.operations import OPERATIONS
 from admin.options import InputError, common, load_settings
 
 TOKEN: Final = "GHOSTFLEET_TOKEN"

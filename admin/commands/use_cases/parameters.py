@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from admin.api.arguments import parameters_model, path_parameters
 from admin.commands.use_cases.values import ByteLimit, KeyValue, Moment, Whole, read_secret, read_text
+from admin.models.field_descriptions import descriptions
 from admin.models.operation import Operation
 from archive.dates import Micros
 
@@ -69,13 +70,16 @@ def inputs_of(operation: Operation) -> list[Input]:
     fields = parameters_model(operation).model_fields
     for name in in_path:
         found.append(_argument(name, fields[name], "path"))
-    found += [_option(name, field, "query") for name, field in fields.items() if name not in in_path]
+    found += [_option(name, field, "query", "") for name, field in fields.items() if name not in in_path]
     taken = {each.field for each in found}
     if operation.input is not None:
+        described = descriptions(operation.input)
         for name, field in operation.input.model_fields.items():
             is_argument = field.is_required() and name in (*_NAMING, _FIRST) and not _is_replaced(operation, name)
-            made = _argument(name, field, "body", name in taken) if is_argument else _option(name, field, "body")
-            found.append(made)
+            if is_argument:
+                found.append(_argument(name, field, "body", name in taken))
+            else:
+                found.append(_option(name, field, "body", described.get(name, "")))
     last = [each for each in found if each.field == _FIRST and isinstance(each.parameter, click.Argument)]
     return [each for each in found if each not in last] + last
 
@@ -93,7 +97,7 @@ def _argument(name: str, field: FieldInfo, place: str, is_new: bool = False) -> 
     return Input(name, click.Argument([f"{place}_{name}"], type=kind, metavar=metavar), place == "body", read)
 
 
-def _option(name: str, field: FieldInfo, place: str) -> Input:
+def _option(name: str, field: FieldInfo, place: str, description: str) -> Input:
     kind, read, is_many = _kind(name, field)
     shown = name.removeprefix("is_").replace("_", "-")
     option = shown.removesuffix("s") if is_many and kind is not FILE and not _is_mapping(field) else shown
@@ -104,13 +108,13 @@ def _option(name: str, field: FieldInfo, place: str) -> Input:
         multiple=is_many,
         default=None,
         metavar="FILE" if kind is FILE else _metavar(kind),
-        help=_help(name, field, is_many=is_many, is_file=kind is FILE),
+        help=_help(name, field, description, is_many=is_many, is_file=kind is FILE),
     )
     return Input(name, made, place == "body", read)
 
 
-def _help(name: str, field: FieldInfo, *, is_many: bool, is_file: bool) -> str:
-    text = field.description or _HELP.get(name) or name.removeprefix("is_").replace("_", " ")
+def _help(name: str, field: FieldInfo, description: str, *, is_many: bool, is_file: bool) -> str:
+    text = field.description or description or _HELP.get(name) or name.removeprefix("is_").replace("_", " ")
     text = " ".join(text.split()).rstrip(".")
     text = text[:1].upper() + text[1:] + "."
     notes = [" The file may be - for standard input." if is_file else "", " Repeatable." if is_many else ""]

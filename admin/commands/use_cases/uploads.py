@@ -13,9 +13,8 @@ from admin.commands.use_cases.making import UseCaseCommand, checked, operation_o
 from admin.commands.use_cases.parameters import FILE
 from admin.commands.use_cases.show import printable, show_json
 from admin.commands.use_cases.values import opened_file, read_text
-from admin.harvests.domains.data import UploadReport
 from admin.harvests.domains.upload_lines import pieces_of_file
-from admin.harvests.domains.uploads import SeedTarget, UploadTally
+from admin.harvests.domains.uploads import SeedTarget, UploadReport, UploadTally
 from admin.harvests.domains.uploads import upload_domains as add_domains
 from admin.harvests.domains.uploads import upload_seeds as add_seeds
 from admin.options import JOB_FAILED, load_settings

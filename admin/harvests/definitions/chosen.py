@@ -6,27 +6,54 @@ from collections.abc import Iterable, Sequence
 from itertools import batched
 from typing import Final
 
+from pydantic import Field
 from sqlalchemy import delete, insert, select
 
 from admin.harvests.definitions.checks import find_harvest
-from admin.harvests.definitions.data import (
-    ChosenConfiguration,
-    ChosenReport,
-    ConfigurationChoice,
-    ConfigurationsChange,
-)
 from admin.harvests.domains.names import DomainNameError, stored_name
 from admin.harvests.input_checks import checked_limit, refuse
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind, Template
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 
 MOST_CHOSEN: Final = 10_000
 """Configurations in one request; further ones are added by further requests."""
 _TOGETHER: Final = 1_000
 _TABLE: Final = HARVEST_CONFIGURATIONS.c
+
+
+class ConfigurationChoice(InputModel):
+    """The input names a configuration of a domain."""
+
+    domain: str
+    configuration: str | None = Field(None, description="left out, it is the domain's default configuration")
+
+
+class ConfigurationsChange(InputModel):
+    """The input has configurations that a selective harvest gets or loses."""
+
+    configurations: tuple[ConfigurationChoice, ...]
+    edition: int | None = None
+
+
+class ChosenConfiguration(OutputModel):
+    """The item is a configuration of a selective harvest."""
+
+    id: int
+    domain: str
+    configuration: str
+    template: str
+    max_bytes: int
+    max_objects: int
+
+
+class ChosenReport(OutputModel):
+    """The output says how many configurations were added or removed."""
+
+    changed: int
+    edition: int
 
 
 def add_configurations(transaction: Transaction, name: str, given: ConfigurationsChange) -> ChosenReport:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from sqlalchemy import insert, literal, select
 
 from admin.harvests.definitions.checks import find_harvest
-from admin.harvests.definitions.data import HarvestCopy, HarvestCreation, HarvestView
-from admin.harvests.definitions.definition import create_harvest, view
-from admin.harvests.domains.data import TrapInput
+from admin.harvests.definitions.definition import HarvestCreation, HarvestView, create_harvest, view
+from admin.harvests.domains.crawler_traps import TrapInput
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS
+from admin.models.operation import InputModel
 from admin.models.transaction import Right, Transaction
+
+
+class HarvestCopy(InputModel):
+    """The input names the copy of a harvest definition."""
+
+    name: str
 
 
 def copy_harvest(transaction: Transaction, name: str, given: HarvestCopy) -> HarvestView:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from pydantic import Field
 from sqlalchemy import select
 
 from admin.harvests.definitions.checks import (
@@ -14,22 +15,90 @@ from admin.harvests.definitions.checks import (
     schedule_of,
     value_problems,
 )
-from admin.harvests.definitions.chosen import choose, found_configurations
-from admin.harvests.definitions.data import HarvestChange, HarvestCreation, HarvestView
+from admin.harvests.definitions.chosen import ConfigurationChoice, choose, found_configurations
+from admin.harvests.definitions.listing import HarvestItem
 from admin.harvests.definitions.planning import anchor_of, planned_date
-from admin.harvests.domains.crawler_traps import checked_traps, harvest_traps, set_harvest_traps
+from admin.harvests.domains.crawler_traps import TrapInput, TrapView, checked_traps, harvest_traps, set_harvest_traps
 from admin.harvests.domains.extended_fields import delete_values, set_values, values_of
 from admin.harvests.input_checks import count_up_to_limit, differences, refuse
+from admin.models.base import NO_LIMIT
 from admin.models.errors import IllegalState, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind
 from admin.models.job_tables import HarvestJob
+from admin.models.moments import InputMoment
+from admin.models.operation import InputModel
 from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
 
 _PLAIN: Final = (
     "name", "comments", "audience", "collection", "first_run", "max_bytes", "max_objects", "max_seconds", "facts",
 )  # fmt: skip
 """Columns that are written as they are given."""
 _ENTITY: Final = "harvest"
+
+
+class HarvestCreation(InputModel):
+    """The input has a new harvest definition, which is not active."""
+
+    name: str
+    kind: HarvestKind = HarvestKind.SELECTIVE
+    comments: str = ""
+    audience: str = ""
+    collection: str = Field(description="name of the collection that gets the captures")
+    channel: str | None = Field(None, description="left out, it is the default channel of this kind of harvest")
+    schedule: str | None = Field(None, description="name of a schedule, for selective harvests")
+    first_run: InputMoment | None = Field(
+        None, description="moment of the first run, such as 2027-01-15T08:00+01:00; left out, it is now"
+    )
+    max_bytes: int = Field(NO_LIMIT, description="bytes of each domain, for snapshots; -1 is no limit")
+    max_objects: int = Field(NO_LIMIT, description="objects of each domain, for snapshots; -1 is no limit")
+    max_seconds: int = Field(0, description="time that a job may take; 0 is no limit")
+    previous: str | None = Field(None, description="name of the snapshot harvest that this one continues")
+    configurations: tuple[ConfigurationChoice, ...] = Field((), description="for selective harvests")
+    traps: tuple[TrapInput, ...] = Field((), description="crawler traps of this harvest alone")
+    facts: dict[str, str] = Field({}, description="extended metadata for warcinfo, such as operator")
+    extended: dict[str, str] = Field({}, description="values of extended fields by their names")
+
+
+class HarvestChange(InputModel):
+    """The input says what changes about a harvest definition; what is left out stays as it is."""
+
+    name: str | None = None
+    comments: str | None = None
+    audience: str | None = None
+    collection: str | None = None
+    channel: str | None = None
+    schedule: str | None = None
+    first_run: InputMoment | None = None
+    max_bytes: int | None = None
+    max_objects: int | None = None
+    max_seconds: int | None = None
+    previous: str | None = None
+    traps: tuple[TrapInput, ...] | None = None
+    facts: dict[str, str] | None = None
+    extended: dict[str, str] | None = None
+    edition: int | None = None
+
+
+class HarvestView(HarvestItem):
+    """The output has everything that a harvest definition says."""
+
+    comments: str
+    audience: str
+    collection: str
+    channel: str | None
+    first_run: Micros | None
+    max_bytes: int
+    max_objects: int
+    max_seconds: int
+    previous: str | None
+    configurations: int | None
+    """How many configurations were chosen; None when they are more than 10,000, or all domains."""
+    traps: list[TrapView]
+    facts: dict[str, Any]
+    extended: dict[str, str]
+    created: Micros
+    created_by: str
 
 
 def create_harvest(transaction: Transaction, given: HarvestCreation) -> HarvestView:

@@ -9,18 +9,45 @@ from collections.abc import Iterable
 from itertools import batched
 from typing import Final
 
+from pydantic import Field
+
 from admin.harvests.definitions.checks import find_harvest
 from admin.harvests.definitions.chosen import choose
-from admin.harvests.definitions.data import EventReport, EventSeeds
 from admin.harvests.domains.upload_lines import lines_of_text
-from admin.harvests.domains.uploads import LINES_OF_ONE_TRANSACTION, SeedTarget, UploadTally, add_seeds, upload_seeds
+from admin.harvests.domains.uploads import (
+    LINES_OF_ONE_TRANSACTION,
+    SeedTarget,
+    UploadReport,
+    UploadTally,
+    add_seeds,
+    upload_seeds,
+)
 from admin.models.database import Database
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.harvest_tables import Harvest, HarvestKind
+from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Actor, Right, Transaction
 
 LONGEST_TEXT: Final = 2_000_000
 """Characters in one request; longer lists are uploaded."""
+
+
+class EventSeeds(InputModel):
+    """The input has URLs, one on each line; their domains and configurations are added where they are new."""
+
+    text: str
+    template: str | None = Field(None, description="of configurations that are new; left out, that of new domains")
+    max_bytes: int | None = None
+    max_objects: int | None = None
+    edition: int | None = None
+
+
+class EventReport(OutputModel):
+    """The output says what came of the URLs of an event harvest."""
+
+    upload: UploadReport
+    configurations_added: int
+    edition: int
 
 
 def add_event_seeds(transaction: Transaction, name: str, given: EventSeeds) -> EventReport:

@@ -10,17 +10,54 @@ from typing import Final
 from sqlalchemy import case, func, select
 
 from admin.harvests.definitions.checks import find_harvest
-from admin.harvests.definitions.data import HarvestItem, RunView
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule
 from admin.models.job_tables import HarvestJob, JobStatus
-from admin.models.operation import Page
+from admin.models.operation import OutputModel, Page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
 LONGEST_SEARCH: Final = 200
 _UNDER_WAY: Final = frozenset((JobStatus.DRAFT, JobStatus.NEW, JobStatus.SUBMITTED, JobStatus.STARTED))
+
+
+class HarvestItem(OutputModel):
+    """The item is one harvest definition in a list."""
+
+    id: int
+    name: str
+    kind: HarvestKind
+    is_active: bool
+    why_inactive: str
+    schedule: str | None
+    next_run: Micros | None
+    runs_made: int
+    run_now: bool
+    edition: int
+
+
+class RunView(OutputModel):
+    """The output describes one run of a harvest."""
+
+    number: int
+    started: Micros
+    jobs: int
+    configurations: int
+    left_out: dict[str, int]
+    dates_skipped: int
+    is_extra: bool
+    statuses: dict[str, int]
+    """How many of its jobs are in each state."""
+    objects: int = 0
+    bytes: int = 0
+    new_bytes: int = 0
+    errors: int = 0
+    """How many of its jobs have an error of the harvest or of the upload."""
+    first_started: Micros | None = None
+    """When the first of its jobs was started."""
+    last_ended: Micros | None = None
+    """When the last of its jobs ended; None while a job has not ended."""
 
 
 def list_harvests(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from admin.harvests.definitions import chosen, copying, data, definition, event_seeds, listing, states
+from admin.harvests.definitions import chosen, copying, definition, event_seeds, listing, states
 from admin.models.operation import Operation
 from admin.models.transaction import Right
 
@@ -18,7 +18,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.READ,
         listing.list_harvests,
         "List harvest definitions by name.",
-        output=data.HarvestItem,
+        output=listing.HarvestItem,
         is_list=True,
         tags=_TAGS,
     ),
@@ -29,8 +29,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         definition.create_harvest,
         "Make a harvest definition, which waits to be activated.",
-        input=data.HarvestCreation,
-        output=data.HarvestView,
+        input=definition.HarvestCreation,
+        output=definition.HarvestView,
         status=201,
         tags=_TAGS,
     ),
@@ -41,7 +41,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.READ,
         definition.show_harvest,
         "Show a harvest definition.",
-        output=data.HarvestView,
+        output=definition.HarvestView,
         tags=_TAGS,
     ),
     Operation(
@@ -51,8 +51,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         definition.change_harvest,
         "Change a harvest definition.",
-        input=data.HarvestChange,
-        output=data.HarvestView,
+        input=definition.HarvestChange,
+        output=definition.HarvestView,
         tags=_TAGS,
     ),
     Operation(
@@ -72,8 +72,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         copying.copy_harvest,
         "Make a harvest definition like another one, which waits to be activated.",
-        input=data.HarvestCopy,
-        output=data.HarvestView,
+        input=copying.HarvestCopy,
+        output=definition.HarvestView,
         status=201,
         tags=_TAGS,
     ),
@@ -84,8 +84,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         states.activate_harvest,
         "Let the scheduler make jobs of the harvest.",
-        input=data.StateChange,
-        output=data.HarvestView,
+        input=states.StateChange,
+        output=definition.HarvestView,
         tags=_TAGS,
     ),
     Operation(
@@ -95,8 +95,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         states.deactivate_harvest,
         "Keep the scheduler from making further jobs of the harvest.",
-        input=data.StateChange,
-        output=data.HarvestView,
+        input=states.StateChange,
+        output=definition.HarvestView,
         tags=_TAGS,
     ),
     Operation(
@@ -106,8 +106,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         states.run_harvest_now,
         "Ask for one run now, outside the schedule.",
-        input=data.StateChange,
-        output=data.HarvestView,
+        input=states.StateChange,
+        output=definition.HarvestView,
         tags=_TAGS,
     ),
     Operation(
@@ -117,7 +117,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.READ,
         chosen.list_configurations,
         "List the configurations of a selective harvest.",
-        output=data.ChosenConfiguration,
+        output=chosen.ChosenConfiguration,
         is_list=True,
         tags=_TAGS,
     ),
@@ -128,8 +128,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         chosen.add_configurations,
         "Add configurations to a selective harvest.",
-        input=data.ConfigurationsChange,
-        output=data.ChosenReport,
+        input=chosen.ConfigurationsChange,
+        output=chosen.ChosenReport,
         tags=_TAGS,
     ),
     Operation(
@@ -139,8 +139,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         chosen.remove_configurations,
         "Remove configurations from a selective harvest.",
-        input=data.ConfigurationsChange,
-        output=data.ChosenReport,
+        input=chosen.ConfigurationsChange,
+        output=chosen.ChosenReport,
         tags=_TAGS,
     ),
     Operation(
@@ -150,8 +150,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.CURATE,
         event_seeds.add_event_seeds,
         "Add URLs to an event harvest; domains and configurations are added where they are new.",
-        input=data.EventSeeds,
-        output=data.EventReport,
+        input=event_seeds.EventSeeds,
+        output=event_seeds.EventReport,
         tags=_TAGS,
     ),
     Operation(
@@ -161,7 +161,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.READ,
         listing.list_runs,
         "List the runs of a harvest, newest first.",
-        output=data.RunView,
+        output=listing.RunView,
         is_list=True,
         tags=_TAGS,
     ),
@@ -172,7 +172,7 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
         Right.READ,
         listing.show_run,
         "Show one run of a harvest.",
-        output=data.RunView,
+        output=listing.RunView,
         tags=_TAGS,
     ),
 )

@@ -5,12 +5,18 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from admin.harvests.definitions.checks import find_harvest
-from admin.harvests.definitions.data import HarvestView, StateChange
-from admin.harvests.definitions.definition import view
+from admin.harvests.definitions.definition import HarvestView, view
 from admin.harvests.definitions.planning import planned_date
 from admin.models.errors import IllegalState
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, HarvestKind
+from admin.models.operation import InputModel
 from admin.models.transaction import Right, Transaction
+
+
+class StateChange(InputModel):
+    """The input may have the edition that the person has seen."""
+
+    edition: int | None = None
 
 
 def activate_harvest(transaction: Transaction, name: str, given: StateChange) -> HarvestView:

@@ -236,7 +236,7 @@ def resubmit(transaction: Transaction, job_id: int) -> int:
 def resubmit_after_restart(transaction: Transaction) -> list[int]:
     """Submit every SUBMITTED job again as a new job. Return the new jobs' numbers.
 
-    After a restart, nothing says whether a harvester was told of a submitted job (row N42).
+    After a restart, nothing says whether a harvester was told of a submitted job.
     """
     waiting = transaction.session.scalars(
         select(HarvestJob.id).where(HarvestJob.status == JobStatus.SUBMITTED).order_by(HarvestJob.id)

@@ -235,7 +235,7 @@ def _take_over(transaction: Transaction, job: HarvestJob, result: JobResult) -> 
 
 
 def _store_statistics(transaction: Transaction, job: HarvestJob, results: Sequence[DomainResult]) -> None:
-    """Store what each domain of the job gave; domains that are not of the job are not counted (row N59)."""
+    """Store what each domain of the job gave; domains that are not of the job are not counted."""
     if _has_statistics(transaction, job.id):
         return
     rows = transaction.session.execute(

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Final
 
 from sqlalchemy import ColumnElement, and_, select, tuple_
-from sqlalchemy.orm import aliased
+from sqlalchemy.orm import Session, aliased
 
-from admin.harvests.domains.data import AliasSetting, AliasView
 from admin.harvests.domains.lookup import find_domain, listed_names
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Domain
 from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
 
 _MICROS: Final = 1_000_000
+
+
+class AliasSetting(InputModel):
+    """A domain becomes an alias of another one."""
+
+    alias_of: str
+    edition: int | None = None
+
+
+class AliasView(OutputModel):
+    """The output has an alias, and says when it expires."""
+
+    name: str
+    unicode_name: str
+    alias_of: str
+    alias_since: Micros
+    expires: Micros
+    is_in_force: bool
+    edition: int
 
 
 def expires(since: Micros, alias_seconds: int) -> Micros:
@@ -32,20 +51,27 @@ def is_in_force(since: Micros | None, now: Micros, alias_seconds: int) -> bool:
 
 def alias_in_force(now: Micros, alias_seconds: int) -> ColumnElement[bool]:
     """Return the same decision as a condition of a query over `Domain`."""
-    return and_(Domain.alias_of_id.is_not(None), Domain.alias_since > now - alias_seconds * _MICROS)
+    return and_(
+        Domain.alias_of_id.is_not(None),
+        Domain.alias_since.is_not(None),
+        Domain.alias_since > now - alias_seconds * _MICROS,
+    )
 
 
-def aliases_of(transaction: Transaction, domain_ids: Iterable[int]) -> dict[str, str]:
-    """Return the aliases in force of these domains, by the alias's name: {"example.net": "example.org"}."""
-    target = aliased(Domain)
-    seconds = transaction.settings.harvests.alias_seconds
+def aliases_in_force(
+    session: Session, domain_ids: Iterable[int], now: Micros, alias_seconds: int
+) -> dict[int, list[str]]:
+    """Return the names of the aliases in force, by the number of the domain that they are aliases of."""
     query = (
-        select(Domain.name, target.name)
-        .join(target, Domain.alias_of_id == target.id)
-        .where(Domain.alias_of_id.in_(list(domain_ids)), alias_in_force(transaction.now, seconds))
+        select(Domain.alias_of_id, Domain.name)
+        .where(Domain.alias_of_id.in_(list(domain_ids)), alias_in_force(now, alias_seconds))
         .order_by(Domain.name)
     )
-    return dict(transaction.session.execute(query).all())
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for domain_id, name in session.execute(query):
+        assert domain_id is not None
+        found[domain_id].append(name)
+    return dict(found)
 
 
 def set_alias(transaction: Transaction, name: str, given: AliasSetting) -> AliasView:

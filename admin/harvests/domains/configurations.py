@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 from sqlalchemy import select
 
-from admin.harvests.domains.data import ConfigurationChange, ConfigurationCreation, ConfigurationView
 from admin.harvests.domains.lookup import (
     find_configuration,
     find_domain,
@@ -26,7 +25,7 @@ from admin.models.domain_tables import Configuration, Domain
 from admin.models.errors import IllegalState, NotFound, Problem
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, Harvest, Template
 from admin.models.job_tables import HarvestJob, JobConfiguration, JobStatus
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 from archive.settings.values.redacted import HIDDEN
 from frontier.definition.job import JobError, Profile
@@ -36,6 +35,53 @@ MOST_CONFIGURATIONS: Final = 1_000
 LARGEST_NUMBER: Final = 2**62
 _LARGEST_ATTRIBUTES: Final = 100_000
 _UNENDED: Final = (JobStatus.NEW, JobStatus.SUBMITTED, JobStatus.STARTED)
+
+
+class ConfigurationView(OutputModel):
+    """The output has everything that a configuration sets."""
+
+    name: str
+    comments: str
+    template: str
+    seed_lists: list[str]
+    passwords: list[str]
+    max_objects: int
+    max_bytes: int
+    max_rate: int
+    attributes: dict[str, Any]
+    is_default: bool
+    has_seeds: bool
+    """A configuration without a seed is left out of harvests."""
+    edition: int
+
+
+class ConfigurationCreation(InputModel):
+    """The input has a new configuration. Limits that are left out are those of new domains."""
+
+    name: str
+    template: str | None = Field(None, description="name of a template; left out, it is harvests.default_template")
+    seed_lists: tuple[str, ...] = Field(description="names of at least one of the domain's seed lists")
+    passwords: tuple[str, ...] = ()
+    comments: str = ""
+    max_objects: int | None = None
+    max_bytes: int | None = None
+    max_rate: int | None = None
+    attributes: Mapping[str, Any] = Field({}, description="keys of the crawl profile that are set otherwise")
+
+
+class ConfigurationChange(InputModel):
+    """The input says what changes about a configuration; what is left out stays as it is."""
+
+    name: str | None = None
+    template: str | None = None
+    seed_lists: tuple[str, ...] | None = None
+    passwords: tuple[str, ...] | None = None
+    comments: str | None = None
+    max_objects: int | None = None
+    max_bytes: int | None = None
+    max_rate: int | None = None
+    attributes: Mapping[str, Any] | None = None
+    edition: int | None = None
 
 
 def attribute_problems(attributes: Mapping[str, Any]) -> list[Problem]:

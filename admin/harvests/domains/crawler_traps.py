@@ -1,6 +1,6 @@
 """Crawler traps belong to a domain, to a harvest, or to a global list that counts for every harvest while active.
 
-Each expression is tested before it is kept (`trap_test`), and outside of the database's work, as tests take time.
+Each expression is tested before it is kept, and outside of the database's work, as tests take time.
 """
 
 from __future__ import annotations
@@ -9,32 +9,96 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from pydantic import Field
 from sqlalchemy import delete, func, insert, select
+from sqlalchemy.orm import Mapped, Session
 
-from admin.harvests.domains.data import (
-    TrapInput,
-    TrapListChange,
-    TrapListCreation,
-    TrapListItem,
-    TrapListView,
-    TrapResult,
-    TrapsChange,
-    TrapsView,
-    TrapTest,
-    TrapView,
-)
 from admin.harvests.domains.lookup import find_domain
-from admin.harvests.domains.trap_test import check_expressions, run_trap_test, trap_lines
+from admin.harvests.domains.trap_expressions import TrapResult, check_expressions, run_trap_test, trap_lines
 from admin.harvests.input_checks import checked_limit, differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.harvest_tables import Harvest
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 
 MOST_OF_ONE: Final = 1_000
 """Crawler traps of one domain or of one harvest."""
 _AUDITED_EXPRESSIONS: Final = 50
+
+
+class TrapInput(InputModel):
+    """The input has a crawler trap. URLs in which the expression is found are not fetched."""
+
+    expression: str
+    is_active: bool = True
+
+
+class TrapsChange(InputModel):
+    """The input has all crawler traps of a domain or of a harvest, in their order."""
+
+    traps: tuple[TrapInput, ...]
+    edition: int | None = None
+
+
+class TrapTest(InputModel):
+    """The input has expressions, and the URLs that they are tried on."""
+
+    expressions: tuple[str, ...]
+    samples: tuple[str, ...] = ()
+
+
+class TrapView(OutputModel):
+    """A crawler trap as it is kept."""
+
+    expression: str
+    is_active: bool
+
+
+class TrapsView(OutputModel):
+    """The output has the crawler traps of a domain, and the domain's edition."""
+
+    traps: list[TrapView]
+    edition: int
+
+
+class TrapListCreation(InputModel):
+    """The input has a new global list of crawler traps.
+
+    Each line of `text` is an expression, but blank lines and those that begin with #.
+    """
+
+    name: str
+    text: str
+    description: str = ""
+    is_active: bool = True
+
+
+class TrapListChange(InputModel):
+    """The input says what changes about a global list; what is left out stays as it is."""
+
+    name: str | None = None
+    text: str | None = Field(None, description="all expressions anew, one on each line")
+    description: str | None = None
+    is_active: bool | None = None
+    edition: int | None = None
+
+
+class TrapListItem(OutputModel):
+    """A global list of crawler traps, without its expressions."""
+
+    id: int
+    name: str
+    description: str
+    is_active: bool
+    traps: int
+    edition: int
+
+
+class TrapListView(TrapListItem):
+    """A global list of crawler traps, with its expressions one on each line."""
+
+    text: str
 
 
 def try_traps(transaction: Transaction, given: TrapTest) -> Page[TrapResult]:
@@ -103,34 +167,25 @@ def harvest_traps(transaction: Transaction, harvest_id: int) -> list[TrapView]:
     return _views(_rows(transaction, "harvest_id", harvest_id))
 
 
-def active_global_traps(transaction: Transaction) -> list[str]:
-    """Return the expressions of all active global lists, each once, in the order of the lists' names."""
+def active_global_traps(session: Session) -> list[str]:
+    """Return the expressions of all active global lists, each once, in the order in which the lists were made."""
     query = (
         select(CrawlerTrap.expression)
         .join(CrawlerTrapList, CrawlerTrap.list_id == CrawlerTrapList.id)
         .where(CrawlerTrapList.is_active, CrawlerTrap.is_active)
-        .order_by(CrawlerTrapList.name, CrawlerTrap.position)
+        .order_by(CrawlerTrapList.id, CrawlerTrap.position, CrawlerTrap.id)
     )
-    return list(dict.fromkeys(transaction.session.scalars(query)))
+    return list(dict.fromkeys(session.scalars(query)))
 
 
-def active_harvest_traps(transaction: Transaction, harvest_id: int) -> list[str]:
-    """Return the active expressions of a harvest."""
-    return [trap.expression for trap in harvest_traps(transaction, harvest_id) if trap.is_active]
+def active_harvest_traps(session: Session, harvest_ids: Iterable[int]) -> dict[int, list[str]]:
+    """Return the active expressions of these harvests, by the harvest's number; harvests without any are left out."""
+    return _active(session, CrawlerTrap.harvest_id, harvest_ids)
 
 
-def active_domain_traps(transaction: Transaction, domain_ids: Iterable[int]) -> dict[int, list[str]]:
+def active_domain_traps(session: Session, domain_ids: Iterable[int]) -> dict[int, list[str]]:
     """Return the active expressions of these domains, by the domain's number; domains without any are left out."""
-    found: defaultdict[int, list[str]] = defaultdict(list)
-    query = (
-        select(CrawlerTrap.domain_id, CrawlerTrap.expression)
-        .where(CrawlerTrap.domain_id.in_(list(domain_ids)), CrawlerTrap.is_active)
-        .order_by(CrawlerTrap.domain_id, CrawlerTrap.position)
-    )
-    for domain_id, expression in transaction.session.execute(query):
-        if domain_id is not None:
-            found[domain_id].append(expression)
-    return dict(found)
+    return _active(session, CrawlerTrap.domain_id, domain_ids)
 
 
 def create_trap_list(transaction: Transaction, given: TrapListCreation) -> TrapListView:
@@ -221,6 +276,19 @@ def list_trap_lists(transaction: Transaction, *, after: str = "", limit: int = 1
     rows = transaction.session.execute(query.where(CrawlerTrapList.name > after) if after else query).all()
     items = [_item(row, count) for row, count in rows[:size]]
     return Page(items=items, next=items[-1].name if len(rows) > size else None)
+
+
+def _active(session: Session, owner: Mapped[int | None], ids: Iterable[int]) -> dict[int, list[str]]:
+    query = (
+        select(owner, CrawlerTrap.expression)
+        .where(owner.in_(list(ids)), CrawlerTrap.is_active)
+        .order_by(owner, CrawlerTrap.position, CrawlerTrap.id)
+    )
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for number, expression in session.execute(query):
+        assert number is not None
+        found[number].append(expression)
+    return dict(found)
 
 
 def _checked_lines(text: str) -> list[str]:

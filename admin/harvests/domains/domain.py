@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
+from pydantic import Field
 from sqlalchemy import bindparam, exists, func, select
 
 from admin.harvests.domains import aliases, extended_fields
-from admin.harvests.domains.configurations import configuration_uses, configuration_views
+from admin.harvests.domains.configurations import ConfigurationView, configuration_uses, configuration_views
 from admin.harvests.domains.creation import insert_domains
-from admin.harvests.domains.data import DomainChange, DomainCreation, DomainView, OwnerCreation, OwnerView
 from admin.harvests.domains.lookup import find_configuration, find_domain, listed_names
 from admin.harvests.domains.names import DomainNameError, registered_domain
-from admin.harvests.domains.passwords import password_views
-from admin.harvests.domains.seed_lists import seed_list_items
+from admin.harvests.domains.passwords import PasswordView, password_views
+from admin.harvests.domains.search import DomainItem
+from admin.harvests.domains.seed_lists import SeedListItem, seed_list_items
 from admin.harvests.input_checks import checked_limit, differences, note_problem, refuse
 from admin.models.domain_tables import CrawlerTrap, Domain, DomainOwner
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.job_tables import DomainHistory
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
 
 _MOST_ALIASES: Final = 1_000
 _LONGEST_OWNER: Final = 2_000
@@ -44,6 +47,55 @@ _FACTS: Final = (
     .where(Domain.id == bindparam("domain"))
 )
 """The number of a domain's crawler traps, whether the domain was harvested, and its present owner."""
+
+
+class DomainCreation(InputModel):
+    """The input names a new domain."""
+
+    name: str = Field(description="any URL, host name or address; its registered domain is added")
+    comments: str = ""
+    extended: Mapping[str, str] = Field({}, description="values of extended fields, by the field's name")
+
+
+class DomainChange(InputModel):
+    """The input says what changes about a domain; what is left out stays as it is."""
+
+    comments: str | None = None
+    default_configuration: str | None = Field(None, description="name of one of the domain's configurations")
+    extended: Mapping[str, str] | None = Field(None, description="values of extended fields; others stay as they are")
+    edition: int | None = None
+
+
+class OwnerView(OutputModel):
+    """The output has an owner of a domain, from the moment `created` until the next entry."""
+
+    created: Micros
+    owner: str
+    contact: str
+
+
+class DomainView(DomainItem):
+    """The output has everything that belongs to a domain, without the seeds themselves."""
+
+    alias_since: Micros | None
+    alias_expires: Micros | None
+    is_alias_in_force: bool
+    aliases: list[str]
+    """Names of the domains that are aliases of this one; at most 1,000."""
+    owner: OwnerView | None
+    configurations: list[ConfigurationView]
+    seed_lists: list[SeedListItem]
+    passwords: list[PasswordView]
+    crawler_traps: int
+    has_history: bool
+    extended: dict[str, str]
+
+
+class OwnerCreation(InputModel):
+    """The input names a new owner of a domain; earlier ones become history."""
+
+    owner: str
+    contact: str = ""
 
 
 def create_domain(transaction: Transaction, given: DomainCreation) -> DomainView:

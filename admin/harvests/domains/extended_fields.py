@@ -11,14 +11,15 @@ from datetime import date
 from itertools import batched
 from typing import Final
 
+from pydantic import Field
 from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
 
-from admin.harvests.domains.data import FieldChange, FieldCreation, FieldView
 from admin.harvests.domains.names import shortened
 from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import Domain, ExtendedField, ExtendedValue, FieldKind
 from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 
 ENTITIES: Final = ("domain", "harvest")
@@ -31,6 +32,47 @@ _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(\.\d{1,30})?")
 _YES: Final = frozenset(("yes", "true", "on", "1"))
 _NO: Final = frozenset(("no", "false", "off", "0"))
 _AUDITED: Final = ("name", "kind", "choices", "default", "is_mandatory", "is_kept_with_jobs", "position")
+
+
+class FieldCreation(InputModel):
+    """The input has a new extended field."""
+
+    entity: str = Field(description="domain or harvest")
+    name: str
+    kind: FieldKind
+    choices: tuple[str, ...] = Field((), description="the values of a field of the kind choice")
+    default: str = ""
+    is_mandatory: bool = False
+    is_kept_with_jobs: bool = False
+    position: int = Field(0, ge=0, le=10_000)
+
+
+class FieldChange(InputModel):
+    """The input says what changes about an extended field; what is left out stays as it is."""
+
+    name: str | None = None
+    kind: FieldKind | None = None
+    choices: tuple[str, ...] | None = None
+    default: str | None = None
+    is_mandatory: bool | None = None
+    is_kept_with_jobs: bool | None = None
+    position: int | None = Field(None, ge=0, le=10_000)
+    edition: int | None = None
+
+
+class FieldView(OutputModel):
+    """The output has an extended field."""
+
+    id: int
+    entity: str
+    name: str
+    kind: FieldKind
+    choices: list[str]
+    default: str
+    is_mandatory: bool
+    is_kept_with_jobs: bool
+    position: int
+    edition: int
 
 
 def kept_value(kind: FieldKind, choices: Sequence[str], text: str) -> str:
@@ -137,7 +179,7 @@ def show_field(transaction: Transaction, field_id: int) -> FieldView:
 def list_fields(transaction: Transaction, *, entity: str = "") -> Page[FieldView]:
     """List the extended fields, in the order in which forms show them."""
     transaction.require(Right.READ)
-    rows = _fields(transaction, entity)
+    rows = _fields(transaction.session, entity)
     return Page(items=[_view(row) for row in rows], total=len(rows))
 
 
@@ -148,7 +190,7 @@ def set_values(transaction: Transaction, entity: str, entity_id: int, given: Map
     that is not known, a value that does not fit, and a mandatory field that is left without a value.
     """
     session = transaction.session
-    fields = {row.name: row for row in _fields(transaction, entity)}
+    fields = {row.name: row for row in _fields(transaction.session, entity)}
     query = select(ExtendedValue).where(
         ExtendedValue.entity_id == entity_id, ExtendedValue.field_id.in_([row.id for row in fields.values()])
     )
@@ -183,31 +225,30 @@ def set_values(transaction: Transaction, entity: str, entity_id: int, given: Map
 
 def values_of(transaction: Transaction, entity: str, entity_id: int) -> dict[str, str]:
     """Return the values of a domain or harvest by the field's name; a field without a value has its default."""
-    return _values(transaction, _fields(transaction, entity), [entity_id]).get(entity_id, {})
+    return _values(transaction.session, _fields(transaction.session, entity), [entity_id]).get(entity_id, {})
 
 
-def values_for_jobs(transaction: Transaction, entity: str, entity_ids: Iterable[int]) -> dict[int, dict[str, str]]:
+def values_for_jobs(session: Session, entity: str, entity_ids: Iterable[int]) -> dict[int, dict[str, str]]:
     """Return what a job keeps of its domains or its harvest: values by the entity's number, then by field.
 
     Empty values are left out.
     """
-    fields = [row for row in _fields(transaction, entity) if row.is_kept_with_jobs]
-    found = _values(transaction, fields, list(entity_ids)) if fields else {}
+    fields = [row for row in _fields(session, entity) if row.is_kept_with_jobs]
+    found = _values(session, fields, list(entity_ids)) if fields else {}
     return {number: {name: text for name, text in values.items() if text} for number, values in found.items()}
 
 
-def domain_values_for_jobs(transaction: Transaction, names: Sequence[str]) -> dict[str, dict[str, str]]:
+def domain_values_for_jobs(session: Session, names: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return what jobs keep of these domains: values by the domain's name, then by field. Empty values are left out."""
     kept = select(ExtendedField.id).where(ExtendedField.entity == "domain", ExtendedField.is_kept_with_jobs.is_(True))
-    if transaction.session.scalar(kept.limit(1)) is None:
+    if session.scalar(kept.limit(1)) is None:
         return {}
     found: dict[str, dict[str, str]] = {}
     for part in batched(names, _TOGETHER):
         numbers = {
-            row.id: row.name
-            for row in transaction.session.execute(select(Domain.id, Domain.name).where(Domain.name.in_(part)))
+            row.id: row.name for row in session.execute(select(Domain.id, Domain.name).where(Domain.name.in_(part)))
         }
-        values = values_for_jobs(transaction, "domain", numbers)
+        values = values_for_jobs(session, "domain", numbers)
         found |= {numbers[number]: fields for number, fields in values.items() if fields}
     return found
 
@@ -220,9 +261,7 @@ def delete_values(transaction: Transaction, entity: str, entity_id: int) -> None
     )
 
 
-def _values(
-    transaction: Transaction, fields: Sequence[ExtendedField], entity_ids: Sequence[int]
-) -> dict[int, dict[str, str]]:
+def _values(session: Session, fields: Sequence[ExtendedField], entity_ids: Sequence[int]) -> dict[int, dict[str, str]]:
     found = {number: {row.name: row.default for row in fields} for number in entity_ids}
     names = {row.id: row.name for row in fields}
     if not names:
@@ -230,14 +269,14 @@ def _values(
     query = select(ExtendedValue).where(
         ExtendedValue.field_id.in_(list(names)), ExtendedValue.entity_id.in_(list(entity_ids))
     )
-    for value in transaction.session.scalars(query):
+    for value in session.scalars(query):
         found[value.entity_id][names[value.field_id]] = value.value
     return found
 
 
-def _fields(transaction: Transaction, entity: str) -> Sequence[ExtendedField]:
+def _fields(session: Session, entity: str) -> Sequence[ExtendedField]:
     query = select(ExtendedField).order_by(ExtendedField.entity, ExtendedField.position, ExtendedField.name)
-    return transaction.session.scalars(query.where(ExtendedField.entity == entity) if entity else query).all()
+    return session.scalars(query.where(ExtendedField.entity == entity) if entity else query).all()
 
 
 def _find(transaction: Transaction, field_id: int) -> ExtendedField:

@@ -10,22 +10,51 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
+from pydantic import Field, SecretStr
 from sqlalchemy import select
 
 from admin.harvests.domains import secret_key
-from admin.harvests.domains.data import PasswordChange, PasswordCreation, PasswordView
 from admin.harvests.domains.lookup import find_domain, find_password, listed_names
 from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import CONFIGURATION_PASSWORDS, Domain, DomainPassword
 from admin.models.errors import IllegalState, InvalidInput, Problem
 from admin.models.job_tables import JobConfiguration
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 from archive.url import UrlError, canonical
 
 MOST_PASSWORDS: Final = 100
 _LONGEST: Final = 1_000
+
+
+class PasswordCreation(InputModel):
+    """The input has a password that lets a harvest into a part of a domain."""
+
+    name: str
+    url: str = Field(description="where the password counts, such as http://www.example.org/members/")
+    realm: str = ""
+    username: str
+    password: SecretStr
+
+
+class PasswordChange(InputModel):
+    """The input says what changes about a password; what is left out stays as it is."""
+
+    url: str | None = None
+    realm: str | None = None
+    username: str | None = None
+    password: SecretStr | None = None
+
+
+class PasswordView(OutputModel):
+    """The output has a password without the secret, which nobody can read again."""
+
+    name: str
+    url: str
+    realm: str
+    username: str
+    configurations: list[str]
+    """Names of the configurations that use it."""
 
 
 @dataclass(frozen=True, slots=True)

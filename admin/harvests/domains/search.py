@@ -9,14 +9,14 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Select, and_, exists, func, or_, select
 from sqlalchemy.orm import aliased
 
-from admin.harvests.domains.data import DomainItem, TldCount
 from admin.harvests.domains.names import DomainNameError, registered_domain, shortened, stored_name
 from admin.harvests.input_checks import checked_limit, count_up_to_limit
 from admin.models.domain_tables import Configuration, Domain, ExtendedField, ExtendedValue
 from admin.models.errors import InvalidInput, NotFound, Problem
 from admin.models.job_tables import DomainHistory
-from admin.models.operation import Page
+from admin.models.operation import OutputModel, Page
 from admin.models.transaction import Right, Transaction
+from archive.dates import Micros
 
 ORDERS: Final = ("name", "-name", "newest")
 _LONGEST_PATTERN: Final = 255
@@ -29,6 +29,26 @@ _IDN: Final = "xn--"
 _AFTER_IDN: Final = "xn-."
 _MOST_NAMED: Final = 500
 """So many domains are named one by one in a query."""
+
+
+class DomainItem(OutputModel):
+    """A domain in a list."""
+
+    name: str
+    unicode_name: str
+    tld: str
+    comments: str
+    default_configuration: str | None
+    alias_of: str | None
+    created: Micros
+    edition: int
+
+
+class TldCount(OutputModel):
+    """The output says how many domains have one public suffix."""
+
+    tld: str
+    domains: int
 
 
 def list_domains(

@@ -4,17 +4,57 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from admin.harvests.domains.data import SeedListChange, SeedListCreation, SeedListItem, SeedListView
+from pydantic import Field
+
 from admin.harvests.domains.lookup import find_domain, find_seed_list, listed_names
 from admin.harvests.domains.seeds import seed_lines, seed_problems, tidy
 from admin.harvests.input_checks import differences, name_problem, note_problem, refuse
 from admin.models.domain_tables import Domain, SeedList
 from admin.models.errors import IllegalState, Problem
-from admin.models.operation import Page
+from admin.models.operation import InputModel, OutputModel, Page
 from admin.models.transaction import Right, Transaction
 
 MOST_SEED_LISTS: Final = 1_000
 _AUDITED_CHARACTERS: Final = 10_000
+
+
+class SeedListItem(OutputModel):
+    """A seed list without its seeds."""
+
+    name: str
+    comments: str
+    seeds: int
+    """How many lines are seeds."""
+    edition: int
+
+
+class SeedListCreation(InputModel):
+    """The input has a new seed list."""
+
+    name: str
+    seeds: str = Field("", description="one URL on each line; blank lines and lines that begin with # are kept")
+    comments: str = ""
+
+
+class SeedListChange(InputModel):
+    """The input says what changes about a seed list; what is left out stays as it is."""
+
+    name: str | None = None
+    seeds: str | None = None
+    comments: str | None = None
+    edition: int | None = None
+
+
+class SeedListView(OutputModel):
+    """A seed list with its seeds."""
+
+    domain: str
+    name: str
+    seeds: str
+    comments: str
+    configurations: list[str]
+    """Names of the configurations that use the list."""
+    edition: int
 
 
 def create_seed_list(transaction: Transaction, domain: str, given: SeedListCreation) -> SeedListView:

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from itertools import batched
 from typing import Any, Final
 
+from pydantic import Field
 from sqlalchemy import bindparam, insert, select, update
 
 from admin.harvests.domains.bulk import audit_many, insert_unless_there, table_of
 from admin.harvests.domains.configurations import LARGEST_NUMBER
 from admin.harvests.domains.creation import insert_domains
-from admin.harvests.domains.data import DomainUpload, LineProblem, SeedUpload, UploadReport
 from admin.harvests.domains.lookup import find_template
 from admin.harvests.domains.names import DomainName, DomainNameError, registered_domain
 from admin.harvests.domains.seeds import LONGEST_TEXT, parse_seed, seed_lines
@@ -24,6 +24,7 @@ from admin.harvests.input_checks import name_problem, refuse
 from admin.models.database import Database
 from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, Configuration, Domain, SeedList
 from admin.models.errors import Problem
+from admin.models.operation import InputModel, OutputModel
 from admin.models.transaction import Actor, Right, Transaction
 from archive.url import UrlError, canonical
 from frontier.definition.job import JobError
@@ -31,6 +32,50 @@ from frontier.definition.job import JobError
 LINES_OF_ONE_TRANSACTION: Final = 2_000
 MOST_PROBLEMS: Final = 1_000
 _SHOWN: Final = 100
+
+
+class DomainUpload(InputModel):
+    """The input has names of domains, one on each line."""
+
+    text: str
+
+
+class SeedUpload(InputModel):
+    """The input has URLs, one on each line; their domains are added where they are new."""
+
+    text: str
+    seed_list: str = Field("defaultseeds", description="name of the seed list that gets the URLs, in each domain")
+    configuration: str = Field("", description="name of a configuration that uses the seed list; empty makes none")
+    template: str | None = None
+    max_bytes: int | None = None
+    max_objects: int | None = None
+
+
+class LineProblem(OutputModel):
+    """A line of an upload that can't be used."""
+
+    line: int
+    text: str
+    """The line, shortened."""
+    reason: str
+
+
+class UploadReport(OutputModel):
+    """The output says what came of an upload."""
+
+    lines: int
+    """Lines that were read, up to which an upload that was broken off need not be repeated."""
+    created: int
+    """Domains that are new."""
+    known: int
+    """Lines whose domain was there before, earlier lines of the same upload included."""
+    seeds_added: int
+    seeds_known: int
+    invalid: int
+    problems: list[LineProblem]
+    """The first of the lines that can't be used; at most 1,000."""
+    summary: str
+    """A sentence for people."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from sqlalchemy import Select, Text, case, cast, collate, func, select
 from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
 
+from admin.harvests.domains.aliases import alias_in_force
 from admin.harvests.generation.expectations import BudgetLimits, PastHarvest, both, expected
 from admin.harvests.generation.plan import RunPlan
 from admin.harvests.generation.splitting import ConfigurationCandidate, order
@@ -23,7 +24,6 @@ from admin.models.base import NO_LIMIT
 from admin.models.domain_tables import Configuration, Domain
 from admin.models.harvest_tables import HARVEST_CONFIGURATIONS, HarvestKind, Template
 from admin.models.job_tables import DomainHistory, StopReason
-from archive.dates import Micros
 from archive.fast_frozen import fast_frozen
 from archive.settings.generation import Reading
 from archive.settings.load import Settings
@@ -57,8 +57,8 @@ class ConfigurationRow:
     attributes: Mapping[str, Any]
     max_objects: int
     max_bytes: int
-    alias_of_id: int | None
-    alias_since: Micros | None
+    is_alias: bool
+    """Whether the domain is an alias in force."""
 
 
 @fast_frozen(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def why_left_out(row: ConfigurationRow, plan: RunPlan, settings: Settings, past:
         return LeftOut.ZERO_BUDGET
     if plan.kind != HarvestKind.SNAPSHOT:
         return None
-    if is_alias(row.alias_of_id, row.alias_since, plan.now, settings.harvests.alias_seconds):
+    if row.is_alias:
         return LeftOut.ALIAS
     limits = BudgetLimits(row.max_objects, row.max_bytes)
     if past is not None and is_complete_before(past, limits, settings.generation.completed_domains):
@@ -98,15 +98,10 @@ def why_left_out(row: ConfigurationRow, plan: RunPlan, settings: Settings, past:
     return None
 
 
-def is_alias(alias_of_id: int | None, alias_since: Micros | None, now: Micros, seconds: int) -> bool:
-    """Return whether a domain counts as an alias: it was said to be one, and that has not expired."""
-    return alias_of_id is not None and (alias_since is None or now <= alias_since + seconds * 1_000_000)
-
-
 def is_complete_before(past: PastDomain, limits: BudgetLimits, reading: Reading) -> bool:
     """Return whether a continued snapshot has no need to harvest the domain again.
 
-    The seed document drops domains that were complete. NetarchiveSuite drops unfinished ones too, and those that met
+    The reading "seed" drops domains that were complete. NetarchiveSuite drops unfinished ones too, and those that met
     a limit of their configuration, unless the limit is now above what was fetched.
     """
     if past.stop_reason == StopReason.COMPLETE:
@@ -209,14 +204,14 @@ def _ended_before(session: Session, plan: RunPlan, domains: Sequence[int]) -> di
 
 
 def _rows(session: Session, plan: RunPlan, settings: Settings, domain: str | None) -> Iterator[ConfigurationRow]:
-    query = _query(plan).order_by(*_sorting(settings, session.get_bind().dialect.name))
+    query = _query(plan, settings).order_by(*_sorting(settings, session.get_bind().dialect.name))
     if domain is not None:
         query = query.where(Domain.name == domain)
     for row in session.execute(query, execution_options={"yield_per": PAGE}):
         yield ConfigurationRow(*row)
 
 
-def _query(plan: RunPlan) -> Select[*tuple[Any, ...]]:
+def _query(plan: RunPlan, settings: Settings) -> Select[*tuple[Any, ...]]:
     query = select(
         Configuration.id,
         Configuration.name,
@@ -226,8 +221,7 @@ def _query(plan: RunPlan) -> Select[*tuple[Any, ...]]:
         Configuration.attributes,
         Configuration.max_objects,
         Configuration.max_bytes,
-        Domain.alias_of_id,
-        Domain.alias_since,
+        alias_in_force(plan.now, settings.harvests.alias_seconds),
     ).join(Template, Template.id == Configuration.template_id)
     if plan.kind == HarvestKind.SNAPSHOT:
         return query.join(Domain, Domain.default_configuration_id == Configuration.id)

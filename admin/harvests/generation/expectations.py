@@ -1,6 +1,6 @@
 """The expected number of objects of a configuration follows from earlier harvests and from the limits in force.
 
-The seed document of NetarchiveSuite has the formula. All divisions are those of Java: they cut towards zero.
+The formula is that of NetarchiveSuite. All divisions are those of Java: they cut towards zero.
 """
 
 from __future__ import annotations

@@ -12,12 +12,14 @@ from typing import Any, Final
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from admin.harvests.domains.aliases import aliases_in_force
+from admin.harvests.domains.crawler_traps import active_domain_traps
 from admin.harvests.generation.candidates import LeftOut, chunks
 from admin.harvests.generation.expectations import BudgetLimits, both
 from admin.harvests.generation.plan import RunPlan
 from admin.harvests.generation.profiles import JobTemplate, merged, newest_version, trap_of_domain
 from admin.harvests.generation.splitting import ConfigurationCandidate, OpenJob, added, opened, refusal
-from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, CrawlerTrap, Domain, SeedList
+from admin.models.domain_tables import CONFIGURATION_SEED_LISTS, SeedList
 from archive.fast_frozen import fast_frozen
 from archive.settings.load import Settings
 from archive.url import UrlError, canonical
@@ -224,7 +226,8 @@ def _with_surroundings(
 ) -> Iterator[tuple[ConfigurationCandidate, _Surroundings]]:
     for page in batched(chunk, PAGE):
         domains = [candidate.domain_id for candidate in page]
-        aliases, traps = _aliases(session, plan, settings, domains), _traps(session, domains)
+        aliases = aliases_in_force(session, domains, plan.now, settings.harvests.alias_seconds)
+        traps = active_domain_traps(session, domains)
         for part, lists in _parts(session, page):
             surroundings = _Surroundings(_seeds(session, lists), aliases, traps)
             for candidate in part:
@@ -277,31 +280,3 @@ def read_lines(text: str) -> list[str]:
     """Return the lines of a seed list that are seeds."""
     lines = (line.strip().strip("\ufeff") for line in text.split("\n"))
     return [line for line in lines if line and not line.startswith("#")]
-
-
-def _aliases(session: Session, plan: RunPlan, settings: Settings, domains: Sequence[int]) -> dict[int, list[str]]:
-    """Return the names of the aliases of each domain, without those that have expired."""
-    since = plan.now - settings.harvests.alias_seconds * 1_000_000
-    found = session.execute(
-        select(Domain.alias_of_id, Domain.name, Domain.alias_since)
-        .where(Domain.alias_of_id.in_(domains))
-        .order_by(Domain.name)
-    )
-    aliases: defaultdict[int, list[str]] = defaultdict(list)
-    for domain_id, name, alias_since in found:
-        if domain_id is not None and (alias_since is None or alias_since >= since):
-            aliases[domain_id].append(name)
-    return aliases
-
-
-def _traps(session: Session, domains: Sequence[int]) -> dict[int, list[str]]:
-    found = session.execute(
-        select(CrawlerTrap.domain_id, CrawlerTrap.expression)
-        .where(CrawlerTrap.domain_id.in_(domains), CrawlerTrap.is_active.is_(True))
-        .order_by(CrawlerTrap.domain_id, CrawlerTrap.position, CrawlerTrap.id)
-    )
-    traps: defaultdict[int, list[str]] = defaultdict(list)
-    for domain_id, expression in found:
-        if domain_id is not None:
-            traps[domain_id].append(expression)
-    return traps

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from admin.harvests.domains.crawler_traps import active_global_traps, active_harvest_traps
+from admin.harvests.domains.extended_fields import values_for_jobs
 from admin.harvests.generation.deduplication import continued, earlier_jobs
 from admin.harvests.generation.expectations import BudgetLimits
-from admin.models.domain_tables import CrawlerTrap, CrawlerTrapList, ExtendedField, ExtendedValue
 from admin.models.errors import NotFound
 from admin.models.harvest_tables import Channel, Harvest, HarvestKind, HarvestRun
 from archive.dates import Micros
@@ -83,30 +84,12 @@ def _default_channel(session: Session, kind: HarvestKind) -> int | None:
 
 
 def _traps(session: Session, harvest_id: int) -> tuple[str, ...]:
-    of_lists = (
-        select(CrawlerTrap.expression)
-        .join(CrawlerTrapList, CrawlerTrapList.id == CrawlerTrap.list_id)
-        .where(CrawlerTrapList.is_active.is_(True), CrawlerTrap.is_active.is_(True))
-        .order_by(CrawlerTrapList.id, CrawlerTrap.position, CrawlerTrap.id)
-    )
-    of_harvest = (
-        select(CrawlerTrap.expression)
-        .where(CrawlerTrap.harvest_id == harvest_id, CrawlerTrap.is_active.is_(True))
-        .order_by(CrawlerTrap.position, CrawlerTrap.id)
-    )
-    return tuple(dict.fromkeys([*session.scalars(of_lists), *session.scalars(of_harvest)]))
+    own = active_harvest_traps(session, [harvest_id]).get(harvest_id, [])
+    return tuple(dict.fromkeys([*active_global_traps(session), *own]))
 
 
 def _facts(session: Session, harvest: Harvest, run_number: int) -> Mapping[str, Any]:
     """Return what warcinfo says of the harvest."""
-    values = session.execute(
-        select(ExtendedField.name, func.coalesce(ExtendedValue.value, ExtendedField.default))
-        .outerjoin(
-            ExtendedValue, and_(ExtendedValue.field_id == ExtendedField.id, ExtendedValue.entity_id == harvest.id)
-        )
-        .where(ExtendedField.entity == "harvest", ExtendedField.is_kept_with_jobs.is_(True))
-        .order_by(ExtendedField.position, ExtendedField.id)
-    )
     return {
         **harvest.facts,
         "harvest": harvest.name,
@@ -115,5 +98,5 @@ def _facts(session: Session, harvest: Harvest, run_number: int) -> Mapping[str, 
         "comments": harvest.comments,
         "audience": harvest.audience,
         "schedule": harvest.schedule.name if harvest.schedule is not None else "",
-        "extended": {name: value for name, value in values if value},
+        "extended": values_for_jobs(session, "harvest", [harvest.id]).get(harvest.id, {}),
     }

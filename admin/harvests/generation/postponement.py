@@ -1,4 +1,4 @@
-"""A harvest waits while no harvester has ever registered for its channel: nobody would take its jobs (row N40).
+"""A harvest waits while no harvester has ever registered for its channel: nobody would take its jobs.
 
 A channel whose harvesters are stopped for a while has its jobs made; they wait as NEW until a harvester is back.
 """

@@ -145,7 +145,7 @@ class Generator:
             self.fence.check(transaction)
             present = _still_there(transaction, jobs)
             names = [entry.domain_name for job in jobs for entry in job.entries]
-            of_domains = domain_values_for_jobs(transaction, names)
+            of_domains = domain_values_for_jobs(transaction.session, names)
             rows = [_row(planned, channel_id, job, of_domains) for job in jobs]
             transaction.session.add_all(rows)
             transaction.session.flush()

@@ -83,11 +83,6 @@ def first_date(rule: ScheduleRule, anchor: Micros) -> Micros | None:
     return _allowed(rule, _date_number(rule, _base(rule, anchor), 0), 0)
 
 
-def date_number(rule: ScheduleRule, anchor: Micros, number: int) -> Micros | None:
-    """Return the date with this number; 0 is the first. None from the year 9999 on. The rule's end is not looked at."""
-    return _date_number(rule, _base(rule, anchor), number)
-
-
 def next_date(rule: ScheduleRule, anchor: Micros, after: Micros, runs_made: int = 0) -> Micros | None:
     """Return the first date after a moment. None when the schedule has ended.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from admin.harvests.schedules import timetable
-from admin.harvests.schedules.data import (
+from admin.harvests.schedules.timetable import (
     DatesView,
     NewSchedule,
     PreviewInput,

@@ -9,10 +9,13 @@ from functools import cache
 from typing import Final
 from zoneinfo import available_timezones
 
-from admin.harvests.schedules.data import RuleInput
+from pydantic import Field
+
 from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, moment_of, wall_time
 from admin.models.errors import InvalidInput, Problem
 from admin.models.harvest_tables import Schedule, ScheduleEnd, TimeUnit
+from admin.models.moments import InputMoment
+from admin.models.operation import InputModel
 from archive.dates import Micros
 
 MOST_UNITS: Final = 10_000
@@ -29,6 +32,24 @@ _BOUNDS: Final = {"minute": (0, 59), "hour": (0, 23), "weekday": (0, 6), "month_
 _RULE_FIELDS: Final = tuple(ScheduleRule.__dataclass_fields__)
 _WALL: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
 _LONGEST_SHOWN: Final = 100
+
+
+class RuleInput(InputModel):
+    """The input says when the dates of a schedule are."""
+
+    unit: TimeUnit
+    every: int = Field(1, description="units between two dates")
+    minute: int | None = Field(None, description="0 to 59; without it, dates are anytime")
+    hour: int | None = Field(None, description="0 to 23, for units from a day on")
+    weekday: int | None = Field(None, description="0 (Monday) to 6, for weeks")
+    month_day: int | None = Field(None, description="1 to 31, for months; shorter months have their last day")
+    zone: str = Field("", description="the name of a time zone, such as Europe/Copenhagen; without it, the own one")
+    starts: InputMoment | None = Field(
+        None, description="no date is earlier; a date with its zone, such as 2027-01-15T08:00+01:00"
+    )
+    ends: ScheduleEnd = ScheduleEnd.NEVER
+    ends_at: InputMoment | None = Field(None, description="the last moment that may be a date, for ends = date")
+    ends_after: int | None = Field(None, description="runs, for ends = count")
 
 
 def rule_of(schedule: Schedule | RuleInput) -> ScheduleRule:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from pydantic import Field
 from sqlalchemy import Select, func, select
 
 from admin.harvests.input_checks import (
@@ -17,26 +18,16 @@ from admin.harvests.input_checks import (
     checked_number,
     contains,
     count_up_to_limit,
-    name_problem,
     note_problem,
     refuse,
 )
 from admin.harvests.named_rows import find_named, lock_named, new_name_problem
-from admin.harvests.schedules.data import (
-    DatesView,
-    DateView,
-    NewSchedule,
-    PreviewInput,
-    ScheduleChange,
-    ScheduleDetails,
-    ScheduleUser,
-    ScheduleView,
-)
 from admin.harvests.schedules.dates import LAST_MOMENT, ScheduleRule, first_date, next_date, preview
-from admin.harvests.schedules.rules import MOST_RUNS, in_words, rule_of, rule_problems
-from admin.models.errors import IllegalState, InvalidInput, Problem
-from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd
-from admin.models.operation import Page
+from admin.harvests.schedules.rules import MOST_RUNS, RuleInput, in_words, rule_of, rule_problems
+from admin.models.errors import IllegalState, Problem
+from admin.models.harvest_tables import Harvest, HarvestRun, Schedule, ScheduleEnd, TimeUnit
+from admin.models.moments import InputMoment
+from admin.models.operation import OutputModel, Page
 from admin.models.time_zones import default_zone
 from admin.models.transaction import Right, Transaction
 from archive.dates import Micros
@@ -45,6 +36,87 @@ ENTITY: Final = "schedule"
 MOST_DATES: Final = 100
 _SHOWN_USERS: Final = 5
 _FIELDS: Final = ("comments", *ScheduleRule.__dataclass_fields__)
+
+
+class NewSchedule(RuleInput):
+    """The input makes a schedule."""
+
+    name: str
+    comments: str = ""
+
+
+class ScheduleChange(RuleInput):
+    """The input replaces all that a schedule has."""
+
+    name: str
+    comments: str = ""
+    edition: int | None = None
+
+
+class PreviewInput(RuleInput):
+    """The input asks for the dates of a rule that is not kept yet."""
+
+    first_run: InputMoment | None = Field(None, description="from which the dates are counted; now when it is left out")
+    after: InputMoment | None = Field(None, description="dates after this moment; now when it is left out")
+    runs_made: int = 0
+    count: int = 10
+
+
+class ScheduleView(OutputModel):
+    """The model is a schedule with its rule in words."""
+
+    name: str
+    comments: str
+    unit: TimeUnit
+    every: int
+    minute: int | None
+    hour: int | None
+    weekday: int | None
+    month_day: int | None
+    zone: str
+    starts: Micros | None
+    ends: ScheduleEnd
+    ends_at: Micros | None
+    ends_after: int | None
+    edition: int
+    words: str
+    """Such as "every 2 weeks, on Monday at 03:30 (Europe/Copenhagen)"."""
+
+
+class ScheduleDetails(ScheduleView):
+    """The model is a schedule with how often it is used."""
+
+    harvests: int | None
+    """How many harvests use the schedule; None when there are more than 10,000."""
+
+
+class DateView(OutputModel):
+    """The model is one date of a schedule."""
+
+    moment: Micros
+    wall: str
+    note: str
+
+
+class DatesView(OutputModel):
+    """The model holds the next dates of a schedule."""
+
+    words: str
+    dates: list[DateView]
+
+
+class ScheduleUser(OutputModel):
+    """The model names a harvest that uses a schedule, and shows what the schedule as it is now would mean to it."""
+
+    harvest: str
+    is_active: bool
+    runs_made: int
+    next_run: Micros | None
+    """The date that is planned; a change of the schedule does not change it."""
+    next_by_schedule: Micros | None
+    """The date that the schedule as it is now gives. None when the schedule has ended for this harvest."""
+    would_change: bool
+    """Whether planning again would change the date."""
 
 
 def create_schedule(transaction: Transaction, given: NewSchedule) -> ScheduleDetails:
@@ -167,16 +239,6 @@ def list_users(
     items = [_user(transaction, rule, each, each.runs_made - extra.get(each.id, 0)) for each in rows[:size]]
     following = str(rows[size - 1].id) if len(rows) > size else None
     return Page(items=items, next=following, total=count_up_to_limit(transaction, query))
-
-
-def usable_schedule(transaction: Transaction, name: str, field: str = "schedule") -> Schedule:
-    """Return the schedule that a harvest asks for. Raises InvalidInput for an unknown one."""
-    schedule = None
-    if not name_problem(field, name):
-        schedule = transaction.session.scalars(select(Schedule).where(Schedule.name == name)).one_or_none()
-    if schedule is None:
-        raise InvalidInput(Problem(field, f"there is no schedule {name[:100]!r}; choose one of the list of schedules"))
-    return schedule
 
 
 def _preview(

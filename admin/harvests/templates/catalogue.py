@@ -41,7 +41,7 @@ from admin.harvests.templates.stock import DEFAULT_TEMPLATE, stock_text
 from admin.harvests.templates.verification import problems_of
 from admin.harvests.templates.yaml_edit import changed_text
 from admin.models.domain_tables import Configuration, Domain
-from admin.models.errors import IllegalState, InvalidInput, NotFound, Problem
+from admin.models.errors import IllegalState, NotFound
 from admin.models.harvest_tables import Template, TemplateVersion
 from admin.models.job_tables import HarvestJob
 from admin.models.operation import Page
@@ -319,16 +319,6 @@ def list_users(
     rows = transaction.session.scalars(found.order_by(Configuration.id).limit(size + 1)).all()
     following = str(rows[size - 1].id) if len(rows) > size else None
     return Page(items=_named(transaction, rows[:size]), next=following, total=count_up_to_limit(transaction, query))
-
-
-def usable_template(transaction: Transaction, name: str, field: str = "template") -> Template:
-    """Return the template that a configuration asks for. Raises InvalidInput for an unknown or inactive one."""
-    template = transaction.session.scalars(select(Template).where(Template.name == name)).one_or_none()
-    if template is None:
-        raise InvalidInput(Problem(field, f"there is no template {name[:100]!r}; choose one of the list of templates"))
-    if not template.is_active:
-        raise InvalidInput(Problem(field, f"the template {name!r} is not active; activate it, or choose another"))
-    return template
 
 
 def present_version(transaction: Transaction, template_id: int) -> TemplateVersion:

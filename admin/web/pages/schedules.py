@@ -8,8 +8,8 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.schedules import timetable
-from admin.harvests.schedules.data import DatesView, NewSchedule, PreviewInput, ScheduleChange, ScheduleDetails
 from admin.harvests.schedules.rules import WEEKDAYS, local_moment, local_text, zones
+from admin.harvests.schedules.timetable import DatesView, NewSchedule, PreviewInput, ScheduleChange, ScheduleDetails
 from admin.models.harvest_tables import ScheduleEnd, TimeUnit
 from admin.models.time_zones import default_zone
 from admin.models.transaction import Right

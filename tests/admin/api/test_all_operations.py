@@ -1,4 +1,4 @@
-"""admin/harvests/operations.py: every operation has a place of its own, a description, and asks for its right."""
+"""admin/operations.py: every operation has a place of its own, a description, and asks for its right."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from openapi_spec_validator import validate
 
 from admin.api.blueprint import PREFIX, make_blueprint
 from admin.api.openapi import document
-from admin.harvests.operations import OPERATIONS
 from admin.models.database import Database
 from admin.models.operation import Operation
 from admin.models.people_tables import Role, User
 from admin.models.transaction import COMMAND_LINE, RIGHTS, Actor, Door
+from admin.operations import OPERATIONS
 
 ACTORS = {f"Bearer {role}": Actor(f"the-{role}", role, Door.API, user_id=1) for role in Role}
 

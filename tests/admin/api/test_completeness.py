@@ -10,7 +10,7 @@ from typing import Final
 from flask import Flask
 
 import admin
-from admin.harvests.operations import OPERATIONS
+from admin.operations import OPERATIONS
 from admin.site.assembly import PAGES
 
 NAMES = {operation.name for operation in OPERATIONS}

@@ -21,17 +21,16 @@ from werkzeug.exceptions import HTTPException
 from admin.api.blueprint import PREFIX, error_answer, make_blueprint
 from admin.api.openapi import document
 from admin.api.problems import PROBLEM_TYPE
-from admin.harvests.definitions.data import ConfigurationChoice, HarvestCreation
-from admin.harvests.definitions.definition import create_harvest
-from admin.harvests.domains.data import DomainCreation
-from admin.harvests.domains.domain import create_domain
-from admin.harvests.operations import OPERATIONS
+from admin.harvests.definitions.chosen import ConfigurationChoice
+from admin.harvests.definitions.definition import HarvestCreation, create_harvest
+from admin.harvests.domains.domain import DomainCreation, create_domain
 from admin.harvests.stock import prepare
 from admin.models.database import Database
 from admin.models.harvest_tables import Harvest
 from admin.models.operation import Operation, Page
 from admin.models.people_tables import Role, User
 from admin.models.transaction import COMMAND_LINE, Actor, Door
+from admin.operations import OPERATIONS
 
 ADMINISTRATOR = Actor("the-administrator", Role.ADMINISTRATOR, Door.API, user_id=1)
 NAMES = (

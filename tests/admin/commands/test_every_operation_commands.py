@@ -12,8 +12,8 @@ import pytest
 from admin.cli import COMMANDS, ghostfleet
 from admin.commands.use_cases.groups import SPECIAL
 from admin.commands.use_cases.places import GROUPS, LEFT_OUT, place_of
-from admin.harvests.operations import OPERATIONS
 from admin.models.operation import Operation
+from admin.operations import OPERATIONS
 
 TO_DO = "add its noun to NOUNS and GROUPS of admin/commands/use_cases/places.py, or the operation to LEFT_OUT"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from admin.harvests.definitions.data import HarvestChange
-from admin.harvests.schedules.data import PreviewInput
+from admin.harvests.definitions.definition import HarvestChange
+from admin.harvests.schedules.timetable import PreviewInput
 from admin.models.moments import moment_of
 
 MOMENT = 1_799_996_400_000_000

@@ -13,8 +13,7 @@ from support.web.site_pages import HOSTILE, refused, saved
 from support.web.site_server import RunningSite, send_form
 
 from admin.harvests.definitions.definition import show_harvest
-from admin.harvests.domains.data import FieldCreation
-from admin.harvests.domains.extended_fields import create_field
+from admin.harvests.domains.extended_fields import FieldCreation, create_field
 from admin.models.domain_tables import FieldKind
 from admin.models.harvest_tables import HarvestKind
 from admin.models.people_tables import Role

@@ -14,8 +14,7 @@ from support.admin.harvest_database import MovableClock
 from support.web.site_server import running_site
 
 from admin.harvests.dispatch.channels import ChannelInput, create_channel
-from admin.harvests.domains.configurations import create_configuration
-from admin.harvests.domains.data import ConfigurationCreation
+from admin.harvests.domains.configurations import ConfigurationCreation, create_configuration
 from admin.models.database import Database
 from admin.models.people_tables import Role
 from admin.models.transaction import COMMAND_LINE

@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from admin.harvests.definitions.data import StateChange
-from admin.harvests.definitions.states import activate_harvest, deactivate_harvest, run_harvest_now
+from admin.harvests.definitions.states import StateChange, activate_harvest, deactivate_harvest, run_harvest_now
 from admin.harvests.dispatch import steering
 from admin.harvests.dispatch.harvesters import forget_harvester
 from admin.harvests.dispatch.steering import JobCommandInput, Verb

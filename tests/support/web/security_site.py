@@ -13,10 +13,10 @@ from flask import Flask
 from sqlalchemy import select
 
 from admin.api.blueprint import PREFIX
-from admin.harvests.operations import OPERATIONS
 from admin.models.database import Database
 from admin.models.people_tables import Role, User
 from admin.models.transaction import COMMAND_LINE, Right
+from admin.operations import OPERATIONS
 from admin.people.sessions import open_session
 from admin.site.assembly import PAGES
 from admin.web.application import create_app

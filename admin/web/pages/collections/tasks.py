@@ -9,8 +9,8 @@ from flask import Blueprint, request, send_file
 from werkzeug.wrappers import Response
 
 from admin.collections.tasks import tasks
-from admin.collections.tasks.data import PackageOrder, TaskView
 from admin.collections.tasks.task_folder import ENDS
+from admin.collections.tasks.tasks import PackageOrder, TaskView
 from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.transaction import Right, Transaction
 from admin.web.forms import Form

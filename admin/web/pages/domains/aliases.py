@@ -8,7 +8,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import aliases as use_cases
-from admin.harvests.domains.data import AliasSetting, AliasView
+from admin.harvests.domains.aliases import AliasSetting, AliasView
 from admin.harvests.domains.domain import show_domain
 from admin.models.errors import InvalidInput, NotFound, Problem, UseCaseError
 from admin.models.operation import Page

@@ -8,14 +8,8 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import configurations as use_cases
-from admin.harvests.domains.data import (
-    ConfigurationChange,
-    ConfigurationCreation,
-    ConfigurationView,
-    DomainChange,
-    DomainView,
-)
-from admin.harvests.domains.domain import change_domain, show_domain
+from admin.harvests.domains.configurations import ConfigurationChange, ConfigurationCreation, ConfigurationView
+from admin.harvests.domains.domain import DomainChange, DomainView, change_domain, show_domain
 from admin.harvests.templates.catalogue import list_templates, show_template
 from admin.harvests.templates.yaml_edit import block_lines
 from admin.models.transaction import Right

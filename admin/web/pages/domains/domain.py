@@ -8,7 +8,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import domain as use_cases
-from admin.harvests.domains.data import DomainChange, DomainCreation, DomainView
+from admin.harvests.domains.domain import DomainChange, DomainCreation, DomainView
 from admin.harvests.domains.search import ORDERS, list_domains, tld_statistics
 from admin.harvests.statistics.domain_history import newest_result
 from admin.models.errors import UseCaseError

@@ -8,7 +8,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import extended_fields as use_cases
-from admin.harvests.domains.data import FieldChange, FieldCreation, FieldView
+from admin.harvests.domains.extended_fields import FieldChange, FieldCreation, FieldView
 from admin.models.domain_tables import FieldKind
 from admin.models.transaction import Right
 from admin.web.forms import Form

@@ -8,7 +8,7 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import domain as use_cases
-from admin.harvests.domains.data import OwnerCreation, OwnerView
+from admin.harvests.domains.domain import OwnerCreation, OwnerView
 from admin.models.transaction import Right
 from admin.web.forms import Form
 from admin.web.page import done, needs, page, reading, transaction

@@ -8,8 +8,8 @@ from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import passwords as use_cases
-from admin.harvests.domains.data import PasswordChange, PasswordCreation, PasswordView
 from admin.harvests.domains.domain import show_domain
+from admin.harvests.domains.passwords import PasswordChange, PasswordCreation, PasswordView
 from admin.models.errors import NotFound
 from admin.models.transaction import Right
 from admin.web.forms import Form

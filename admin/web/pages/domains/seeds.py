@@ -11,9 +11,9 @@ from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import seed_lists as use_cases
-from admin.harvests.domains.data import SeedListChange, SeedListCreation, SeedListView
 from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.names import unicode_name
+from admin.harvests.domains.seed_lists import SeedListChange, SeedListCreation, SeedListView
 from admin.harvests.domains.seeds import seed_lines
 from admin.models.transaction import Right
 from admin.web.forms import Form

@@ -8,8 +8,8 @@ from flask import Blueprint, Response, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from admin.harvests.domains import crawler_traps as use_cases
-from admin.harvests.domains.data import TrapListChange, TrapListCreation, TrapListView
-from admin.harvests.domains.trap_test import trap_lines
+from admin.harvests.domains.crawler_traps import TrapListChange, TrapListCreation, TrapListView
+from admin.harvests.domains.trap_expressions import trap_lines
 from admin.models.transaction import Right
 from admin.web import trap_forms
 from admin.web.forms import Form

@@ -9,7 +9,7 @@ from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from admin.harvests.domains import crawler_traps as use_cases
-from admin.harvests.domains.data import TrapsChange, TrapView
+from admin.harvests.domains.crawler_traps import TrapsChange, TrapView
 from admin.harvests.domains.domain import show_domain
 from admin.models.transaction import Right
 from admin.web import trap_forms

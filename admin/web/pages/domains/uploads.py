@@ -7,9 +7,8 @@ from typing import BinaryIO, Final, cast
 from flask import Blueprint, Response, abort, request, send_file
 from werkzeug.wrappers import Response as AnyResponse
 
-from admin.harvests.domains.data import UploadReport
 from admin.harvests.domains.upload_lines import pieces_of_file
-from admin.harvests.domains.uploads import upload_domains
+from admin.harvests.domains.uploads import UploadReport, upload_domains
 from admin.models.errors import UseCaseError
 from admin.models.transaction import Right
 from admin.web.forms import Form

@@ -9,16 +9,11 @@ from flask import Blueprint, request
 from werkzeug.wrappers import Response
 
 from admin.harvests.definitions import chosen, copying, definition, event_seeds, listing, states
-from admin.harvests.definitions.data import (
-    ConfigurationsChange,
-    EventReport,
-    EventSeeds,
-    HarvestChange,
-    HarvestCopy,
-    HarvestCreation,
-    HarvestView,
-    StateChange,
-)
+from admin.harvests.definitions.chosen import ConfigurationsChange
+from admin.harvests.definitions.copying import HarvestCopy
+from admin.harvests.definitions.definition import HarvestChange, HarvestCreation, HarvestView
+from admin.harvests.definitions.event_seeds import EventReport, EventSeeds
+from admin.harvests.definitions.states import StateChange
 from admin.harvests.dispatch.channels import list_channels
 from admin.harvests.generation.explanation import explain_domain
 from admin.harvests.generation.preview import preview_run

@@ -8,7 +8,7 @@ from flask import request
 from werkzeug.wrappers import Response
 
 from admin.harvests.definitions import definition, listing
-from admin.harvests.definitions.data import RunView
+from admin.harvests.definitions.listing import RunView
 from admin.models.transaction import Right
 from admin.web.charts import Bar, BarChart
 from admin.web.formats import date_text

@@ -9,8 +9,8 @@ from flask import Blueprint
 from werkzeug.wrappers import Response
 
 from admin.harvests.definitions import definition
-from admin.harvests.definitions.data import HarvestChange
-from admin.harvests.domains.data import TrapView
+from admin.harvests.definitions.definition import HarvestChange
+from admin.harvests.domains.crawler_traps import TrapView
 from admin.models.transaction import Right
 from admin.web import trap_forms
 from admin.web.page import done, needs, page, reading, transaction, with_long_lists

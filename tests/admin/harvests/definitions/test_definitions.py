@@ -10,17 +10,12 @@ from support.admin.harvest_database import DAY, HOUR, START, MovableClock
 from support.admin.harvest_world import World
 
 from admin.harvests.definitions import chosen, definition, event_seeds, listing, states
-from admin.harvests.definitions.data import (
-    ConfigurationChoice,
-    ConfigurationsChange,
-    EventSeeds,
-    HarvestChange,
-    HarvestCreation,
-    HarvestView,
-    StateChange,
-)
+from admin.harvests.definitions.chosen import ConfigurationChoice, ConfigurationsChange
+from admin.harvests.definitions.definition import HarvestChange, HarvestCreation, HarvestView
+from admin.harvests.definitions.event_seeds import EventSeeds
 from admin.harvests.definitions.operations import OPERATIONS
-from admin.harvests.domains.data import TrapInput
+from admin.harvests.definitions.states import StateChange
+from admin.harvests.domains.crawler_traps import TrapInput
 from admin.harvests.generation import explanation, preview
 from admin.harvests.generation.operations import OPERATIONS as GENERATION_OPERATIONS
 from admin.models.domain_tables import Configuration, ExtendedField

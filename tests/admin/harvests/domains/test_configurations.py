@@ -9,6 +9,8 @@ from sqlalchemy import select
 from support.admin.domain_templates import add_harvest, add_job, add_template
 
 from admin.harvests.domains.configurations import (
+    ConfigurationChange,
+    ConfigurationCreation,
     attribute_problems,
     change_configuration,
     create_configuration,
@@ -16,16 +18,9 @@ from admin.harvests.domains.configurations import (
     list_configurations,
     show_configuration,
 )
-from admin.harvests.domains.data import (
-    ConfigurationChange,
-    ConfigurationCreation,
-    DomainChange,
-    DomainCreation,
-    SeedListCreation,
-)
-from admin.harvests.domains.domain import change_domain, create_domain, show_domain
+from admin.harvests.domains.domain import DomainChange, DomainCreation, change_domain, create_domain, show_domain
 from admin.harvests.domains.lookup import find_domain
-from admin.harvests.domains.seed_lists import create_seed_list
+from admin.harvests.domains.seed_lists import SeedListCreation, create_seed_list
 from admin.models.database import Database
 from admin.models.errors import EditConflict, IllegalState, InvalidInput, NotFound
 from admin.models.job_tables import JobStatus

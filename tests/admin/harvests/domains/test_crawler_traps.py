@@ -7,6 +7,11 @@ from sqlalchemy import select
 from support.admin.domain_templates import add_harvest
 
 from admin.harvests.domains.crawler_traps import (
+    TrapInput,
+    TrapListChange,
+    TrapListCreation,
+    TrapsChange,
+    TrapTest,
     active_domain_traps,
     active_global_traps,
     active_harvest_traps,
@@ -22,7 +27,6 @@ from admin.harvests.domains.crawler_traps import (
     show_trap_list,
     try_traps,
 )
-from admin.harvests.domains.data import TrapInput, TrapListChange, TrapListCreation, TrapsChange, TrapTest
 from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.uploads import upload_domains
@@ -54,7 +58,7 @@ def test_traps_of_a_domain_are_replaced_as_a_whole(filled: Database) -> None:
         assert show_domain_traps(transaction, "a.org") == view
         assert show_domain(transaction, "a.org").crawler_traps == 3
         numbers = [find_domain(transaction, name).id for name in ("a.org", "b.org")]
-        assert active_domain_traps(transaction, numbers) == {numbers[0]: ["/calendar/", "/search"]}
+        assert active_domain_traps(transaction.session, numbers) == {numbers[0]: ["/calendar/", "/search"]}
         set_domain_traps(transaction, "a.org", TrapsChange(traps=traps("/search")))
     with filled.transaction(COMMAND_LINE) as transaction:
         entries = transaction.session.scalars(select(AuditEntry).where(AuditEntry.action == "domain.set-traps")).all()
@@ -80,7 +84,7 @@ def test_traps_of_a_harvest_are_kept_apart(filled: Database) -> None:
         assert changed == ({"traps": 0, "expressions": []}, {"traps": 2, "expressions": ["/a/", "/b/"]})
         assert set_harvest_traps(transaction, harvest, traps("/a/", "/b/")) is None
         assert [trap.expression for trap in harvest.traps] == ["/a/", "/b/"]
-        assert active_harvest_traps(transaction, harvest.id) == ["/a/", "/b/"]
+        assert active_harvest_traps(transaction.session, [harvest.id, other.id]) == {harvest.id: ["/a/", "/b/"]}
         assert harvest_traps(transaction, other.id) == []
 
 
@@ -96,19 +100,19 @@ def test_a_global_list_is_made_from_an_upload_and_counts_while_active(filled: Da
         assert (view.traps, view.text, view.is_active, view.edition) == (2, "/cal/\nsid=", True, 1)
         create_trap_list(transaction, TrapListCreation(name="other", text="sid=\n/x/", is_active=False))
     with filled.transaction(COMMAND_LINE) as transaction:
-        assert active_global_traps(transaction) == ["/cal/", "sid="]
+        assert active_global_traps(transaction.session) == ["/cal/", "sid="]
         other = list_trap_lists(transaction).items[1]
         assert (other.name, other.traps, other.is_active) == ("other", 2, False)
         change_trap_list(transaction, other.id, TrapListChange(is_active=True, edition=1))
-        assert active_global_traps(transaction) == ["/cal/", "sid=", "/x/"]
+        assert active_global_traps(transaction.session) == ["/cal/", "sid=", "/x/"]
         change_trap_list(transaction, other.id, TrapListChange(text="/y/", name="another", description="d"))
         assert show_trap_list(transaction, other.id).text == "/y/"
-        assert active_global_traps(transaction) == ["/y/", "/cal/", "sid="]
+        assert active_global_traps(transaction.session) == ["/cal/", "sid=", "/y/"]
     with filled.transaction(COMMAND_LINE) as transaction, pytest.raises(EditConflict):
         change_trap_list(transaction, other.id, TrapListChange(is_active=False, edition=1))
     with filled.transaction(COMMAND_LINE) as transaction:
         delete_trap_list(transaction, other.id)
-        assert active_global_traps(transaction) == ["/cal/", "sid="]
+        assert active_global_traps(transaction.session) == ["/cal/", "sid="]
         with pytest.raises(NotFound):
             show_trap_list(transaction, other.id)
     with filled.transaction(COMMAND_LINE) as transaction:

@@ -7,21 +7,14 @@ from sqlalchemy import func, select
 from support.admin.domain_templates import add_harvest, add_history, add_job, add_template
 from support.admin.harvest_database import DAY, START, MovableClock
 
-from admin.harvests.domains.aliases import set_alias
-from admin.harvests.domains.configurations import create_configuration
-from admin.harvests.domains.crawler_traps import set_domain_traps
-from admin.harvests.domains.data import (
-    AliasSetting,
-    ConfigurationCreation,
+from admin.harvests.domains.aliases import AliasSetting, set_alias
+from admin.harvests.domains.configurations import ConfigurationCreation, create_configuration
+from admin.harvests.domains.crawler_traps import TrapInput, TrapsChange, set_domain_traps
+from admin.harvests.domains.domain import (
     DomainChange,
     DomainCreation,
     DomainView,
-    FieldCreation,
     OwnerCreation,
-    TrapInput,
-    TrapsChange,
-)
-from admin.harvests.domains.domain import (
     add_owner,
     change_domain,
     create_domain,
@@ -29,7 +22,7 @@ from admin.harvests.domains.domain import (
     list_owners,
     show_domain,
 )
-from admin.harvests.domains.extended_fields import create_field
+from admin.harvests.domains.extended_fields import FieldCreation, create_field
 from admin.harvests.domains.lookup import find_domain
 from admin.models.database import Database
 from admin.models.domain_tables import Configuration, CrawlerTrap, Domain, ExtendedValue, FieldKind, SeedList

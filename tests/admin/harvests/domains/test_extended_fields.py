@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from admin.harvests.domains.data import DomainChange, DomainCreation, FieldChange, FieldCreation
-from admin.harvests.domains.domain import change_domain, create_domain, show_domain
+from admin.harvests.domains.domain import DomainChange, DomainCreation, change_domain, create_domain, show_domain
 from admin.harvests.domains.extended_fields import (
+    FieldChange,
+    FieldCreation,
     change_field,
     create_field,
     delete_field,
@@ -112,9 +113,9 @@ def test_jobs_keep_the_fields_that_say_so(domains: Database) -> None:
         create_domain(transaction, DomainCreation(name="a.org", extended={"curator": "anna", "note": "x"}))
         create_domain(transaction, DomainCreation(name="b.org"))
         numbers = [find_domain(transaction, name).id for name in ("a.org", "b.org")]
-        found = values_for_jobs(transaction, "domain", numbers)
+        found = values_for_jobs(transaction.session, "domain", numbers)
         assert found == {numbers[0]: {"curator": "anna", "region": "north"}, numbers[1]: {"region": "north"}}
-        assert values_for_jobs(transaction, "harvest", [1]) == {}
+        assert values_for_jobs(transaction.session, "harvest", [1]) == {}
 
 
 def test_fields_of_domains_and_harvests_are_apart(domains: Database) -> None:

@@ -10,11 +10,12 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import select, update
 
-from admin.harvests.domains.configurations import change_configuration
-from admin.harvests.domains.data import ConfigurationChange, PasswordChange, PasswordCreation
+from admin.harvests.domains.configurations import ConfigurationChange, change_configuration
 from admin.harvests.domains.domain import show_domain
 from admin.harvests.domains.lookup import find_configuration, find_domain
 from admin.harvests.domains.passwords import (
+    PasswordChange,
+    PasswordCreation,
     change_password,
     create_password,
     delete_password,

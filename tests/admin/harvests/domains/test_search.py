@@ -8,10 +8,9 @@ import pytest
 from sqlalchemy import event
 from support.admin.domain_templates import add_harvest, add_history, add_job
 
-from admin.harvests.domains.aliases import set_alias
-from admin.harvests.domains.data import AliasSetting, DomainChange, FieldCreation
-from admin.harvests.domains.domain import change_domain
-from admin.harvests.domains.extended_fields import create_field
+from admin.harvests.domains.aliases import AliasSetting, set_alias
+from admin.harvests.domains.domain import DomainChange, change_domain
+from admin.harvests.domains.extended_fields import FieldCreation, create_field
 from admin.harvests.domains.lookup import find_domain
 from admin.harvests.domains.search import list_domains, tld_statistics
 from admin.harvests.domains.uploads import upload_domains

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select
 
-from admin.harvests.domains.data import DomainCreation, SeedListChange, SeedListCreation
-from admin.harvests.domains.domain import create_domain
+from admin.harvests.domains.domain import DomainCreation, create_domain
 from admin.harvests.domains.seed_lists import (
+    SeedListChange,
+    SeedListCreation,
     change_seed_list,
     create_seed_list,
     delete_seed_list,

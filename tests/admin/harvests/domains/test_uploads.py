@@ -11,11 +11,12 @@ from sqlalchemy import func, select
 from support.admin.domain_templates import add_template
 
 from admin.harvests.domains import uploads
-from admin.harvests.domains.data import DomainUpload, SeedUpload
 from admin.harvests.domains.seed_lists import show_seed_list
 from admin.harvests.domains.uploads import (
     MOST_PROBLEMS,
+    DomainUpload,
     SeedTarget,
+    SeedUpload,
     UploadTally,
     create_domains,
     create_seeds,

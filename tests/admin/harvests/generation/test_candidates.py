@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 from sqlalchemy import event, insert, select
-from support.admin.harvest_database import DAY, START
+from support.admin.harvest_database import START
 from support.admin.harvest_world import World, settings_with
 
-from admin.harvests.generation.candidates import PastDomain, best_harvests, chunks, is_alias, is_complete_before
+from admin.harvests.generation.candidates import PastDomain, best_harvests, chunks, is_complete_before
 from admin.harvests.generation.expectations import BudgetLimits, PastHarvest, best_of
 from admin.harvests.generation.plan import plan
 from admin.models.domain_tables import Configuration
@@ -47,21 +47,6 @@ def test_a_continued_snapshot_leaves_out_domains_by_their_stop_reason(
     assert is_complete_before(past, NOT_RAISED, reading) == not_raised
     assert is_complete_before(past, RAISED, reading) == raised
     assert is_complete_before(past, NONE, reading) == raised
-
-
-@pytest.mark.parametrize(
-    ("of", "since", "counts"),
-    [
-        (None, None, False),
-        (None, START, False),
-        (7, None, True),
-        (7, START - 365 * DAY, True),
-        (7, START - 365 * DAY - 1, False),
-        (7, START + DAY, True),
-    ],
-)
-def test_an_alias_counts_until_it_expires(of: int | None, since: int | None, counts: bool) -> None:
-    assert is_alias(of, since, START, 31_536_000) == counts
 
 
 def test_the_database_finds_the_same_best_harvests_as_the_rule(world: World) -> None:

@@ -17,7 +17,6 @@ from admin.harvests.schedules.dates import (
     LAST_MOMENT,
     NextRun,
     ScheduleRule,
-    date_number,
     first_date,
     moment_of,
     next_date,
@@ -36,6 +35,11 @@ def utc(text: str) -> Micros:
     return (datetime.fromisoformat(text).replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(
         microseconds=1
     )
+
+
+def date_number(rule: ScheduleRule, anchor: Micros, number: int) -> Micros | None:
+    """The date with this number, where the rule's end is not looked at."""
+    return dates._date_number(rule, dates._base(rule, anchor), number)
 
 
 def local(text: str, zone: str) -> Micros:

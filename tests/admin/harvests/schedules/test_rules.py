@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from admin.harvests.schedules.data import RuleInput
 from admin.harvests.schedules.dates import LAST_MOMENT
-from admin.harvests.schedules.rules import in_words, local_moment, local_text, rule_of, rule_problems, zones
+from admin.harvests.schedules.rules import RuleInput, in_words, local_moment, local_text, rule_of, rule_problems, zones
 from admin.models.errors import InvalidInput
 
 START = 1_800_000_000_000_000

@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import func, select
 from support.admin.harvest_database import DAY, HOUR, START, MovableClock
 
+from admin.harvests.definitions.checks import schedule_of
+from admin.harvests.named_rows import find_named
 from admin.harvests.schedules.dates import next_date
 from admin.harvests.schedules.operations import OPERATIONS
 from admin.harvests.schedules.rules import rule_of
 from admin.harvests.schedules.stock import ONCE, STOCK_SCHEDULES, install_stock
-from admin.harvests.schedules.timetable import usable_schedule
 from admin.models.database import Database
 from admin.models.errors import EditConflict, Forbidden, IllegalState, InvalidInput, NotFound
 from admin.models.harvest_tables import Harvest, HarvestKind, HarvestRun, Schedule, ScheduleEnd, TimeUnit
@@ -46,7 +47,7 @@ def create(database: Database, name: str = "mondays", **more: Any) -> Any:
 
 def use(database: Database, schedule: str, names: list[str], **more: Any) -> None:
     with database.transaction(COMMAND_LINE) as transaction:
-        found = usable_schedule(transaction, schedule)
+        found = find_named(transaction, Schedule, "schedule", schedule)
         for name in names:
             transaction.session.add(
                 Harvest(
@@ -131,8 +132,10 @@ def test_odd_names_are_kept_as_they_are(database: Database, name: str) -> None:
 def test_a_name_that_can_not_be_part_of_an_address_is_no_schedule(database: Database, name: str) -> None:
     with pytest.raises(NotFound):
         call(database, "schedule.show", name=name)
-    with database.transaction(COMMAND_LINE) as transaction, pytest.raises(InvalidInput, match="there is no schedule"):
-        usable_schedule(transaction, name)
+    with database.transaction(COMMAND_LINE) as transaction:
+        found, problems = schedule_of(transaction, name, HarvestKind.SELECTIVE)
+        assert found is None
+        assert [each.field for each in problems] == (["schedule"] if name else [])
     if "\ud800" not in name:
         with pytest.raises(InvalidInput) as caught:
             create(database, name)
@@ -277,7 +280,7 @@ def test_stock_schedules_spare_a_name_that_is_taken(database: Database) -> None:
 def test_a_row_of_the_database_makes_a_rule(database: Database) -> None:
     create(database)
     with database.transaction(COMMAND_LINE) as transaction:
-        rule = rule_of(usable_schedule(transaction, "mondays"))
+        rule = rule_of(find_named(transaction, Schedule, "schedule", "mondays"))
     assert (rule.unit, rule.weekday) == (TimeUnit.WEEK, 0)
     assert rule.unit is TimeUnit.WEEK
     assert rule.ends is ScheduleEnd.NEVER

@@ -11,7 +11,9 @@ import pytest
 from sqlalchemy import func, select
 from support.admin.harvest_database import HOUR, START, MovableClock
 
-from admin.harvests.templates.catalogue import present_version, usable_template
+from admin.harvests.domains.lookup import find_template
+from admin.harvests.named_rows import find_named
+from admin.harvests.templates.catalogue import present_version
 from admin.harvests.templates.data import Verification
 from admin.harvests.templates.operations import OPERATIONS
 from admin.harvests.templates.profile_values import profile_of
@@ -58,7 +60,7 @@ def count(database: Database, table: Any) -> int:
 
 def use(database: Database, template: str, domains: int) -> None:
     with at(database) as transaction:
-        found = usable_template(transaction, template)
+        found = find_named(transaction, Template, "template", template)
         for number in range(domains):
             domain = Domain(name=f"d{number}.org", tld="org", comments="", created=START)
             domain.configurations.append(Configuration(name="defaultconfig", comments="", template_id=found.id))
@@ -118,7 +120,7 @@ def test_each_new_text_is_a_new_version_and_the_old_ones_stay(database: Database
 def test_a_job_keeps_the_values_it_was_made_with(database: Database) -> None:
     create(database)
     with at(database) as transaction:
-        template = usable_template(transaction, "broad")
+        template = find_named(transaction, Template, "template", "broad")
         kept = profile_of(present_version(transaction, template.id).text, attributes={"scope": "host"})
     call(database, "template.add-version", name="broad", given={"text": GOOD.replace("hops: 20", "hops: 1")})
     assert kept["hops"] == 20
@@ -207,14 +209,14 @@ def test_a_template_is_made_of_the_profile_of_a_job(database: Database) -> None:
 def test_an_inactive_template_cannot_be_chosen_and_can_be_activated_again(database: Database) -> None:
     create(database)
     assert call(database, "template.deactivate", name="broad").is_active is False
-    with at(database) as transaction, pytest.raises(InvalidInput, match="'broad' is not active; activate it"):
-        usable_template(transaction, "broad")
+    with at(database) as transaction, pytest.raises(IllegalState, match="'broad' is not active; activate it"):
+        find_template(transaction, "broad")
     assert [each.name for each in call(database, "template.list", is_active=True).items] == []
     assert call(database, "template.activate", name="broad").is_active is True
     with at(database) as transaction:
-        assert usable_template(transaction, "broad").name == "broad"
-        with pytest.raises(InvalidInput, match="there is no template 'none'"):
-            usable_template(transaction, "none")
+        assert find_template(transaction, "broad").name == "broad"
+        with pytest.raises(NotFound, match="there is no template 'none'"):
+            find_template(transaction, "none")
 
 
 def test_a_template_that_is_used_is_not_deleted_and_its_users_are_named(database: Database) -> None:

@@ -1,4 +1,4 @@
-"""admin/harvests/domains/trap_test.py: expressions that do not compile, are too large, or are slow are refused."""
+"""admin/harvests/domains/trap_expressions.py: large, slow and wrong expressions are refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from admin.harvests.domains.trap_test import (
+from admin.harvests.domains.trap_expressions import (
     LONGEST_EXPRESSION,
     MOST_EXPRESSIONS,
     MOST_SLOW,

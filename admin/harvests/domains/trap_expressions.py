@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import regex
 
-from admin.harvests.domains.data import TrapResult
 from admin.harvests.domains.names import shortened
 from admin.models.errors import InvalidInput, Problem
+from admin.models.operation import OutputModel
 
 LONGEST_EXPRESSION: Final = 2_000
 MOST_EXPRESSIONS: Final = 10_000
@@ -38,6 +38,18 @@ _RUN: Final = re.compile(r"[A-Za-z0-9/_=&%-]{2,}")
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
 _POSIX_CLASS: Final = re.compile(r"\[:\^?[a-z]+:\]")
 _COUNT: Final = re.compile(r"\{(\d*)(?:(,)(\d*))?\}")
+
+
+class TrapResult(OutputModel):
+    """The output says what came of the test of one expression."""
+
+    line: int
+    """Counted from 1."""
+    expression: str
+    problem: str | None
+    """Why the expression can't be used; None when it can."""
+    matches: list[bool]
+    """For each sample whether the expression is found in it; empty when the expression can't be used."""
 
 
 def trap_lines(text: str) -> list[tuple[int, str]]:
