@@ -63,6 +63,7 @@ def test_the_image_has_the_libraries_of_every_setting(lines: list[str]) -> None:
 def test_only_the_product_is_copied_into_the_image() -> None:
     patterns = (TOP / ".containerignore").read_text("utf-8").splitlines()
     packages = tomllib.loads((TOP / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["packages"]
+    rooms = [pattern.removesuffix("*") for pattern in packages["find"]["include"]]
 
     assert (TOP / ".dockerignore").read_text("utf-8").splitlines() == patterns
     rules = [line for line in patterns if line and not line.startswith("#")]
@@ -73,7 +74,7 @@ def test_only_the_product_is_copied_into_the_image() -> None:
         "README.md",
         "pyproject.toml",
         "requirements",
-        *(name.split(".")[0] for name in packages),
+        *rooms,
     }
 
 
