@@ -1,21 +1,34 @@
-"""Fixtures of all tests of the admin: its database, on SQLite and PostgreSQL, and a clock that tests move."""
+"""Fixtures of all tests of the admin: its database, on SQLite and PostgreSQL, a clock that tests move, cheap hashes."""
 
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.admin.harvest_database import MovableClock
+from argon2 import PasswordHasher
+from support.admin.harvest_database import MovableClock, make_tables
+from support.admin.site_users import CHEAP
 from support.stores.postgres_server import PostgresServer
 from support.web.mail_receiver import MailReceiver
 from support.web.webhook_receiver import WebhookReceiver
 
 from admin.models.database import Database
+from admin.people.passwords import PASSWORDS
 from archive.settings.load import Settings
 
 _NUMBERS = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Argon2 with the least memory. `test_passwords.py` has tests of our parameters."""
+    monkeypatch.setattr(PASSWORDS, "_hasher", PasswordHasher(**CHEAP))
+    PASSWORDS.__dict__.pop("_nobodys", None)
+    yield
+    PASSWORDS.__dict__.pop("_nobodys", None)
 
 
 @pytest.fixture(scope="session")
@@ -40,19 +53,49 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return server.url(f"admin{next(_NUMBERS)}")
 
 
+@pytest.fixture(scope="session")
+def sqlite_tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of SQLite with the tables and no rows, which tests copy: making the tables takes long."""
+    path = tmp_path_factory.mktemp("tables") / "admin.db"
+    make_tables(f"sqlite:///{path}")
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_tables(postgres_server: PostgresServer) -> str:
+    """The name of a database of PostgreSQL with the tables and no rows, which tests copy."""
+    make_tables(postgres_server.url("tables"))
+    return "tables"
+
+
 @pytest.fixture
-def database(database_url: str, clock: MovableClock, settings: Settings) -> Iterator[Database]:
+def sqlite_url(tmp_path: Path, sqlite_tables: Path) -> str:
+    """The address of a database on SQLite with the tables and no rows."""
+    return f"sqlite:///{shutil.copy(sqlite_tables, tmp_path / 'admin.db')}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def tables_url(request: pytest.FixtureRequest) -> str:
+    """The address of a database with the tables and no rows. A test that asks for it runs on both kinds."""
+    if request.param == "sqlite":
+        return str(request.getfixturevalue("sqlite_url"))
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    return server.url(f"admin{next(_NUMBERS)}", template=request.getfixturevalue("postgres_tables"))
+
+
+@pytest.fixture
+def database(tables_url: str, clock: MovableClock, settings: Settings) -> Iterator[Database]:
     """The admin's database with its tables. A test that asks for it runs on both kinds."""
-    database = Database(database_url, clock, settings)
+    database = Database(tables_url, clock, settings)
     database.check()
     yield database
     database.close()
 
 
 @pytest.fixture
-def sqlite_database(tmp_path: Path, clock: MovableClock, settings: Settings) -> Iterator[Database]:
+def sqlite_database(sqlite_url: str, clock: MovableClock, settings: Settings) -> Iterator[Database]:
     """The admin's database on SQLite alone, where the kind does not matter."""
-    database = Database(f"sqlite:///{tmp_path / 'admin.db'}", clock, settings)
+    database = Database(sqlite_url, clock, settings)
     database.check()
     yield database
     database.close()

@@ -9,9 +9,9 @@ from support.processes.command_lines import Run, runner
 
 
 @pytest.fixture
-def run(home: Path, database_url: str) -> Run:
+def run(home: Path, tables_url: str) -> Run:
     """Runs commands on both kinds of database."""
-    return runner(home, database_url)
+    return runner(home, tables_url)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from support.admin.harvesters import Admin
 from support.origins.chain_site import ChainSite
 from support.stores.postgres_server import PostgresServer
 
+from admin.models.database import FILE_NAME
 from archive.settings.load import Settings, load
 
 _NUMBERS = itertools.count()
@@ -23,9 +25,12 @@ def settings(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.Mon
     Commands that a test starts get the address of the database from the environment.
     """
     values: dict[str, object] = {"home": str(home)}
-    if request.param == "postgresql":
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("sqlite_tables"), home / FILE_NAME)
+    else:
         server: PostgresServer = request.getfixturevalue("postgres_server")
-        values["database.url"] = server.url(f"harvester{next(_NUMBERS)}")
+        name = f"harvester{next(_NUMBERS)}"
+        values["database.url"] = server.url(name, template=request.getfixturevalue("postgres_tables"))
         monkeypatch.setenv("GHOSTFLEET_DATABASE__URL", str(values["database.url"]))
     return load(values, environment={})
 

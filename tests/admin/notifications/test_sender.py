@@ -234,7 +234,7 @@ sender.wait()
 
 
 def test_a_sender_killed_between_delivery_and_mark_leads_to_the_same_message_once_more(
-    site: Notifying, hook: WebhookReceiver, clock: MovableClock, settings: Settings, database_url: str
+    site: Notifying, hook: WebhookReceiver, clock: MovableClock, settings: Settings, tables_url: str
 ) -> None:
     site.hear(site.person("anna"), hook.url())
     site.happens()
@@ -249,7 +249,7 @@ def test_a_sender_killed_between_delivery_and_mark_leads_to_the_same_message_onc
     hook.answer = kill
     process.append(
         subprocess.Popen(
-            [sys.executable, "-c", _KILLED, database_url, str(settings.home), str(clock.now), "1"],
+            [sys.executable, "-c", _KILLED, tables_url, str(settings.home), str(clock.now), "1"],
             cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": os.getcwd()},
         )
     )  # fmt: skip

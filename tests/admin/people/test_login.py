@@ -155,13 +155,13 @@ def test_attempts_at_the_same_moment_do_not_pass_together(database: Database) ->
 
 
 def test_attempts_that_reach_the_database_in_another_order_than_they_began_are_all_counted(
-    database: Database, database_url: str, clock: MovableClock, settings: Settings
+    database: Database, tables_url: str, clock: MovableClock, settings: Settings
 ) -> None:
     add_person(database, "anna")
     late = MovableClock()
     late.now = clock.now + 2 * SECOND
     outcomes: list[type[Exception]] = []
-    another = Database(database_url, late, settings)  # as in another process, whose attempt began a moment later
+    another = Database(tables_url, late, settings)  # as in another process, whose attempt began a moment later
     try:
         for each in (another, database) * 15:
             with pytest.raises((LoginRefused, TooManyAttempts)) as caught:
