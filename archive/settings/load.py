@@ -162,6 +162,11 @@ def _check_together(settings: Settings) -> None:
             f"settings archive.digest = {settings.archive.digest!r} and dedup.cdx_servers can't be used together: "
             "CDX servers know payloads by SHA-1; set archive.digest to sha1, or remove dedup.cdx_servers"
         )
+    if settings.browsers.cache == "site" and settings.browsers.engine == "playwright:chromium":
+        raise SettingsError(
+            "settings browsers.cache = 'site' and browsers.engine = 'playwright:chromium' can't be used together: "
+            "Playwright keeps no caches; set browsers.cache to cold, or browsers.engine to chromium"
+        )
     if settings.browsers.cache == "site" and settings.browsers.engine == "firefox":
         raise SettingsError(
             "settings browsers.cache = 'site' and browsers.engine = 'firefox' can't be used together: Firefox has one "
