@@ -422,16 +422,18 @@ async def test_a_url_without_an_answer_is_named(opener: Opener) -> None:
 async def test_a_window_whose_process_ends_is_lost_and_others_are_not(opener: Opener, origin: RawOrigin) -> None:
     origin.script("/", page(""))
 
-    async with opener.at(origin.url("/")) as other, opener.at(origin.url("/")) as window:
-        waiting = asyncio.ensure_future(window.main_frame.evaluate("() => new Promise(() => {})"))
-        await kill_page(opener.engine, window, before)
-        with pytest.raises(EngineLost):
-            await waiting
-        await window.lost.wait()
-        with pytest.raises(EngineLost):
-            await window.screenshot()
-        assert await other.main_frame.evaluate("() => 1") == 1
-        assert not opener.engine.is_broken
+    async with opener.at(origin.url("/")) as other:
+        before = set(psutil.Process(opener.engine.pid).children(recursive=True))
+        async with opener.at(origin.url("/")) as window:
+            waiting = asyncio.ensure_future(window.main_frame.evaluate("() => new Promise(() => {})"))
+            await kill_page(opener.engine, window, before)
+            with pytest.raises(EngineLost):
+                await waiting
+            await window.lost.wait()
+            with pytest.raises(EngineLost):
+                await window.screenshot()
+            assert await other.main_frame.evaluate("() => 1") == 1
+            assert not opener.engine.is_broken
 
 
 async def test_a_browser_that_is_killed_loses_all_windows(opener: Opener, origin: RawOrigin) -> None:
