@@ -53,8 +53,10 @@ BEHAVIOR_NAMES: Final[tuple[BehaviorName, ...]] = get_args(BehaviorName.__value_
 class BrowserSettings(Section):
     """These settings control the visits of browsers and of plain crawlers."""
 
-    engine: Literal["chromium", "firefox"] = Field(
-        "chromium", description="Browser of the ghosts: chromium (or Chrome), or firefox, from release 153 on."
+    engine: Literal["chromium", "firefox", "playwright:chromium"] = Field(
+        "chromium",
+        description="Browser of the ghosts: chromium (or Chrome), firefox, from release 153 on, or playwright:chromium,"
+        " which is Chromium driven by Playwright.",
     )
     executable: str = Field("", description="Chromium or Chrome to use. By default an installed one is found.")
     firefox_executable: str = Field("", description="Firefox to use. By default an installed one is found.")

@@ -152,6 +152,11 @@ def _reason(error: ErrorDetails) -> str:
 
 def _check_together(settings: Settings) -> None:
     """Raise SettingsError for settings that exclude each other."""
+    if settings.browsers.cache == "site" and settings.browsers.engine == "playwright:chromium":
+        raise SettingsError(
+            "settings browsers.cache = 'site' and browsers.engine = 'playwright:chromium' can't be used together: "
+            "Playwright keeps no caches; set browsers.cache to cold, or browsers.engine to chromium"
+        )
     if settings.browsers.cache == "site" and settings.browsers.engine == "firefox":
         raise SettingsError(
             "settings browsers.cache = 'site' and browsers.engine = 'firefox' can't be used together: Firefox has one "

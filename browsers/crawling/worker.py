@@ -445,22 +445,22 @@ def _for_job(settings: Settings, profile: Profile) -> Settings:
     }
     update = {name: value for name, value in values.items() if value is not None}
     browsers = settings.browsers.model_copy(update=update)
-    if browsers.cache == "site" and browsers.engine == "firefox":
+    if browsers.cache == "site" and browsers.engine != "chromium":
         browsers = _without_cache(browsers, profile)
     return settings.model_copy(update={"browsers": browsers})
 
 
 def _without_cache(browsers: BrowserSettings, profile: Profile) -> BrowserSettings:
-    """Return the settings of a job with Firefox, which can't keep the cache of a site.
+    """Return the settings of a job with an engine that can't keep the cache of a site.
 
     Raises BrowserMissing when the job's profile asks for the cache. The setting is for jobs with Chromium.
     """
     if profile.browser_cache == "site":
         raise BrowserMissing(
-            "profile key browser_cache = 'site' can't be used with browsers.engine = 'firefox', which has one cache for"
-            " all pages; write browser_cache: cold, or engine: chromium"
+            "profile key browser_cache = 'site' can't be used with browsers.engine = "
+            f"{browsers.engine!r}, which keeps no cache of a site; write browser_cache: cold, or engine: chromium"
         )
-    log.warning("browsers.cache = site does not hold for this job, since Firefox has one cache for all pages")
+    log.warning("browsers.cache = site does not hold for this job, since %s keeps no cache of a site", browsers.engine)
     return browsers.model_copy(update={"cache": "cold"})
 
 

@@ -17,6 +17,8 @@ from browsers.engines.firefox.browser import FirefoxEngine
 from browsers.engines.firefox.executable import check_version, find_firefox
 from browsers.engines.firefox.trust import make_database
 from browsers.engines.interface import Device, Engine
+from browsers.engines.playwright.browser import PlaywrightEngine
+from browsers.engines.playwright.launch import BrowserKind, Launch
 from browsers.proxying.authority import authority_of
 
 log = logging.getLogger(__name__)
@@ -70,6 +72,9 @@ def engine_start(
         has_display=has_display,
         keeps_caches=settings.cache == "site",
     )
+    if settings.engine == "playwright:chromium" and not has_display:
+        launch = Launch(BrowserKind.CHROMIUM, executable, tuple(command))
+        return lambda: PlaywrightEngine.start(launch, settings, answers_401=answers_401)
     return lambda: ChromiumEngine.start(executable, command, settings, answers_401=answers_401)
 
 
@@ -89,7 +94,7 @@ def _may_sandbox(settings: BrowserSettings) -> bool:
     if not settings.sandbox:
         log.warning("the browser runs without its sandbox, since browsers.sandbox is false")
         return False
-    if settings.engine == "chromium" and hasattr(os, "geteuid") and os.geteuid() == 0:
+    if settings.engine != "firefox" and hasattr(os, "geteuid") and os.geteuid() == 0:
         log.warning("Chromium runs without its sandbox, since root can't use it; run ghostfleet as another user")
         return False
     return True

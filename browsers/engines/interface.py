@@ -406,3 +406,9 @@ MAX_DIALOGS = 100
 """A window remembers so many dialogs."""
 MAX_POPUPS = 100
 """A window remembers so many URLs of opened windows."""
+MAX_MESSAGE = 1000
+"""A window remembers so many characters of a dialog's text."""
+POPUP_DEPTH = 3
+"""A window that a page opened may open another one, and so on, down to this depth. Further ones are closed at once."""
+LOADING_POPUPS = 10
+"""So many windows that a page opened may load at once; others are closed at once."""

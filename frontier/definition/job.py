@@ -244,7 +244,7 @@ class Profile(_Frozen):
         title="Share of pages opened in a browser",
         description="share of pages that the visitor `mixed` opens in a browser",
     )
-    engine: Literal["chromium", "firefox"] | None = Field(
+    engine: Literal["chromium", "firefox", "playwright:chromium"] | None = Field(
         None,
         title="Browser",
         description="browser of the visitors `chromium` and `mixed`; none follows the setting browsers.engine",
@@ -415,6 +415,8 @@ class Profile(_Frozen):
     @field_validator("browser_cache")
     @classmethod
     def _has_own_cache(cls, value: BrowserCache | None, info: ValidationInfo) -> BrowserCache | None:
+        if value == "site" and info.data.get("engine") == "playwright:chromium":
+            raise ValueError("Playwright keeps no caches; write cold, or engine: chromium")
         if value == "site" and info.data.get("engine") == "firefox":
             raise ValueError("Firefox has one cache for all pages; write cold, or engine: chromium")
         return value

@@ -15,10 +15,12 @@ from typing import Any, Final, Self
 from archive.settings import BrowserSettings
 from browsers.engines.chromium import flags
 from browsers.engines.chromium.devtools.connection import Connection, DevToolsSession
+from browsers.engines.chromium.devtools.cookies import parameter_of
 from browsers.engines.chromium.devtools.kept_context import ChromiumContext
 from browsers.engines.chromium.devtools.process import ChromiumProcess
 from browsers.engines.chromium.devtools.window import ChromiumWindow
-from browsers.engines.files import BrowserDown, new_folder, remove, sweep
+from browsers.engines.chromium.profile_folder import new_profile_folder
+from browsers.engines.files import BrowserDown, remove, sweep
 from browsers.engines.interface import BrowserCookie, EngineError, EngineLost, WindowOptions
 from browsers.engines.memory import MemoryWatch
 
@@ -48,13 +50,7 @@ class ChromiumEngine:
         self.lost = asyncio.Event()
         """Set when the browser ended or does not answer. Its visits are over."""
         self._lost_at = 0.0
-        agent = settings.user_agent or flags.page_user_agent(version, sys.platform)
-        self.user_agent: Mapping[str, Any] = {"userAgent": agent}
-        if not settings.user_agent:
-            self.user_agent = {
-                "userAgent": agent,
-                "userAgentMetadata": flags.page_user_agent_hints(version, sys.platform),
-            }
+        self.user_agent: Mapping[str, Any] = flags.user_agent_override(settings.user_agent, version, sys.platform)
         self._process = process
         self._connection = connection
         self._folder = folder
@@ -89,7 +85,7 @@ class ChromiumEngine:
         sweep()
         folder, connection = None, Connection()
         try:
-            folder = _new_folder(flags.LOCAL_STATE_WITH_LOGIN if answers_401 else flags.LOCAL_STATE)
+            folder = new_profile_folder(flags.LOCAL_STATE_WITH_LOGIN if answers_401 else flags.LOCAL_STATE)
             process = ChromiumProcess.start(executable, command, folder)
         except OSError as error:  # such as a full disk, or too many open files
             down = BrowserDown(executable, error.strerror or str(error))
@@ -161,7 +157,7 @@ class ChromiumEngine:
 
     async def _set_cookies(self, context_id: str, cookies: Sequence[BrowserCookie]) -> None:
         if cookies:
-            values = [_cookie_parameter(cookie) for cookie in cookies]
+            values = [parameter_of(cookie) for cookie in cookies]
             await self.root.send("Storage.setCookies", cookies=values, browserContextId=context_id)
 
     def keep(self, context_id: str, origins: frozenset[str]) -> ChromiumContext:
@@ -281,32 +277,3 @@ class ChromiumEngine:
         self.lost.set()
         for window in self._windows.values():
             window.lose()
-
-
-def _new_folder(local_state: str) -> Path:
-    """Return a new folder with the files that Chromium reads at its start. Raises OSError, and no folder is left."""
-    folder = new_folder()
-    preferences = folder / "profile" / "Default" / "Preferences"
-    try:
-        preferences.parent.mkdir(parents=True)
-        preferences.write_text(flags.PREFERENCES, "utf-8")
-        (folder / "profile" / "Local State").write_text(local_state, "utf-8")
-    except OSError:
-        remove(folder)
-        raise
-    return folder
-
-
-def _cookie_parameter(cookie: BrowserCookie) -> dict[str, Any]:
-    """Return the cookie as `Storage.setCookies` takes it."""
-    found: dict[str, Any] = {
-        "name": cookie.name,
-        "value": cookie.value,
-        "domain": cookie.domain,
-        "path": cookie.path,
-        "httpOnly": cookie.http_only,
-        "secure": cookie.secure,
-    }
-    if cookie.expires >= 0:
-        found["expires"] = cookie.expires
-    return found | ({"sameSite": cookie.same_site} if cookie.same_site else {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 NOWHERE: Final = "http://127.0.0.1:9"
@@ -195,4 +195,14 @@ def page_user_agent_hints(version: str, platform: str) -> dict[str, object]:
         "mobile": False,
         "bitness": "64",
         "wow64": False,
+    }
+
+
+def user_agent_override(chosen: str, version: str, platform: str) -> Mapping[str, object]:
+    """Return the parameters of `Emulation.setUserAgentOverride`. `chosen` is the setting browsers.user_agent."""
+    if chosen:
+        return {"userAgent": chosen}
+    return {
+        "userAgent": page_user_agent(version, platform),
+        "userAgentMetadata": page_user_agent_hints(version, platform),
     }

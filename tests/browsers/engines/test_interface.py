@@ -17,6 +17,7 @@ from support.browsers.browser_engines import ENGINES, TELEPHONE, Engines, kill_p
 from support.browsers.visits import Fleet, document, page
 from support.origins.raw_origin import RawOrigin
 
+from browsers.engines.chromium.browser import ChromiumEngine
 from browsers.engines.interface import (
     Area,
     Binding,
@@ -46,6 +47,7 @@ class Opener:
     engine: Engine
     fleet: Fleet
     engines: Engines
+    name: str
 
     @asynccontextmanager
     async def window(self, **options: Any) -> AsyncIterator[BrowserWindow]:
@@ -78,7 +80,7 @@ async def _engines(_fleet: Fleet) -> AsyncIterator[Engines]:
 @pytest_asyncio.fixture(params=ENGINES, loop_scope="module")
 async def opener(request: pytest.FixtureRequest, _engines: Engines, fleet: Fleet) -> Opener:
     """An engine that other tests use, too: whatever a page did to it, it must still work."""
-    return Opener(await _engines.get(request.param), fleet, _engines)
+    return Opener(await _engines.get(request.param), fleet, _engines, request.param)
 
 
 async def eventually(condition: Callable[[], Any]) -> None:
@@ -290,9 +292,9 @@ async def test_windows_that_a_page_opens_load_and_are_closed(opener: Opener, ori
 async def test_windows_may_open_windows_down_to_a_depth(opener: Opener, origin: RawOrigin) -> None:
     """The worst of them opens the next one without an end, and each is opened without a way back to its opener.
 
-    Firefox tells of a window that is too deep after it has begun to load, so that some may open another one.
+    Other engines tell of a window that is too deep after it has begun to load, so that some may open another one.
     """
-    most = 4 if opener.engine.name == "Chromium" else 20
+    most = 4 if opener.name == "chromium" else 20
     for number in range(60):
         origin.script(f"/{number}", page(f"<script>window.open('/{number + 1}', '', 'noopener')</script>"))
 
@@ -301,7 +303,7 @@ async def test_windows_may_open_windows_down_to_a_depth(opener: Opener, origin: 
         assert await window.traffic.settled(0.5, 30)
         assert set(window.popups) >= {origin.url(f"/{number}") for number in (1, 2, 3)}
         assert f"/{most + 1}" not in {seen.path for seen in origin.visits}
-        if opener.engine.name == "Chromium":
+        if isinstance(opener.engine, ChromiumEngine):
             targets = await opener.engine.root.send("Target.getTargets")
             assert len([target for target in targets["targetInfos"] if target["type"] == "page"]) == 1
 
@@ -312,7 +314,7 @@ async def test_a_window_is_the_device_that_was_asked_for(opener: Opener, origin:
       navigator.language, Intl.DateTimeFormat().resolvedOptions().timeZone,
       matchMedia('(prefers-color-scheme: dark)').matches, navigator.webdriver]"""
 
-    opener.engine = await opener.engines.get(opener.engine.name.lower(), TELEPHONE)
+    opener.engine = await opener.engines.get(opener.name, TELEPHONE)
 
     async with opener.at(origin.url("/"), device=TELEPHONE) as window:
         told = await window.main_frame.evaluate(script, world=World.PAGE)
@@ -357,7 +359,7 @@ async def test_a_tall_picture_is_the_same_in_strips(
         await window.main_frame.evaluate(PAINTED)
         in_strips = await window.screenshot(area)
         with monkeypatch.context() as patch:
-            patch.setattr("browsers.engines.chromium.devtools.window._STRIP_PIXELS", 100_000_000)
+            patch.setattr("browsers.engines.chromium.devtools.pictures._STRIP_PIXELS", 100_000_000)
             whole = await window.screenshot(area)
         assert await window.main_frame.evaluate("() => [scrollY, document.title]") == [0, ""]
         asked = [visit.path for visit in origin.visits]
@@ -392,13 +394,13 @@ async def test_a_page_becomes_a_pdf(opener: Opener, origin: RawOrigin) -> None:
 async def test_a_window_that_is_left_has_a_context_for_the_next_one_or_is_closed(
     opener: Opener, origin: RawOrigin
 ) -> None:
-    """Firefox has one cache for all contexts, so that it keeps none."""
+    """Firefox has one cache for all contexts, and Playwright can't close workers: they keep none."""
     origin.script("/", page("<script>document.cookie = 'been=1'; localStorage.been = 1</script>"))
     pages = await open_pages(opener.engine)
     async with opener.at(origin.url("/")) as window:
         kept = await window.leave()
         assert await open_pages(opener.engine) == pages
-        assert (kept is not None) is (opener.engine.name == "Chromium")
+        assert (kept is not None) is (opener.name == "chromium")
         if kept is None:
             return
         assert kept.is_usable_in(opener.engine)

@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent not in item.path.parents or not isinstance(item, pytest.Function):
             continue
-        if getattr(item, "callspec", None) is None or item.callspec.params.get("engine") != "firefox":
+        if getattr(item, "callspec", None) is None or item.callspec.params.get("engine") in (None, "chromium"):
             continue
         if not any(item.originalname.startswith(name) for name in QUICK):
             item.add_marker(pytest.mark.slow)

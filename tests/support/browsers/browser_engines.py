@@ -17,10 +17,12 @@ from browsers.engines.firefox.browser import FirefoxEngine
 from browsers.engines.firefox.executable import check_version, find_firefox
 from browsers.engines.firefox.trust import make_database
 from browsers.engines.interface import BrowserMissing, BrowserWindow, Device, Engine, EngineError
+from browsers.engines.playwright.browser import PlaywrightEngine
+from browsers.engines.playwright.launch import BrowserKind, Launch
 from support.browsers.visits import Fleet
 from support.processes import machine_needs as needs
 
-ENGINES = ("chromium", "firefox")
+ENGINES = ("chromium", "playwright:chromium", "firefox")
 TELEPHONE = Device(
     400,
     700,
@@ -72,6 +74,10 @@ class Engines:
             executable = Path(needs.chromium())
             command = launch_flags(self._fleet.trusted.keys, ["127.0.0.1"], "en", sandbox=False)
             return await ChromiumEngine.start(executable, command, BrowserSettings())
+        if name == "playwright:chromium":
+            command = launch_flags(self._fleet.trusted.keys, ["127.0.0.1"], "en", sandbox=False)
+            launch = Launch(BrowserKind.CHROMIUM, Path(needs.chromium()), tuple(command))
+            return await PlaywrightEngine.start(launch, BrowserSettings())
         executable = firefox()
         self._database = self._database or make_database(executable, self._fleet.trusted.authority)
         return await FirefoxEngine.start(executable, self._database, BrowserSettings(), device)
@@ -82,6 +88,8 @@ async def open_pages(engine: Engine) -> int:
     if isinstance(engine, ChromiumEngine):
         targets = await engine.root.send("Target.getTargets")
         return len([target for target in targets["targetInfos"] if target["type"] == "page"])
+    if isinstance(engine, PlaywrightEngine):
+        return sum(len(context.pages) for context in engine.browser.contexts)
     assert isinstance(engine, FirefoxEngine)
     tree = await engine.root.send("browsingContext.getTree", maxDepth=0)
     return len([told for told in tree["contexts"] if told["userContext"] != "default"])
@@ -89,7 +97,7 @@ async def open_pages(engine: Engine) -> int:
 
 async def kill_page(engine: Engine, window: BrowserWindow, before: set[psutil.Process]) -> None:
     """End the process of a page. `before` are the browser's processes from before the window was opened."""
-    if isinstance(engine, ChromiumEngine):
+    if engine.name == "Chromium":
         with suppress(EngineError):
             await window.navigate("chrome://crash")
         return

@@ -19,9 +19,9 @@ _PREFIX: Final = "__ghostfleet_binding_"
 _ANSWER: Final = "__ghostfleet_answer"
 _MAX_PAYLOAD: Final = 4 * 1024 * 1024
 """A call with more characters gets no answer."""
-_MAX_CALLS: Final = 200
+MAX_CALLS: Final = 200
 """Calls of one frame at one time. Further ones get an error."""
-_MAX_ERROR: Final = 500
+MAX_ERROR: Final = 500
 
 _SCRIPT: Final = """
 (names => {
@@ -86,14 +86,14 @@ class Bindings:
         error, value = None, None
         self._calls[frame.id] += 1
         try:
-            if self._calls[frame.id] > _MAX_CALLS:
+            if self._calls[frame.id] > MAX_CALLS:
                 raise ValueError("too many calls at one time")
             value = await binding.function(frame, argument)
         except EngineError:
             return  # the frame has gone
         except Exception as failed:
             # The script gets any error of the function.
-            error = str(failed)[:_MAX_ERROR] or type(failed).__name__
+            error = str(failed)[:MAX_ERROR] or type(failed).__name__
         finally:
             self._calls[frame.id] -= 1
         session.send(

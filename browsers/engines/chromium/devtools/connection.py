@@ -11,7 +11,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from browsers.engines.interface import EngineError, EngineLost, FrameGone
 
@@ -38,10 +38,18 @@ type Handler = Callable[[str, Mapping[str, Any]], None]
 """A function that gets the name and the parameters of each event of a session."""
 
 
+class Wire(Protocol):
+    """A session writes its commands to this object."""
+
+    def write(self, session: DevToolsSession, method: str, params: Mapping[str, Any]) -> int:
+        """Write a command, and return its number."""
+        ...
+
+
 class DevToolsSession:
     """A session is the conversation with one target: the browser, a page, a frame of another process, or a worker."""
 
-    def __init__(self, connection: Connection, session_id: str, kind: str = "browser") -> None:
+    def __init__(self, connection: Wire, session_id: str, kind: str = "browser") -> None:
         self.id = session_id
         self.kind = kind
         """The protocol's word for the type of the target, such as page, iframe, worker."""

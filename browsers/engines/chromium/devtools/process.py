@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
+from browsers.engines.chromium.profile_folder import environment_of, profile_flag
 from browsers.engines.files import BrowserProcess
 
 _TO_BROWSER: Final = 3
@@ -42,17 +43,11 @@ class ChromiumProcess(BrowserProcess):
         if hasattr(fcntl, "F_SETPIPE_SZ"):
             with suppress(OSError):  # the limit of this user is smaller
                 fcntl.fcntl(from_browser, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
-        environment = {
-            **os.environ,
-            "XDG_CONFIG_HOME": str(folder),
-            "XDG_CACHE_HOME": str(folder),
-            "TMPDIR": str(folder),
-        }
         try:
             pid = os.posix_spawn(
                 executable,
-                [str(executable), *command, f"--user-data-dir={folder / 'profile'}"],
-                environment,
+                [str(executable), *command, profile_flag(folder)],
+                environment_of(folder),
                 file_actions=[
                     (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                     (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),

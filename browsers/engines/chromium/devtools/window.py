@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import math
 import re
 from collections.abc import Coroutine, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
 from browsers.engines.chromium.devtools.bindings import Bindings
 from browsers.engines.chromium.devtools.connection import DevToolsSession
+from browsers.engines.chromium.devtools.cookies import cookie_of
 from browsers.engines.chromium.devtools.frames import WORLD_NAME, ChromiumFrame, FrameTree
 from browsers.engines.chromium.devtools.fresh_document import FreshDocument
 from browsers.engines.chromium.devtools.http_login import HttpLoginAnswers
 from browsers.engines.chromium.devtools.kept_context import ChromiumContext
-from browsers.engines.chromium.devtools.keyboard import key_events
 from browsers.engines.chromium.devtools.network import RequestEvents
+from browsers.engines.chromium.devtools.page_commands import back_in, press, size_of
+from browsers.engines.chromium.devtools.pictures import PagePictures, pdf_of
 from browsers.engines.interface import (
+    LOADING_POPUPS,
     MAX_DIALOGS,
+    MAX_MESSAGE,
     MAX_POPUPS,
+    POPUP_DEPTH,
     Area,
     BrowserCookie,
     DialogAnswer,
@@ -32,29 +35,16 @@ from browsers.engines.interface import (
     WindowOptions,
     World,
 )
-from browsers.engines.png import UnfitPicture, joined
 from browsers.engines.traffic import MAX_BODY, Traffic
+from browsers.engines.waits import first_of, quietly
 
 _NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
-_MAX_MESSAGE: Final = 1000
 _CLOSE_SECONDS: Final = 10.0
 _MOST_ORIGINS: Final = 200
 """A context with data of more origins is not kept."""
 _PAGES: Final = frozenset(("page", "iframe"))
 _NO_BODIES: Final = {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0, "maxPostDataSize": MAX_BODY}
 """The proxy keeps the bodies of answers, so that the browser need not."""
-_PDF_PART: Final = 1024 * 1024
-_STRIP_PIXELS: Final = 1280 * 768
-"""A picture of more pixels is taken in strips, since Chromium keeps several copies of all pixels that it shows.
-
-With another scale than 1, letters of strips stand a part of a pixel elsewhere.
-"""
-_TILE: Final = 256
-"""Strips have a multiple of so many rows, as Chromium's tiles have."""
-_POPUP_DEPTH: Final = 3
-"""A window that a page opened may open another one, and so on, down to this depth. Further ones are closed at once."""
-_LOADING_POPUPS: Final = 10
-"""So many windows that a page opened may load at once; others are closed at once."""
 
 
 class WindowHost(Protocol):
@@ -122,6 +112,7 @@ class ChromiumWindow:
         self._options = options
         self._bindings = Bindings(options.bindings)
         self._http_login = HttpLoginAnswers(options.http_login)
+        self._pictures = PagePictures(options.device, host.taking_picture)
         self._requests = RequestEvents(self.traffic)
         self._frames = FrameTree(self._requests)
         self._page: DevToolsSession | None = None
@@ -233,15 +224,8 @@ class ChromiumWindow:
     def _take_size(
         self, session: DevToolsSession, width: int, height: int, scale: float
     ) -> asyncio.Future[dict[str, Any]]:
-        return session.send(
-            "Emulation.setDeviceMetricsOverride",
-            width=width,
-            height=height,
-            deviceScaleFactor=scale,
-            mobile=self._options.device.is_mobile,
-            screenWidth=width,
-            screenHeight=height,
-        )
+        size = size_of(width, height, scale, is_mobile=self._options.device.is_mobile)
+        return session.send("Emulation.setDeviceMetricsOverride", **size)
 
     def _user_agent(self) -> dict[str, Any]:
         device = self._options.device
@@ -265,8 +249,8 @@ class ChromiumWindow:
 
     async def _serve_popup(self, session: DevToolsSession, target: str, depth: int) -> None:
         """Let a window that the page opened load for its time, and close it. Such a window may open others."""
-        is_near = depth <= _POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
-        may_load = is_near and self._loading_popups < _LOADING_POPUPS
+        is_near = depth <= POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
+        may_load = is_near and self._loading_popups < LOADING_POPUPS
         seconds = self._options.popup_seconds if may_load else 0.0
         self._has_unseen_popups = self._has_unseen_popups or not seconds
         loaded = asyncio.Event()
@@ -363,12 +347,12 @@ class ChromiumWindow:
 
     def _answer(self, session: DevToolsSession, told: Mapping[str, Any]) -> None:
         if len(self.dialogs) < MAX_DIALOGS:
-            self.dialogs.append(DialogSeen(told["type"], told["message"][:_MAX_MESSAGE]))
+            self.dialogs.append(DialogSeen(told["type"], told["message"][:MAX_MESSAGE]))
         accepts = self._options.dialogs is DialogAnswer.ACCEPT
         session.send("Page.handleJavaScriptDialog", accept=accepts, promptText=told.get("defaultPrompt") or "")
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        chore = asyncio.ensure_future(_quietly(work))
+        chore = asyncio.ensure_future(quietly(work))
         self._chores.add(chore)
         chore.add_done_callback(self._chores.discard)
 
@@ -425,12 +409,7 @@ class ChromiumWindow:
 
     async def go_back(self) -> bool:
         """Go to the previous entry of the history, and return whether there was one. Raises EngineLost."""
-        history = await self._main.send("Page.getNavigationHistory")
-        index = history["currentIndex"]
-        if index < 1:
-            return False
-        await self._main.send("Page.navigateToHistoryEntry", entryId=history["entries"][index - 1]["id"])
-        return True
+        return await back_in(self._main)
 
     async def resize(self, width: int, height: int, scale: float) -> None:
         """Give the page another size. Raises EngineError."""
@@ -438,47 +417,11 @@ class ChromiumWindow:
 
     async def screenshot(self, area: Area | None = None) -> bytes:
         """Return a PNG picture of the visible part of the page, or of an area of the whole page."""
-        device = self._options.device
-        if area is not None:
-            fits = area.x + area.width <= device.width and area.y + area.height <= device.height
-            strips = _strips(area)
-            if len(strips) > 1 and device.scale == 1:
-                with suppress(UnfitPicture):
-                    pictures = [await self._picture_of(strip, beyond_viewport=not fits) for strip in strips]
-                    return await asyncio.to_thread(joined, pictures)
-            return await self._picture_of(area, beyond_viewport=not fits)
-        if device.scale == 1:
-            return await self._picture()
-        metrics = await self._main.send("Page.getLayoutMetrics")
-        seen = metrics["cssVisualViewport"]
-        clip = {"x": seen["pageX"], "y": seen["pageY"], "width": device.width, "height": device.height}
-        return await self._picture(clip=clip | {"scale": 1 / device.scale})
-
-    async def _picture_of(self, area: Area, *, beyond_viewport: bool) -> bytes:
-        scale = 1 / self._options.device.scale
-        clip = {"x": area.x, "y": area.y, "width": area.width, "height": area.height, "scale": scale}
-        return await self._picture(clip=clip, captureBeyondViewport=beyond_viewport)
-
-    async def _picture(self, **wanted: Any) -> bytes:
-        with self._host.taking_picture():
-            answer = await self._main.send("Page.captureScreenshot", format="png", optimizeForSpeed=True, **wanted)
-        return base64.b64decode(answer["data"])
+        return await self._pictures.screenshot(self._main, area)
 
     async def pdf(self) -> bytes:
         """Return the page as a PDF document of A4 pages with backgrounds. Raises EngineError."""
-        answer = await self._main.send(
-            "Page.printToPDF", printBackground=True, paperWidth=8.27, paperHeight=11.69, transferMode="ReturnAsStream"
-        )
-        handle = answer["stream"]
-        parts: list[bytes] = []
-        while True:
-            part = await self._main.send("IO.read", handle=handle, size=_PDF_PART)
-            data = part["data"]
-            parts.append(base64.b64decode(data) if part.get("base64Encoded") else data.encode("latin-1"))
-            if part["eof"]:
-                break
-        self._main.send("IO.close", handle=handle)
-        return b"".join(parts)
+        return await pdf_of(self._main)
 
     async def move_mouse(self, to: Point) -> None:
         """Move the mouse. Raises EngineLost."""
@@ -500,11 +443,7 @@ class ChromiumWindow:
 
     async def press(self, key: str) -> None:
         """Send a key to the focus. Raises ValueError for an unknown name, and EngineLost."""
-        down, up = key_events(key)
-        pressed = self._main.send("Input.dispatchKeyEvent", **down)
-        released = self._main.send("Input.dispatchKeyEvent", **up)
-        await pressed
-        await released
+        await press(self._main, key)
 
     async def insert_text(self, text: str) -> None:
         """Insert text where the focus is. Raises EngineLost."""
@@ -513,19 +452,7 @@ class ChromiumWindow:
     async def cookies(self) -> Sequence[BrowserCookie]:
         """Return all cookies of the context."""
         answer = await self._host.root.send("Storage.getCookies", browserContextId=self._context_id)
-        return [
-            BrowserCookie(
-                found["name"],
-                found["value"],
-                found["domain"],
-                found["path"],
-                -1 if found["session"] else found["expires"],
-                found["httpOnly"],
-                found["secure"],
-                found.get("sameSite", ""),
-            )
-            for found in answer["cookies"]
-        ]
+        return [cookie_of(found) for found in answer["cookies"]]
 
     async def leave(self) -> ChromiumContext | None:
         """Close all pages and workers, and return the context with its cache; None when it had to be closed."""
@@ -568,14 +495,7 @@ class ChromiumWindow:
         """Wait until one of the events happens from now on. Raises EngineLost."""
         for event in events:
             event.clear()
-        waits = [asyncio.ensure_future(event.wait()) for event in (*events, self.lost)]
-        try:
-            await asyncio.wait(waits, return_when="FIRST_COMPLETED")
-        finally:
-            for wait in waits:
-                wait.cancel()
-        if self.lost.is_set():
-            raise EngineLost("the page's process has ended")
+        await first_of(self.lost, *events)
 
     @property
     def page(self) -> DevToolsSession:
@@ -593,20 +513,3 @@ def _origin(url: str) -> str:
     """Return the origin of a URL of the browser."""
     scheme, _, rest = url.partition("://")
     return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}"
-
-
-def _strips(area: Area) -> Sequence[Area]:
-    """Return the parts of a tall area, from top to bottom, in which a picture of it is taken."""
-    rows = max(_TILE, int(_STRIP_PIXELS / area.width) // _TILE * _TILE)
-    if area.height <= rows:
-        return (area,)
-    many = math.ceil(area.height / rows)
-    return [Area(area.x, area.y + at * rows, area.width, min(rows, area.height - at * rows)) for at in range(many)]
-
-
-async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """Do the work until the target of the work goes away."""
-    try:
-        await work
-    except EngineError:
-        return
