@@ -205,7 +205,7 @@ def parse_rule(line: str) -> AccessRule:
 
 
 def rule_for(url: str, access: Access, *, is_exact: bool = False, period: Period | None = None) -> AccessRule:
-    """Return a rule for a URL: `*.example.org` stands for a domain, else all that begins so. Raises AccessRuleError."""
+    """Return a rule: `*.example.org` covers a domain, other text covers URLs by prefix. Raises AccessRuleError."""
     is_domain = url.startswith("*.")
     bare = url.removeprefix("*.").removesuffix("*")
     address = bare if "://" in bare else f"http://{bare}"

@@ -84,7 +84,7 @@ class Digests:
     payload_sha256: bytes
     payload_length: int
     algorithm: Algorithm = DEFAULT_ALGORITHM
-    """Of `block` and `payload`, which the records name."""
+    """Algorithm of the digests `block` and `payload`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Exchange:
     fields: tuple[tuple[str, str], ...] = ()
     """Further named fields for the record header, such as ("WARC-Resource-Type", "websocket")."""
     trailers: Trailers = ()
-    """What came behind the response's body: for the header of its record, when its block has no place for it."""
+    """Trailers of the response. They go into the record's header when the block can't hold them."""
 
 
 @fast_frozen(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class MemberReader:
         self._raw = b""
         self._pushed_back = b""
         self.findings: tuple[str, ...] = ()
-        """What the zstd frame's head lacks in which the present record begins."""
+        """Problems in the header of the zstd frame that begins with this record."""
         self._unpack: MemberUnpacker | None = None
         self._frames: Unpacker | None = None
         file.seek(offset)

@@ -34,7 +34,7 @@ _OPTION: Final = re.compile(r"(?<!\()\?")
 _MOST_OPTIONS: Final = 4
 _MOST_ALTERNATIVES: Final = 10
 _SPECIAL: Final = re.compile(r"\(\?(?!:|i\))|\\[1-9g]")
-"""What looks around, and what refers to groups: too hard to judge here."""
+"""Lookarounds and back-references. A pattern with one of them is never called simple."""
 
 
 class UrlPattern:

@@ -43,9 +43,7 @@ class RelayLayer(layer.Layer):
         self._child: layer.Layer | None = None
 
     def handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Return what mitmproxy's layers do about commands that they must wait for, this one has no need of: it gives
-        none.
-        """
+        """Handle an event. `Layer.handle_event` serves commands that block, and this layer yields none."""
         return self._handle_event(event) if self._child is None else self._child.handle_event(event)
 
     def _handle_event(self, event: events.Event) -> layer.CommandGenerator[None]:

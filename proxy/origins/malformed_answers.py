@@ -14,7 +14,7 @@ from proxy.ttl_cache import TtlCache
 
 ENTRIES: Final = 1024
 TOLERATED: Final = 8
-"""So many malformed answers of an origin have no consequence."""
+"""Malformed answers from one origin that are tolerated."""
 PAUSE_SECONDS: Final = 0.25
 """Seconds between two requests to an origin that has sent more."""
 _REMEMBERED_SECONDS: Final = 60.0

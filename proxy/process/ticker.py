@@ -26,7 +26,7 @@ _CLIENT_IDLE_SECONDS: Final = 300.0
 
 
 class Ticker:
-    """The ticker ticks four times a second while it is started."""
+    """The ticker checks deadlines, stalled clients and the disk every 250 ms."""
 
     def __init__(
         self, settings: Settings, parts: Assembly, connections: Mapping[str, ClientConnection], rates: Rates

@@ -28,7 +28,7 @@ _STATUS_LINE: Final = re.compile(
 """As Chromium finds it: up to four bytes of something else may come before, and the version is hardly looked at."""
 _MAY_BEGIN: Final = re.compile(rb"(?s:.{0,4}?)(?i:HTTP|ICY)")
 _UNDECIDED: Final = 8
-"""In fewer bytes the first of a status line can't be all there."""
+"""Fewest bytes that show whether a status line begins."""
 _REQUEST_LINE: Final = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 _DIGITS: Final = re.compile(rb"[0-9]{1,19}")
 MOST_LINES: Final = 16_384

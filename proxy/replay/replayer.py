@@ -306,7 +306,7 @@ def _close_late(finding: asyncio.Future[Memento | None]) -> None:
 
 
 def _date(head: RequestHead, session: Session) -> Micros | None:
-    """Return `Accept-Datetime` (RFC 7089 section 2.1.1) chooses the time, else the session's date, else the newest."""
+    """Return the wanted time: `Accept-Datetime` (RFC 7089 section 2.1.1), else the session's date, else None."""
     value = head.get(b"accept-datetime")
     if value is not None:
         try:

@@ -34,7 +34,7 @@ _DIGITS: Final = re.compile(rb"[0-9]{1,9}")
 _PAIRS: Final = re.compile(rb"[^=&\s]+=[^&]*(?:&[^=&\s]+=[^&]*)*")
 _ENCLOSES: Final = re.compile(rb"[\"'{<\[]")
 _CHARSETS: Final = frozenset(("utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252"))
-"""Those in which ASCII is ASCII."""
+"""Character sets that are supersets of ASCII."""
 _UNFOLDED: Final = re.compile(rb"\r?\n(?![ \t])")
 
 

@@ -20,9 +20,9 @@ class ReplayHint:
 
 
 def replay_hint(collection: str, url: str, timestamp: str) -> ReplayHint | None:
-    """Return what opens a capture; None for a record that is not of the web.
+    """Return the commands that open a capture; None for a record without a web URL.
 
-    The commands are quoted for a shell, because the URL is of anybody's making.
+    The commands are quoted for a shell, because URLs come from outside.
     """
     try:
         address = urls.canonical(url)

@@ -247,7 +247,7 @@ def _refuse(parent: ParentLink, message: str) -> NoReturn:
 
 
 def _await_redis(url: str | None) -> None:
-    """Wait for the home's Redis, which starts at the same time as this process. None does not wait."""
+    """Wait for the home's Redis, which starts at the same time as this process. Return at once when `url` is None."""
     if url is not None:
         from frontier.private_redis.server import await_redis
 

@@ -56,7 +56,7 @@ def find_harvest(transaction: Transaction, name: str, *, lock: bool = False) -> 
 
 
 def findable(name: str) -> str:
-    """Return the name when a database can be asked for it, else an empty one, which nothing has."""
+    """Return the name if it can be looked up, else an empty text, which no row has as its name."""
     return name if name.isprintable() and len(name) <= LONGEST_SEARCHED else ""
 
 

@@ -44,7 +44,7 @@ _NAMED: Final = re.compile(
 _MONTH: Final = re.compile(r"(?<![0-9-])(?P<year>(?:19|20)[0-9]{2})-(?P<month>0[1-9]|1[0-2])(?![0-9-])")
 """A month of a year."""
 _MANY_DAYS: Final = 31
-"""This times the number of months stands for the days between two months, of which one more makes a difference."""
+"""Days counted per month between two dates without a day, so that neighbouring months never count as equal."""
 type DateReader = Callable[[re.Match[str], date], int | None]
 """Returns how many days a date is from a day; None for what is no date."""
 
