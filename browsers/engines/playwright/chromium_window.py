@@ -72,8 +72,13 @@ class ChromiumPlaywrightWindow(PlaywrightWindow):
     async def _prepare_page(self, page: Page) -> None:
         wire = self._wires[page.main_frame] = PlaywrightWire(await self._context.new_cdp_session(page), "page")
         session = wire.session
-        if not self._options.device.user_agent:
-            session.send("Emulation.setUserAgentOverride", **self._browser.user_agent)
+        device = self._options.device
+        agent = {"userAgent": device.user_agent} if device.user_agent else dict(self._browser.user_agent)
+        if device.lang:  # Playwright sends the first language alone
+            agent["acceptLanguage"] = device.lang
+        session.send("Emulation.setUserAgentOverride", **agent)
+        size = size_of(device.width, device.height, device.scale, is_mobile=device.is_mobile)
+        session.send("Emulation.setDeviceMetricsOverride", **size)  # else pictures have another scale
         if self._options.passes_by_service_workers:
             session.send("Network.setBypassServiceWorker", bypass=True)
         await self._prepare_frame(session)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from playwright.async_api import BrowserContext, Dialog, Error, Page, Request
+from playwright.async_api import BrowserContext, Dialog, Error, Page, Request, Response
 
 from browsers.engines.interface import (
     LOADING_POPUPS,
@@ -85,8 +85,7 @@ class PlaywrightWindow:
         """Open the empty page. Raises EngineError."""
         context, options = self._context, self._options
         context.on("request", self._on_request)
-        context.on("response", self._requests.answered)
-        context.on("response", self._note_scheme)
+        context.on("response", self._on_response)
         context.on("requestfinished", self._requests.finished)
         context.on("requestfailed", self._requests.failed)
         context.on("dialog", lambda dialog: self._begin(self._answer(dialog)))
@@ -134,11 +133,15 @@ class PlaywrightWindow:
         except Error:  # a request of a service worker, or the first one of a page that the page opens
             return False
 
-    def _note_scheme(self, response: Any) -> None:
+    def _on_response(self, response: Response) -> None:
+        self._requests.answered(response)
+        self._note_scheme(response.url, response.status, response.headers)
+
+    def _note_scheme(self, url: str, status: int, headers: Mapping[str, str]) -> None:
         login = self._options.http_login
-        asks = response.headers.get("www-authenticate", "") if response.status == _UNAUTHORIZED else ""
-        if login is not None and asks and login.is_of(response.url):
-            self.http_scheme = asks.partition(" ")[0].lower()
+        asks = [value for name, value in headers.items() if name.lower() == "www-authenticate"]
+        if login is not None and status == _UNAUTHORIZED and asks and login.is_of(url):
+            self.http_scheme = asks[0].partition(" ")[0].lower()
 
     def _on_navigated(self, frame: Any) -> None:
         if frame.parent_frame is None:

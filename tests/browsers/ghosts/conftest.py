@@ -13,9 +13,19 @@ from support.browsers.visits import EngineFleet, Fleet
 QUICK: Final = frozenset(("test_a_visit_leaves_pictures_text_dom_and_links", "test_a_login_by_http_is_answered"))
 """Tests that run with Firefox in the normal suite too."""
 GAPS: Final = {
-    "test_service_workers_run_or_not_or_answer_nothing[firefox-refetched-sent-True]": "BiDi passes by no service worker"
+    "test_service_workers_run_or_not_or_answer_nothing[firefox-refetched-sent-True]": "BiDi passes no service worker",
+    **dict.fromkeys(
+        (
+            "test_a_login_by_http_is_answered_and_not_recorded[playwright:chromium-basic]",
+            "test_a_login_by_http_is_answered_and_not_recorded[playwright:chromium-digest]",
+            "test_a_login_by_http_is_for_its_own_origin_and_goes_there_once[playwright:chromium-basic]",
+        ),
+        "Playwright does not tell by which scheme a site asks",
+    ),
+    "test_a_browser_that_does_not_start_is_named_in_one_line[playwright:chromium-library]": "Playwright adds lines",
+    "test_a_frame_of_another_process_that_ends_costs_only_the_frame[playwright:chromium]": "the visit is repeated",
 }
-"""Why a test fails with Firefox, by its name or by the name and the parameters. docs/reference/engines.md has more."""
+"""Why a test fails with Firefox or Playwright, by its name and parameters. docs/reference/engines.md has more."""
 
 
 @pytest.fixture(scope="module", params=ENGINES)
