@@ -18,7 +18,7 @@ from browsers.engines.firefox.executable import check_version, find_firefox
 from browsers.engines.firefox.trust import make_database
 from browsers.engines.interface import Device, Engine
 from browsers.engines.playwright.browser import PlaywrightEngine
-from browsers.engines.playwright.launch import BrowserKind, Launch
+from browsers.engines.playwright.launch import Launch
 from browsers.proxying.authority import authority_of
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ def engine_start(
         keeps_caches=settings.cache == "site",
     )
     if settings.engine == "playwright:chromium" and not has_display:
-        launch = Launch(BrowserKind.CHROMIUM, executable, tuple(command))
+        launch = Launch(executable, tuple(command))
         return lambda: PlaywrightEngine.start(launch, settings, answers_401=answers_401)
     return lambda: ChromiumEngine.start(executable, command, settings, answers_401=answers_401)
 

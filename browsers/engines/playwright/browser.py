@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
 import sys
@@ -11,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from playwright.async_api import Browser, CDPSession, Error, Playwright, async_playwright
 
@@ -22,7 +21,7 @@ from browsers.engines.files import BrowserDown, remove, sweep
 from browsers.engines.interface import EngineError, WindowOptions
 from browsers.engines.memory import MemoryWatch
 from browsers.engines.playwright.chromium_window import ChromiumPlaywrightWindow
-from browsers.engines.playwright.launch import BrowserKind, Launch, context_options
+from browsers.engines.playwright.launch import Launch, context_options
 from browsers.engines.playwright.window import PlaywrightWindow
 
 log = logging.getLogger(__name__)
@@ -39,7 +38,7 @@ class PlaywrightEngine:
     def __init__(
         self, driver: Playwright, browser: Browser, launch: Launch, folder: Path, settings: BrowserSettings, pid: int
     ) -> None:
-        self.name = launch.kind.product
+        self.name = "Chromium"
         self.version = browser.version
         self.pid = pid
         self.is_broken = False
@@ -50,7 +49,6 @@ class PlaywrightEngine:
         self.user_agent = flags.user_agent_override(settings.user_agent, self.version, sys.platform)
         self._driver = driver
         self.browser = browser
-        self._launch = launch
         self._folder = folder
         self._settings = settings
         self._windows: set[PlaywrightWindow] = set()
@@ -74,7 +72,6 @@ class PlaywrightEngine:
         With `answers_401`, each of its windows must have an HTTP login.
         """
         sweep()
-        executable = launch.executable or Path(f"Playwright's {launch.kind.product}")
         folder: Path | None = None
         driver: Playwright | None = None
         try:
@@ -82,8 +79,8 @@ class PlaywrightEngine:
                 folder = new_profile_folder(flags.LOCAL_STATE_WITH_LOGIN if answers_401 else flags.LOCAL_STATE)
                 driver = await async_playwright().start()
                 browser = await _launched(driver, launch, folder)
-                root = await browser.new_browser_cdp_session() if launch.kind is BrowserKind.CHROMIUM else None
-                pid = await _pid_of(root) if root is not None else 0
+                root = await browser.new_browser_cdp_session()
+                pid = await _pid_of(root)
                 started = cls(driver, browser, launch, folder, settings, pid)
                 started._watch(root)
         except (Error, OSError, TimeoutError) as error:
@@ -92,7 +89,7 @@ class PlaywrightEngine:
                     await driver.stop()
             if folder is not None:
                 remove(folder)
-            down = BrowserDown(executable, str(error) or "it does not answer")
+            down = BrowserDown(launch.executable, str(error) or "it does not answer")
             log.error("%s", down.complaint)
             raise down from error
         log.info("%s %s started by Playwright, process %d", started.name, started.version, started.pid)
@@ -103,9 +100,9 @@ class PlaywrightEngine:
         window: PlaywrightWindow | None = None
         try:
             async with asyncio.timeout(_START_SECONDS):
-                given = context_options(self._launch, options, self._user_agent_of(options))
+                given = context_options(options, self._user_agent_of(options))
                 context = await self.browser.new_context(**given)
-                window = self._window(context, options)
+                window = ChromiumPlaywrightWindow(self, context, options)
                 self._windows.add(window)
                 self._is_busy.set()
                 await window.prepare()
@@ -116,15 +113,10 @@ class PlaywrightEngine:
             raise EngineError(f"no window could be opened: {error}") from error
         return window
 
-    def _window(self, context: Any, options: WindowOptions) -> PlaywrightWindow:
-        if self._launch.kind is BrowserKind.CHROMIUM:
-            return ChromiumPlaywrightWindow(self, context, options)
-        return PlaywrightWindow(self, context, options)
-
     def _user_agent_of(self, options: WindowOptions) -> str:
         if options.device.user_agent or self._settings.user_agent:
             return options.device.user_agent or self._settings.user_agent
-        return str(self.user_agent["userAgent"]) if self._launch.kind is BrowserKind.CHROMIUM else ""
+        return str(self.user_agent["userAgent"])
 
     @property
     def was_ended_by_a_page(self) -> bool:
@@ -169,9 +161,8 @@ class PlaywrightEngine:
         self._lose()
         remove(self._folder)
 
-    def _watch(self, root: CDPSession | None) -> None:
-        if root is not None:
-            self._watches.append(asyncio.ensure_future(self._ping(root)))
+    def _watch(self, root: CDPSession) -> None:
+        self._watches.append(asyncio.ensure_future(self._ping(root)))
 
     async def _ping(self, root: CDPSession) -> None:
         """Ask the browser for its version regularly, since no event tells of a browser that hangs."""
@@ -199,36 +190,11 @@ class PlaywrightEngine:
 
 async def _launched(driver: Playwright, launch: Launch, folder: Path) -> Browser:
     """Return the browser. Playwright adds nothing to the command line of Chromium. Raises Error of Playwright."""
-    environment: dict[str, str | float | bool] = dict(environment_of(folder))
-    if launch.kind is BrowserKind.CHROMIUM:
-        return await driver.chromium.launch(
-            executable_path=launch.executable,
-            ignore_default_args=True,
-            args=[*launch.flags, profile_flag(folder)],
-            env=environment,
-            handle_sigint=False,
-            handle_sigterm=False,
-            handle_sighup=False,
-        )
-    if launch.kind is BrowserKind.FIREFOX:
-        authority, policies = folder / "authority.pem", folder / "policies.json"
-        authority.write_bytes(launch.authority)
-        policies.write_text(json.dumps({"policies": {"Certificates": {"Install": [str(authority)]}}}), "utf-8")
-        environment["PLAYWRIGHT_FIREFOX_POLICIES_JSON"] = str(policies)
-        preferences: dict[str, str | float | bool] = dict(launch.preferences)
-        return await driver.firefox.launch(
-            executable_path=launch.executable,
-            firefox_user_prefs=preferences,
-            proxy={"server": flags.NOWHERE},
-            env=environment,
-            handle_sigint=False,
-            handle_sigterm=False,
-            handle_sighup=False,
-        )
-    return await driver.webkit.launch(
+    return await driver.chromium.launch(
         executable_path=launch.executable,
-        proxy={"server": flags.NOWHERE},
-        env=environment,
+        ignore_default_args=True,
+        args=[*launch.flags, profile_flag(folder)],
+        env=dict(environment_of(folder)),
         handle_sigint=False,
         handle_sigterm=False,
         handle_sighup=False,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from browsers.engines.firefox.bidi.errors import reason_of
-
 _CHROMIUM: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 _PAGE_ENDED: Final = (
     "Target crashed",
@@ -25,10 +23,10 @@ _FRAME_ENDED: Final = (
 
 
 def navigation_reason(message: str) -> str:
-    """Return Chromium's name of the error for which a navigation of any browser failed."""
+    """Return Chromium's name of the error for which a navigation failed."""
     if match := _CHROMIUM.search(message):
         return match[1]
-    return "ERR_INVALID_URL" if "invalid url" in message.lower() else reason_of(message)
+    return "ERR_INVALID_URL" if "invalid url" in message.lower() else "ERR_FAILED"
 
 
 def is_of_page(message: str) -> bool:

@@ -18,7 +18,7 @@ from browsers.engines.firefox.executable import check_version, find_firefox
 from browsers.engines.firefox.trust import make_database
 from browsers.engines.interface import BrowserMissing, BrowserWindow, Device, Engine, EngineError
 from browsers.engines.playwright.browser import PlaywrightEngine
-from browsers.engines.playwright.launch import BrowserKind, Launch
+from browsers.engines.playwright.launch import Launch
 from support.browsers.visits import Fleet
 from support.processes import machine_needs as needs
 
@@ -76,7 +76,7 @@ class Engines:
             return await ChromiumEngine.start(executable, command, BrowserSettings())
         if name == "playwright:chromium":
             command = launch_flags(self._fleet.trusted.keys, ["127.0.0.1"], "en", sandbox=False)
-            launch = Launch(BrowserKind.CHROMIUM, Path(needs.chromium()), tuple(command))
+            launch = Launch(Path(needs.chromium()), tuple(command))
             return await PlaywrightEngine.start(launch, BrowserSettings())
         executable = firefox()
         self._database = self._database or make_database(executable, self._fleet.trusted.authority)
