@@ -48,15 +48,27 @@ def send_at_once(sockets: Iterable[socket.socket]) -> None:
         each.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
+async def serve(server: uvicorn.Server, sockets: Sequence[socket.socket]) -> None:
+    """Serve until the server is told to stop, and break the connections that outlive the grace time.
+
+    uvicorn leaves the connection of a client that does not read its answer open.
+    """
+    await server.serve(sockets=list(sockets))
+    for connection in list(server.server_state.connections):
+        if connection.transport is not None:
+            connection.transport.abort()
+    await asyncio.sleep(0)  # the loop tells the connections of their end in this turn
+
+
 class ServerThread:
-    """The object serves an application in a thread of its own until it is closed."""
+    """A thread serves an application until it is closed."""
 
     def __init__(self, config: uvicorn.Config, sockets: Sequence[socket.socket], name: str) -> None:
         """Begin to serve on sockets that are bound already. `name` is the thread's."""
         send_at_once(sockets)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._server.serve(sockets=list(sockets))), name=name, daemon=True
+            target=lambda: asyncio.run(serve(self._server, sockets)), name=name, daemon=True
         )
         self._thread.start()
 

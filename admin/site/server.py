@@ -12,7 +12,7 @@ from flask import Flask
 
 from admin.collections.tasks.worker import TaskWorker
 from admin.serving.request_bodies import RequestBodies
-from admin.serving.web_server import send_at_once, server_config
+from admin.serving.web_server import send_at_once, serve, server_config
 from admin.serving.wsgi_threads import WsgiThreads
 from admin.site.forwarding import Forwarding
 from admin.site.live import PREFIX, LiveStreams, Receive, Scope, Send
@@ -67,7 +67,7 @@ class SiteServer:
         send_at_once(sockets)
         self._tasks.start()
         try:
-            asyncio.run(self._server.serve(sockets=sockets))
+            asyncio.run(serve(self._server, sockets))
         finally:
             self._tasks.stop()
 

@@ -16,7 +16,7 @@ from admin.collections.browsing.index import index_if_any
 from admin.models.database import Database
 from admin.models.errors import DatabaseRefused
 from admin.serving.request_bodies import RequestBodies
-from admin.serving.web_server import send_at_once, server_config
+from admin.serving.web_server import send_at_once, serve, server_config
 from admin.serving.wsgi_threads import WsgiThreads
 from admin.viewing.access import Gatekeeper, RefusedRequest
 from admin.viewing.application import create_app
@@ -84,7 +84,7 @@ class ViewServer:
         reader = threading.Thread(target=self._read_pages, name="catalogue", daemon=True)
         reader.start()
         try:
-            asyncio.run(self._server.serve(sockets=sockets))
+            asyncio.run(serve(self._server, sockets))
         finally:
             self._stops.set()
             reader.join()
