@@ -176,7 +176,8 @@ async def test_a_script_whose_document_goes_ends(opener: Opener, origin: RawOrig
             await window.main_frame.evaluate("() => { location.href = '/next'; return new Promise(() => {}) }")
         await eventually(lambda: window.main_frame.url.endswith("/next"))
         await window.loaded()
-        assert await window.main_frame.evaluate("() => document.body.textContent") == "next"
+        while await window.main_frame.evaluate("() => document.body?.textContent") != "next":
+            await asyncio.sleep(0.02)
         assert await window.go_back()
         await eventually(lambda: window.main_frame.url == origin.url("/"))
 
