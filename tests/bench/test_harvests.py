@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from bench.cli import bench
@@ -28,6 +29,7 @@ def test_a_database_that_has_domains_is_left_alone(tmp_path: Path) -> None:
     assert "the database has domains already; give the bench an empty one" in again.output
 
 
+@pytest.mark.timeout(400)
 def test_pages_are_measured_on_a_filled_database(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'admin.db'}"
     amounts = ["--jobs", "2000", "--history", "4000", "--requests", "3", "--keep", str(tmp_path / "kept")]
