@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+import pytest
 from support.admin.crawl_log_sums import summed
 from support.admin.harvesters import Admin, RunningHarvester, Wanted, folders, told
 from support.origins.chain_site import ChainSite
@@ -80,6 +81,7 @@ def test_a_job_has_the_object_limit_of_its_harvest_in_each_domain(settings: Sett
         assert result[:3] == summed(settings.collection("news") / "jobs" / ended.run_name, name), name
 
 
+@pytest.mark.slow
 def test_the_limit_of_a_domain_is_raised_and_removed_while_its_job_runs(
     settings: Settings, admin: Admin, site: ChainSite
 ) -> None:
