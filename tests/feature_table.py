@@ -1,8 +1,8 @@
 """A table of our feature pages: what a ghost captures of each, and which of them replay offline.
 
-Run it as `python tests/feature_table.py`. Every page is visited by a person at the site itself, which proves the page;
-by ghosts of `ghostfleet crawl` or by a person through the recording proxy; and by a person through `ghostfleet replay`
-when the site is gone. With `--viewer`, the person plays the pages in `ghostfleet view` instead.
+Run it as `PYTHONPATH=. python tests/feature_table.py`. Every page is visited by a person at the site itself, which
+proves the page; by ghosts of `ghostfleet crawl` or by a person through the recording proxy; and by a person through
+`ghostfleet replay` when the site is gone. With `--viewer`, the person plays the pages in `ghostfleet view` instead.
 """
 
 from __future__ import annotations
@@ -21,12 +21,11 @@ from pathlib import Path
 from typing import Final
 
 from demo_replay import replaying, tripwire
-from feature_site.catalogue import FEATURES, GROUPS
-from feature_site.feature import PASSWORD, Feature
-from feature_site.gaps import GAPS
-from feature_site.person import PageResult, browser, live, through, visit_all
-from feature_site.site import FeatureSite
-from feature_site.viewed import view, viewing
+from support.pages.catalogue import FEATURES, GROUPS
+from support.pages.feature import PASSWORD, Feature
+from support.pages.person import PageResult, browser, live, through, visit_all
+from support.pages.site import FeatureSite
+from support.pages.viewer import view, viewing
 from support.proxy.running_proxy import RunningProxy
 
 from archive.capture import Capture
@@ -39,23 +38,7 @@ from browsers.proxying.control_client import Control, ProxySession, SessionReque
 TOP: Final = Path(__file__).resolve().parent.parent
 COLLECTION: Final = "features"
 BRIEF_SECONDS: Final = 8.0
-TABLE: Final = TOP / "docs" / "reference" / "features.md"
-PROFILE: Final = TOP / "tests" / "feature_site" / "profile.yaml"
-
-
-INTRODUCTION: Final = (
-    "Each page of `tests/feature_site` uses one feature of the web, and tells by itself whether it works. A page is"
-    " captured when a ghost with the default settings has recorded every URL that proves the feature. It is replayed"
-    " when it works in a browser behind `ghostfleet replay` while its site is gone. The table is made by"
-    " `tests/feature_table.py`.\n\n"
-    "**The score below is on our own pages.** The ghost was improved with these pages, so that the score says what is"
-    " known to work, and not what to expect of a page on the web. On pages that nobody here had seen before, the"
-    " figures were:\n\n"
-    "| unseen pages | captured | replayed by the proxy | played in the viewer |\n"
-    "|---|---|---|---|\n"
-    "| 100 pages, a feature each | 96 | 96 | not measured |\n"
-    "| 45 newer pages, of today's kinds | 38 | 37 | 32 |"
-)
+PROFILE: Final = TOP / "tests" / "support" / "pages" / "profile.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +109,7 @@ def _crawl(
         "--delay",
         "0",
         "--visitor",
-        "chromium",
+        "browser",
         "--profile",
         str(profile),
     ]
@@ -248,28 +231,6 @@ def _row(
     )
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Return the table as Markdown, group by group. A page that is not green has its reason in the last column."""
-    by_name = {row.name: row for row in rows}
-    lines = ["# Features of web pages", "", INTRODUCTION, "", f"Last run: {summary(rows).replace('live 0, ', '')}."]
-    for group, features in GROUPS.items():
-        members = [(feature, by_name[feature.name]) for feature in features if feature.name in by_name]
-        if members:
-            lines += [
-                "",
-                f"## {group}",
-                "",
-                "| page | feature | captured | replayed | remark |",
-                "|---|---|---|---|---|",
-            ]
-        for feature, row in members:
-            is_green = row.is_captured and row.is_replayed
-            remark = "" if is_green else GAPS.get(row.name, "")
-            about = feature.about.replace("<", "&lt;")
-            lines.append(f"| {row.name} | {about} | {_mark(row.is_captured)} | {_mark(row.is_replayed)} | {remark} |")
-    return "\n".join([*lines, ""])
-
-
 def summary(rows: Sequence[Row]) -> str:
     """Return how many pages are green, in one line."""
     counts = {
@@ -280,21 +241,10 @@ def summary(rows: Sequence[Row]) -> str:
     return f"{len(rows)} pages; " + ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-def _mark(value: bool | None) -> str:
-    return {True: "yes", False: "**no**", None: "–"}[value]
-
-
-def _rows(files: Sequence[Path]) -> list[Row]:
-    """Return the rows that earlier runs wrote, in the order of the catalogue. The last run counts for a page."""
-    said = {each["name"]: each for file in files for each in json.loads(file.read_text("utf-8"))}
-    rows = (said[feature.name] for feature in FEATURES if feature.name in said)
-    return [Row(**{**each, "not_captured": tuple(each["not_captured"] or ())}) for each in rows]
-
-
 def main() -> int:
     """Make the table. The exit code is 1 when a page is not green."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", help="features, or groups' first words; all without any")
+    parser.add_argument("names", nargs="*", help="features, or folders of `tests/pages`; all without any")
     parser.add_argument("--by", choices=("ghost", "person", "none"), default="ghost", help="who visits for the record")
     parser.add_argument("--replay-only", action="store_true", help="take what the home holds from an earlier run")
     parser.add_argument(
@@ -303,19 +253,10 @@ def main() -> int:
     parser.add_argument("--no-live", action="store_true", help="leave the visits at the site itself out")
     parser.add_argument("--home", type=Path, help="an empty folder that is kept; a temporary one without it")
     parser.add_argument("--workers", type=int, default=2, help="number of ghosts")
-    parser.add_argument(
-        "--markdown", type=Path, help="write the table to this file; with --rows, docs/reference/features.md without it"
-    )
     parser.add_argument("--json", type=Path, help="write the rows to this file")
-    parser.add_argument("--rows", type=Path, nargs="+", help="take the rows of these files, and visit nothing")
     options = parser.parse_args()
-    if options.rows:
-        rows = _rows(options.rows)
-        (options.markdown or TABLE).write_text(markdown(rows), "utf-8")
-        print(summary(rows))
-        return 0
     wanted = set(options.names)
-    groups = {feature.name for name, group in GROUPS.items() if name.split()[0].lower() in wanted for feature in group}
+    groups = {feature.name for name, group in GROUPS.items() if name in wanted for feature in group}
     features = [feature for feature in FEATURES if not wanted or feature.name in wanted | groups]
     with tempfile.TemporaryDirectory(prefix="features-home-", ignore_cleanup_errors=True) as folder:
         home = options.home or Path(folder) / "home"
@@ -323,8 +264,6 @@ def main() -> int:
         rows, escaped, said = table(
             features, home, by=by, is_live=not options.no_live, workers=options.workers, is_viewed=options.viewer
         )
-    if options.markdown:
-        options.markdown.write_text(markdown(rows), "utf-8")
     if options.json:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1), "utf-8")
     print(said[-1500:])

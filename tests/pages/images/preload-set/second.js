@@ -1,0 +1,1 @@
+proof.done('module');

@@ -1,0 +1,1 @@
+import {word} from 'leaf'; export const old = word;

@@ -1,0 +1,1 @@
+const tell = async () => postMessage(await (await fetch('word.txt')).text());

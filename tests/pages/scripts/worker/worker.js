@@ -1,0 +1,1 @@
+importScripts('helper.js'); tell();

@@ -1,0 +1,1 @@
+proof.add('278x20-widget.png', w)

@@ -1,0 +1,1 @@
+"""The site of the pages in `tests/pages`, and the person who visits them."""
