@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class StageTimes:
-    """The object adds up the seconds of the stages of one visit. Stages keep the order in which they first ended."""
+    """The seconds of the stages of one visit. Stages keep the order in which they first ended."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}

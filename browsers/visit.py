@@ -69,6 +69,8 @@ class VisitOrder:
     via: str | None = None
     source: str | None = None
     log_dir: str | None = None
+    prefix: str | None = None
+    """The beginning of the names of the WARC files; None for that of the collection."""
     cookies: str = ""
     """The cookies that a chain of redirects to this URL has set (`browsers.plain.chain_cookies`)."""
 
@@ -94,7 +96,7 @@ class PageLook:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """The object is the result of an order. `code` is the HTTP status, or Heritrix's negative code."""
+    """The result of an order. `code` is the HTTP status, or Heritrix's negative code."""
 
     code: int
     duration_ms: int

@@ -5,7 +5,7 @@ With `rendering: asynchronous`, the plain crawler fetches a page first, and a gh
 | visitor of the profile | pages | files, embeds, sitemaps |
 |---|---|---|
 | plain | plain | plain |
-| chromium | ghost | plain |
+| browser | ghost | plain |
 | mixed | a fixed share by ghost, always the same URLs; the others plain | plain |
 
 A page is a seed, or the target of a link or redirect, unless its name ends like that of a file. A wrong choice costs
@@ -63,7 +63,7 @@ def needs_renders(sheets: Sheets) -> bool:
 
 
 def _renders(rules: PageRules) -> bool:
-    return rules.visitor == "chromium" or (rules.visitor == "mixed" and rules.rendered_fraction > 0)
+    return rules.visitor == "browser" or (rules.visitor == "mixed" and rules.rendered_fraction > 0)
 
 
 def wants_ghost(
@@ -72,7 +72,7 @@ def wants_ghost(
     """Return whether a ghost visits this URL. `url` is canonical, and `hop_path` leads to it."""
     if visitor == "plain" or not (_is_navigated_to(hop_path) if is_known_page else is_page(url, hop_path)):
         return False
-    return visitor == "chromium" or _share(url) < rendered_fraction
+    return visitor == "browser" or _share(url) < rendered_fraction
 
 
 def is_embed(hop_path: str) -> bool:

@@ -26,7 +26,7 @@ MOST_STEPS: Final = 400
 MOST_REPEATS: Final = 40
 """Largest number of clicks on one control, or on both of a pair together, that bring something new."""
 _TURN_REPEATS: Final = (3, 17)
-"""So many of them belong to the first turns of a control. A later turn has as many as are left."""
+"""The number of them that belong to the first turns of a control. A later turn has as many as are left."""
 _TURN_SECONDS: Final = 4.0
 """A turn of a control ends after this time, too."""
 _MOST_BACK: Final = 80
@@ -71,7 +71,7 @@ class _Candidate:
     kind: str
     is_more: bool
     is_area: bool
-    """Whether this is a large box, which may act by the place of a click."""
+    """True if this is a large box, which may act by the place of a click."""
     is_closer: bool
     """A closer closes something, such as a window over the page."""
     label: str
@@ -97,7 +97,7 @@ class _Family:
     dry: int = 0
     """Number of members in a row that brought no new URL."""
     has_fetched: bool = False
-    """Whether any member brought a new URL."""
+    """True if any member brought a new URL."""
 
     def note(self, effect: Effect, kind: str) -> None:
         is_hit = effect.is_any
@@ -160,7 +160,7 @@ class _Walk:
 
 @dataclass(slots=True)
 class Clicks:
-    """The object touches the controls of one page."""
+    """A clicker that touches the controls of one page."""
 
     page: PageAccess
     steps: int = 0

@@ -22,7 +22,7 @@ _RELOAD_SECONDS: Final = 10.0
 
 @dataclass(slots=True)
 class Consent:
-    """The object looks for the button that agrees in all frames, and then for the interface of a consent platform."""
+    """A search for the button that agrees, in all frames, and then for the interface of a consent platform."""
 
     page: PageAccess
     steps: int = 0

@@ -20,7 +20,7 @@ _LETTER: Final = "a"
 
 @dataclass(slots=True)
 class Forms:
-    """The object uses the controls of one page."""
+    """A user of the form controls of one page."""
 
     page: PageAccess
     steps: int = 0

@@ -66,7 +66,7 @@ class _Entry:
     share: float
     """Largest part of the time that is left."""
     is_guarded: bool = True
-    """Whether the document is kept from being left."""
+    """True if the document is kept from being left."""
 
 
 _ENTRIES: Final[Mapping[str, _Entry]] = {

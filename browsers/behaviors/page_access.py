@@ -40,7 +40,7 @@ class Effect:
     added: int = 0
     """Number of nodes that came into the DOM."""
     moved: bool = False
-    """Whether the address of the document changed."""
+    """True if the address of the document changed."""
 
     @property
     def is_any(self) -> bool:
@@ -59,7 +59,7 @@ class DocumentCounts:
     born: float
     pending: float
     ticking: bool
-    """Whether the present step has begun an interval."""
+    """True if the present step has begun an interval."""
 
 
 class Clock:
@@ -80,7 +80,7 @@ class Clock:
 
 
 class PageAccess:
-    """The object is made for one visit, after the page was loaded."""
+    """The access to one page for its visit; it is made after the page was loaded."""
 
     def __init__(
         self, window: BrowserWindow, patience: Patience, step_seconds: float, names: Collection[str] = ()

@@ -1,22 +1,25 @@
 """The scripts of `scripts/` run in the page's own world, where the observer has seen timers and listeners.
 
-The observer is an init script of every frame. The other scripts are put into a frame when they are first used there.
+The observer is an init script of every frame. The other scripts are put into a frame when they are first used there,
+with the words by which they know controls.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from browsers.behaviors.word_lists import word_patterns
 from browsers.engines.interface import EngineError, Frame, FrameGone, InitScript, ScriptFailed, World
 
 _FOLDER: Final = Path(__file__).with_name("scripts")
 _TOOLS: Final = (
-    *("elements", "candidates", "scrolling", "autofetch", "consent", "age", "leftovers", "forms"),
-    *("classes", "finding", "umbra"),
+    *("elements", "style_rules", "controls", "candidates", "clicking", "hovering", "dragging", "gestures"),
+    *("scrolling", "autofetch", "consent", "age", "leftovers", "forms", "classes", "finding", "umbra"),
 )
 _ANSWER_SECONDS: Final = 6.0
 """A script of a page that hangs is not waited for longer."""
@@ -50,7 +53,8 @@ def observer() -> InitScript:
 def _install() -> str:
     parts = "\n,".join((_FOLDER / f"{name}.js").read_text("utf-8") for name in _TOOLS)
     return (
-        "() => { const key = Symbol.for('ghostfleet.tools'); if (window[key]) return; const tools = {};"
+        "() => { const key = Symbol.for('ghostfleet.tools'); if (window[key]) return;"
+        f" const tools = {{words: {json.dumps(dict(word_patterns()))}}};"
         f" for (const add of [\n{parts}\n]) add(tools);"
         " Object.defineProperty(window, key, {value: tools, configurable: true}); }"
     )

@@ -22,7 +22,7 @@ _INTERVAL_SECONDS: Final = 3.2
 
 
 class Patience:
-    """The object waits for one window."""
+    """A wait for one window."""
 
     def __init__(self, window: BrowserWindow) -> None:
         self._window = window

@@ -60,7 +60,7 @@ class ScrollPosition:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """The object has the progress of scrolling a page."""
+    """The progress of scrolling a page."""
 
     steps: int = 0
     height: float = 0
@@ -129,7 +129,7 @@ class FrameRoom:
 
 @dataclass(slots=True)
 class Scrolling:
-    """The object scrolls one page."""
+    """A scroller of one page."""
 
     page: PageAccess
     steps: int = 0

@@ -30,7 +30,7 @@ _NOT_KNOWN: Final = "-"
 
 
 class MissingPages:
-    """The object finds soft 404s among the visits of a job."""
+    """A finder of soft 404s among the visits of a job."""
 
     def __init__(
         self, frontier: Frontier, rules: RobotsRules, stop: threading.Event, note: Callable[[Lease, int, str], None]

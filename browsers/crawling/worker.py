@@ -476,9 +476,9 @@ def _ghost(
 
     The ghost's modules are imported only here, since most jobs do not need them.
     """
-    from browsers.ghosts.ghost import ChromiumVisitor
+    from browsers.ghosts.ghost import Ghost
 
-    ghost = ChromiumVisitor(settings, controls, proxy_trust(settings.home, proxy), headers, logins=logins)
+    ghost = Ghost(settings, controls, proxy_trust(settings.home, proxy), headers, logins=logins)
     at_the_end.callback(ghost.close)
     ghost.open()
     return ghost

@@ -29,7 +29,7 @@ type EngineStart = Callable[[], Awaitable[Engine]]
 
 @dataclass(frozen=True, slots=True)
 class ProxyTrust:
-    """The object has the facts by which browsers trust a recording proxy."""
+    """The facts by which browsers trust a recording proxy."""
 
     keys: tuple[str, ...]
     """Hashes of the keys in the proxy's certificates (`browsers.engines.chromium.trust.trusted_keys`)."""

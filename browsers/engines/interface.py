@@ -94,14 +94,14 @@ class Device:
     """Device pixels for each CSS pixel."""
     has_touch: bool = False
     is_mobile: bool = False
-    """Whether the page's viewport element counts, as in browsers of telephones."""
+    """True if the page's viewport element counts, as in browsers of telephones."""
     user_agent: str = ""
     lang: str = ""
     """Value of Accept-Language, such as `de-AT,de;q=0.9`."""
     timezone: str = ""
     """Name in the time zone database, such as `Europe/Copenhagen`."""
     dark: bool = False
-    """Whether the page is told that its reader prefers dark colours."""
+    """True if the page is told that its reader prefers dark colours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +192,14 @@ class WindowOptions:
     """Cookies that the window has before its first request."""
     http_login: HttpCredentials | None = None
     passes_by_service_workers: bool = False
-    """Whether the requests of pages go to the network when a service worker could answer them."""
+    """True if the requests of pages go to the network when a service worker could answer them."""
     context: KeptContext | None = None
     """The context of an earlier window, with its cache. The first document of the window comes from the network."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialogSeen:
-    """The object has a dialog of the page, which was answered."""
+    """A dialog of the page, which was answered."""
 
     kind: str
     """One of alert, confirm, prompt, beforeunload."""
@@ -411,4 +411,4 @@ MAX_MESSAGE = 1000
 POPUP_DEPTH = 3
 """A window that a page opened may open another one, and so on, down to this depth. Further ones are closed at once."""
 LOADING_POPUPS = 10
-"""So many windows that a page opened may load at once; others are closed at once."""
+"""The number of windows opened by a page that may load at the same time. Others are closed at once."""

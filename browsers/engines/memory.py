@@ -27,7 +27,7 @@ _SLOW_CHECK_SECONDS: Final = 1.0
 """Seconds between two checks that need a process."""
 _WHOLE_LOOK_SECONDS: Final = 1.0
 _TELLS_CHILDREN: Final = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists()
-"""Whether the kernel names the children of a process, as Linux with CONFIG_PROC_CHILDREN does."""
+"""True if the kernel names the children of a process, as Linux with CONFIG_PROC_CHILDREN does."""
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
 _OF_THE_BROWSER: Final = 2
 _WAIT_SECONDS: Final = 1.0

@@ -15,7 +15,7 @@ _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
 _LEVEL: Final = 3
 """Higher levels of zlib take twice the time for 2 % fewer bytes of pages."""
 _PIECE: Final = 64 * 1024
-"""So many bytes of pixels are in memory at once."""
+"""The number of bytes of pixels that are in memory at the same time."""
 _MOST_BYTES: Final = 800_000_000
 """Pictures with more bytes of pixels stay as they are."""
 _MOST_ROWS: Final = 2**31 - 1

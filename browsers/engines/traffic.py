@@ -63,16 +63,16 @@ class MainAnswer:
 
 @dataclass(frozen=True, slots=True)
 class BrowserRequest:
-    """The object has a request of the browser. A redirect ends one request and begins another."""
+    """A request of the browser. A redirect ends one request and begins another."""
 
     url: str
     method: str
     kind: str
     """The browser's word for the destination in lower case, such as document, image, fetch."""
     is_main: bool = False
-    """Whether the request is a navigation of the window's main frame."""
+    """True if the request is a navigation of the window's main frame."""
     is_awaited: bool = True
-    """Whether the page counts as unsettled until the request ends."""
+    """True if the page counts as unsettled until the request ends."""
     headers: Mapping[str, str] = field(default_factory=dict, compare=False)
     """Headers of the request, with names in lower case, as far as the browser reports them."""
     body: str | None = field(default=None, compare=False)
@@ -94,11 +94,11 @@ class AskedExchange:
     error: str = ""
     """The reason why there is no whole answer, in the browser's words."""
     is_cached: bool = False
-    """Whether the browser's cache gave the answer. It may have asked the site whether the answer is still good."""
+    """True if the browser's cache gave the answer. It may have asked the site whether the answer is still good."""
 
 
 class Traffic:
-    """The object has the account of one window's requests.
+    """The account of one window's requests.
 
     The engine calls `began`, `answered`, `finished` and `failed`.
     """

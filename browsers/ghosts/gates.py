@@ -53,14 +53,14 @@ class _Short:
 
 @dataclass(slots=True)
 class Gates:
-    """The object passes the gates before one page."""
+    """A visitor's way through the gates before one page."""
 
     window: BrowserWindow
     patience: Patience
     url: str
     """The URL that is visited."""
     has_question: bool = False
-    """Whether a question for the age stands where the page should be."""
+    """True if a question for the age stands where the page should be."""
 
     @property
     def main(self) -> MainAnswer | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from archive.settings.load import Settings
 from browsers.engines.choice import proxy_trust
 from browsers.engines.interface import BrowserWindow, EngineError
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.form_login import LoginFailed, check_login, is_logged_in, open_page, state_of
 from browsers.logins.renewal import logged_in
@@ -101,7 +101,7 @@ def _in_window[T](
 ) -> T:
     with Control(controls[0], read_token(settings.home)) as control:
         trust = proxy_trust(settings.home, proxy)
-        visitor = ChromiumVisitor(settings, [control], trust, profile=profile, has_display=has_display)
+        visitor = Ghost(settings, [control], trust, profile=profile, has_display=has_display)
         try:
             visitor.open()
             session = control.open(SessionRequest(COLLECTION, mode="live", listen=True))

@@ -18,10 +18,12 @@ from archive.settings.browsers import PageRecordKind
 from browsers.behaviors.general_pass import PassReport, close_leftovers, run_behaviors
 from browsers.behaviors.patience import Patience
 from browsers.behaviors.user_files.hosted import HostedBehavior
+from browsers.comparison.pictures import volatility_mask
 from browsers.engines.interface import BrowserWindow, EngineError, EngineLost, Frame, NavigationFailed
 from browsers.engines.traffic import MainAnswer
 from browsers.ghosts import render
 from browsers.ghosts.gates import Gates
+from browsers.ghosts.resource_boxes import resource_boxes
 from browsers.links import html
 from browsers.links.documents import media_type
 from browsers.links.kinds import is_xml
@@ -59,11 +61,11 @@ class PageSnapshot:
     """Chromium's name of the error, such as ERR_TUNNEL_CONNECTION_FAILED; empty when there is a page."""
     crashed: bool = False
     out_of_memory: bool = False
-    """Whether the page's process ended for its use of memory."""
+    """True if the page's process ended for its use of memory."""
     fell_with_another: bool = False
-    """Whether the browser ended because of another page."""
+    """True if the browser ended because of another page."""
     hangs: bool = False
-    """Whether the page does not answer, since a script of it does not end."""
+    """True if the page does not answer, since a script of it does not end."""
     title: str = ""
     final_url: str = ""
     loaded: Micros | None = None
@@ -72,6 +74,8 @@ class PageSnapshot:
     """PNG picture of the window after the page settled."""
     view_after_consent: bytes | None = None
     """PNG picture of the window after consent was given; None when nothing asked for it."""
+    volatile: bytes | None = None
+    """PNG mask of the window: white where the page changes by itself. None when nothing moves."""
     full_page: bytes | None = None
     """PNG picture of the whole page before behaviours."""
     full_page_final: bytes | None = None
@@ -86,9 +90,11 @@ class PageSnapshot:
     probe: PageProbe = field(default_factory=PageProbe)
     """Signs of walls at the end of the visit."""
     has_age_question: bool = False
-    """Whether a question for the reader's age stood in place of the page, and was not passed."""
+    """True if a question for the reader's age stood in place of the page, and was not passed."""
     areas: tuple[LinkArea, ...] = ()
     """Places of the links in the last picture of the whole page."""
+    boxes: list[dict[str, Any]] = field(default_factory=list)
+    """Places of pictures, films and frames at the end of the visit, as `resource_boxes` returns them."""
     links: list[tuple[str, str]] = field(default_factory=list)
     behaviors: PassReport = field(default_factory=PassReport)
     notes: list[str] = field(default_factory=list)
@@ -146,7 +152,7 @@ async def visit_page(
 
 
 class _Steps:
-    """The object runs the steps of a visit in order."""
+    """The steps of a visit, which run in order."""
 
     def __init__(
         self,
@@ -169,7 +175,7 @@ class _Steps:
         self._hosted = hosted
         self._gates = Gates(window, self._patience, url)
         self._is_heavy = False
-        """Whether the document is so large that no picture of the whole page is taken."""
+        """True if the document is so large that no picture of the whole page is taken."""
 
     async def run(self) -> None:
         snapshot = self._snapshot
@@ -191,6 +197,7 @@ class _Steps:
         await self._try_wanted("full-page", self._take_full_page)
         await self._try("text", self._take_text)
         await self._try("state", self._note_state)
+        await self._try_wanted("volatile", self._take_volatile)
         await self._try("behaviors", self._behave)
         await self._try("settle", self._settle, stage="settle-again")
         if self._settings.second_device:
@@ -201,6 +208,7 @@ class _Steps:
         if any(outcome.steps for outcome in snapshot.behaviors.outcomes):
             await self._try("leftovers", self._close_leftovers)
         await self._try("probe", self._take_probe)
+        await self._try("boxes", self._take_boxes)
         await self._try_wanted("full-page-final", self._take_final_full_page)
         await self._try_wanted("image-map", self._take_areas)
         await self._try_wanted("pdf", self._take_pdf)
@@ -312,6 +320,15 @@ class _Steps:
             return
         self._snapshot.full_page = await render.whole_picture(self._window, most)
 
+    async def _take_volatile(self) -> None:
+        """Take a second picture of the window, to see what changes by itself. Other pages never change."""
+        first = self._snapshot.view
+        if first is None or self._is_heavy or not await self._patience.is_scripted():
+            return
+        second = await render.window_picture(self._window)
+        if first != second:
+            self._snapshot.volatile = await asyncio.to_thread(volatility_mask, first, second)
+
     async def _note_state(self) -> None:
         if self._is_heavy:
             return
@@ -337,6 +354,9 @@ class _Steps:
 
     async def _take_probe(self) -> None:
         self._snapshot.probe = await render.page_probe(self._window)
+
+    async def _take_boxes(self) -> None:
+        self._snapshot.boxes = await resource_boxes(self._window)
 
     async def _take_areas(self) -> None:
         self._snapshot.areas = await render.link_areas(self._window)

@@ -5,6 +5,7 @@
 | `urn:view:<url>` | resource, image/png | the window after the page settled, before behaviours |
 | `urn:viewAfterConsent:<url>` | resource, image/png | the window after consent, when something asked for it |
 | `urn:thumbnail:<url>` | resource, image/jpeg | the later one of these views, 640 pixels wide |
+| `urn:volatile:<url>` | resource, image/png | a mask of this window: white where the page changes by itself |
 | `urn:fullPage:<url>` | resource, image/png | the whole page before behaviours |
 | `urn:fullPageFinal:<url>` | resource, image/png | the whole page after behaviours, when these changed it |
 | `urn:text:<url>` | resource, text/plain | the text that a reader sees before behaviours |
@@ -82,10 +83,12 @@ class PageVisit:
     """Device pixels for each CSS pixel of the window. Pictures have one pixel for each CSS pixel."""
     exchanges: Sequence[AskedExchange] = ()
     """The first requests of the page, in their order."""
+    random_seed: int = 0
+    """The seed of the page's random numbers (`browsers.ghosts.page_random`)."""
     flaws: tuple[PageFlaw, ...] = ()
     """Signs that the page is not what its URL promises."""
     is_logged_out: bool = False
-    """Whether the page does not show the login that it should show."""
+    """True if the page does not show the login that it should show."""
     unrecorded: tuple[str, ...] = ()
     """Names of the request headers whose values no record may have."""
 
@@ -108,6 +111,8 @@ def derived_records(
         if "thumbnail" in wanted:
             small = thumbnail(snapshot.view_after_consent or snapshot.view, WEBRECORDER_THUMBNAIL_WIDTH)
             yield PageRecord("resource", f"urn:thumbnail:{url}", "image/jpeg", small)
+    if snapshot.volatile is not None and "volatile" in wanted:
+        yield PageRecord("resource", f"urn:volatile:{url}", "image/png", snapshot.volatile)
     if snapshot.full_page is not None and "full-page" in wanted:
         yield PageRecord("resource", f"urn:fullPage:{url}", "image/png", snapshot.full_page)
     if snapshot.full_page_final is not None and "full-page-final" in wanted:
@@ -259,7 +264,9 @@ def _page_info(
         "scroll": {"steps": scroll.steps, "height": scroll.height, "ended": scroll.ended},
         "behaviors": [_outcome(outcome) for outcome in snapshot.behaviors.outcomes],
         **page_visit.window,
+        "randomSeed": page_visit.random_seed,
         "browser": page_visit.browser,
+        "boxes": snapshot.boxes,
         "notes": snapshot.notes,
         "flaws": [
             {"type": flaw.type.value, "rule": flaw.rule} | ({"detail": flaw.detail} if flaw.detail else {})

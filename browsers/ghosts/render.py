@@ -5,7 +5,7 @@ Each step is bounded and may fail alone: a page whose screenshot fails still giv
 
 from __future__ import annotations
 
-from asyncio import timeout
+from asyncio import sleep, timeout
 from typing import Final
 
 from browsers.engines.interface import Area, BrowserWindow, EngineError
@@ -16,6 +16,8 @@ from browsers.page_records.image_map import AREAS_SCRIPT, MAX_AREAS, MAX_LINK_TE
 MAX_FRAMES: Final = 50
 """Largest number of frames that are searched for links."""
 _FRAME_SECONDS: Final = 3.0
+_MOMENT_SECONDS: Final = 1.0
+"""Time between two pictures of a window that shows a page that changes by itself."""
 MAX_TEXT: Final = 2_000_000
 """Largest number of characters of a page's text."""
 MAX_TITLE: Final = 1000
@@ -56,7 +58,7 @@ _SHOWS_PAGE_SCRIPT: Final = """
     && document.getElementById('xml-viewer-style') === null;
 }
 """
-"""Whether an XML document is shown as a page, and not as its source. Chromium's view of the source has that element."""
+"""True if an XML document is shown as a page, and not as its source. Chromium's view of the source has that element."""
 _TITLE_SCRIPT: Final = "most => document.title.slice(0, most)"
 
 _TEXT_SCRIPT: Final = "most => (document.body ? document.body.innerText : '').slice(0, most)"
@@ -102,6 +104,17 @@ _LINKS_SCRIPT: Final = """
 async def window_picture(window: BrowserWindow) -> bytes:
     """Return a PNG picture of the window. Raises EngineError."""
     return await window.screenshot()
+
+
+async def later_picture(window: BrowserWindow, seconds: float) -> bytes | None:
+    """Return a picture of the window about a second from now; None when that fails or takes longer than `seconds`."""
+    try:
+        async with timeout(seconds):
+            await sleep(_MOMENT_SECONDS)
+            await window.main_frame.evaluate("() => scrollTo(0, 0)")
+            return await window.screenshot()
+    except (EngineError, TimeoutError):
+        return None
 
 
 async def whole_picture(window: BrowserWindow, most: int) -> bytes:

@@ -86,7 +86,7 @@ class SiteCache:
 
 
 class SiteCaches:
-    """The object holds the contexts that no visit has at present. It is safe to use from several threads."""
+    """The browser contexts that no visit has at present. It is safe to use from several threads."""
 
     def __init__(self, drop: Callable[[SiteCache], None]) -> None:
         """`drop` closes a context and gives up its port. It is called without a lock."""

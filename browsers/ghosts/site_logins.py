@@ -17,7 +17,7 @@ from archive.settings.load import Settings
 from archive.url import UrlError, canonical
 from browsers.engines.choice import proxy_trust
 from browsers.engines.interface import EngineError, HttpCredentials
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.login_visits import COLLECTION
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.form_login import LoginFailed
@@ -36,14 +36,14 @@ _LAST_SECONDS: Final = 5.0
 
 
 class SiteLogins:
-    """The object makes logins through one running fleet. It is safe to use from several threads."""
+    """A maker of logins through one running fleet. It is safe to use from several threads."""
 
     def __init__(self, settings: Settings, proxy: str, controls: Sequence[str]) -> None:
         """Start nothing yet. `proxy` and `controls` are addresses of a running fleet."""
         self._settings = settings
         self._proxy = proxy
         self._control = Control(controls[0], read_token(settings.home))
-        self._browser: ChromiumVisitor | None = None
+        self._browser: Ghost | None = None
         self._lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -99,11 +99,11 @@ class SiteLogins:
         finally:
             self._control.finish(session, wait_seconds=_LAST_SECONDS)
 
-    def _opened(self) -> ChromiumVisitor:
+    def _opened(self) -> Ghost:
         with self._lock:
             if self._browser is None:
                 trust = proxy_trust(self._settings.home, self._proxy)
-                browser = ChromiumVisitor(self._settings, [self._control], trust)
+                browser = Ghost(self._settings, [self._control], trust)
                 try:
                     browser.open()
                 except BaseException:

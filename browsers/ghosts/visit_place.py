@@ -53,7 +53,7 @@ class VisitPlace:
 
 
 class VisitPlaces:
-    """The object makes the places of one visitor. It is safe to use from several threads."""
+    """The places at which one visitor's visits happen. It is safe to use from several threads."""
 
     def __init__(self, controls: Sequence[Control], run: Callable[[Coroutine[Any, Any, Any]], Any]) -> None:
         """`run` returns the result of a coroutine that runs on the browser's event loop."""

@@ -12,7 +12,7 @@ from typing import Final
 _MOST_TEXT: Final = 8_192
 """A longer header is cut."""
 _ITEM: Final = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+', re.DOTALL)
-"""What stands between commas, apart from those in quotes."""
+"""The text between two commas, apart from commas in quotes."""
 _BEGINNING: Final = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,64})(?:\s+([^=\s].*))?", re.DOTALL)
 _PARAMETER: Final = re.compile(r'realm\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,]*))', re.IGNORECASE | re.DOTALL)
 

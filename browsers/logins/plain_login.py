@@ -20,12 +20,12 @@ from browsers.logins.login_book import LoginBook
 _SCHEMES: Final = ("digest", "basic")
 """The schemes that are answered, the safer one first."""
 _MOST_DIGESTS: Final = 1_000
-"""So many sites' questions are remembered."""
+"""The number of sites whose questions are remembered."""
 _UNAUTHORIZED: Final = 401
 
 
 class PlainLogin:
-    """The object has the logins of one plain crawler. It is safe to use from several threads."""
+    """The logins of one plain crawler. It is safe to use from several threads."""
 
     def __init__(self, book: LoginBook) -> None:
         self._book = book

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Final
 
 from archive.dates import now_micros
-from browsers.engines.interface import BrowserWindow
+from browsers.engines.interface import BrowserWindow, EngineError
 from browsers.logins.browser_profile import BrowserProfile
 from browsers.logins.flow_login import log_in_by_flow
-from browsers.logins.form_login import Credentials, check_login, log_in, open_page, state_of
+from browsers.logins.form_login import (
+    Credentials,
+    LoginFailed,
+    check_login,
+    is_logged_in,
+    log_in,
+    open_page,
+    state_of,
+)
+from browsers.logins.login_book import LoginBook
+from browsers.logins.profile_store import ProfileStore, ProfileUnusable
+
+log = logging.getLogger(__name__)
+_MOST_RENEWALS: Final = 20
+"""The number of times that a visitor logs in again."""
 
 
 async def logged_in(window: BrowserWindow, profile: BrowserProfile) -> BrowserProfile:
@@ -28,3 +47,56 @@ async def logged_in(window: BrowserWindow, profile: BrowserProfile) -> BrowserPr
     if found.http is not None and window.http_scheme:
         found = replace(found, http=replace(found.http, scheme=window.http_scheme))
     return found
+
+
+class LoginRenewal:
+    """A renewal that logs in again when a page no longer shows its login. It is safe to use from several threads."""
+
+    def __init__(self, home: Path, logins: LoginBook, forget: Callable[[], None]) -> None:
+        """`home` has the stored profiles. `forget` drops what visits with the former login have left."""
+        self._store = ProfileStore(home)
+        self._logins = logins
+        self._forget = forget
+        self._lock = threading.Lock()
+        self._renewals = 0
+        self._has_shown_login = True
+        """True if the last checked page showed the login; a renewal that did not help is not repeated."""
+
+    async def is_logged_out(self, window: BrowserWindow, url: str, profile: BrowserProfile | None) -> bool:
+        """Return whether the page at this URL must show the login of the profile, and does not. Raises EngineError."""
+        if profile is None or not profile.check.applies_to(url):
+            return False
+        is_shown = await is_logged_in(window, profile.check)
+        self._has_shown_login = self._has_shown_login or is_shown
+        return not is_shown
+
+    def renew(
+        self, url: str, used: BrowserProfile | None, log_in_again: Callable[[BrowserProfile], BrowserProfile]
+    ) -> bool:
+        """Log in again when a visit of the URL with the profile `used` showed no login.
+
+        `log_in_again` returns the profile with a new login. Return whether there is a new login.
+        """
+        if used is None or not used.can_be_renewed:
+            return False
+        with self._lock:
+            if self._logins.for_url(url) is not used:
+                return True  # another visit has renewed the login meanwhile
+            try:
+                stored = self._store.load(used.name)
+                if stored.created > used.created:
+                    self._logins.renew(used, stored)  # another worker has renewed the login
+                    return True
+                if self._renewals >= _MOST_RENEWALS or not self._has_shown_login:
+                    return False
+                self._renewals += 1
+                self._has_shown_login = False
+                renewed = log_in_again(used)
+                self._logins.renew(used, renewed)
+                self._forget()
+                self._store.save(renewed)
+            except (LoginFailed, ProfileUnusable, EngineError) as error:
+                log.warning("the login of browser profile %s can't be renewed: %s", used.name, error)
+                return False
+        log.info("the login of browser profile %s was renewed", used.name)
+        return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Final
 
-from browsers.engines.interface import BrowserCookie, InitScript
 from browsers.logins.browser_profile import BrowserProfile
 
 MOST_HOSTS: Final = 100
@@ -13,7 +12,7 @@ MOST_HOSTS: Final = 100
 
 
 class SiteData:
-    """The object belongs to one visitor. It is used on one event loop."""
+    """The cookies and storage that one visitor keeps for each site. It is used on one event loop."""
 
     def __init__(self) -> None:
         self._states: OrderedDict[str, BrowserProfile] = OrderedDict()
@@ -25,13 +24,9 @@ class SiteData:
         while len(self._states) > MOST_HOSTS:
             self._states.popitem(last=False)
 
-    def cookies(self, host: str) -> tuple[BrowserCookie, ...]:
-        """Return the cookies for the next visit of the host."""
-        return self._states[host].cookies if host in self._states else ()
-
-    def init_scripts(self, host: str) -> tuple[InitScript, ...]:
-        """Return the scripts that restore the local storage."""
-        return self._states[host].init_scripts if host in self._states else ()
+    def left_by(self, host: str) -> BrowserProfile | None:
+        """Return what the last visit of the host left; None without one."""
+        return self._states.get(host)
 
     def forget(self) -> None:
         """Forget all hosts, since their data belong to a login that has ended."""

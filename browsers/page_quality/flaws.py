@@ -76,10 +76,10 @@ class PageEvidence:
     password_fields: int = 0
     """Number of visible fields for passwords."""
     has_age_question: bool = False
-    """Whether a question for the reader's age stands in place of the page."""
+    """True if a question for the reader's age stands in place of the page."""
     covered_by: str = ""
     """Text of a box that covers most of the window; empty when there is none."""
     is_of_one_colour: bool = False
-    """Whether the picture of the page has one colour."""
+    """True if the picture of the page has one colour."""
     is_rendered: bool = True
-    """Whether a browser showed the page, so that text and picture are known."""
+    """True if a browser showed the page, so that text and picture are known."""

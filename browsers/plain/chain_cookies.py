@@ -29,7 +29,7 @@ type _Row = tuple[str, str, str, bool, bool, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class ChainCookies:
-    """The object has the cookies of one chain of redirects. `steps` counts the redirects since a cookie changed."""
+    """The cookies of one chain of redirects. `steps` counts the redirects since a cookie changed."""
 
     rows: tuple[_Row, ...] = ()
     steps: int = 0

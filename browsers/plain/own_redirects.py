@@ -21,7 +21,7 @@ from frontier.seen import fingerprint
 
 
 class OwnRedirects:
-    """The object follows redirects to the same URL within a visit of the plain crawler."""
+    """A follower of redirects to the same URL within a visit of the plain crawler."""
 
     def __init__(self, frontier: Frontier, rules: RobotsRules, stop: threading.Event) -> None:
         self._frontier = frontier

@@ -332,6 +332,7 @@ class PlainVisitor:
             job=order.job,
             mode=self._mode,
             log_dir=order.log_dir,
+            prefix=order.prefix,
             redact_headers=tuple(dict.fromkeys((*self._own.unrecorded, *hidden))),
             redact_response_headers=UNRECORDED_OF_RESPONSES if has_login else (),
         )

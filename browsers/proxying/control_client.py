@@ -33,18 +33,20 @@ _LONGEST_WAIT: Final = 50.0
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest:
-    """The object asks for a session. `listen` asks for a port of its own, which needs no credentials."""
+    """A request for a session. `listen` asks for a port of its own, which needs no credentials."""
 
     collection: str
     job: str | None = None
     page_id: str | None = None
     page_url: str | None = None
-    mode: Literal["record", "replay", "live"] = "record"
+    mode: Literal["record", "replay", "patch", "live"] = "record"
     hop_path: str = ""
     via: str | None = None
     source: str | None = None
     log_dir: str | None = None
     datetime: str | None = None
+    prefix: str | None = None
+    """The beginning of the names of the WARC files; None for that of the collection."""
     listen: bool = False
     redact_headers: tuple[str, ...] = ()
     """Names of the request headers whose values are not recorded."""
@@ -53,7 +55,7 @@ class SessionRequest:
     port_of: str | None = None
     """The id of a closed session whose port was kept for this one."""
     unconditional: bool = False
-    """Whether a browser's conditions (If-None-Match) are left out, so that the archive gets whole answers."""
+    """True if a browser's conditions (If-None-Match) are left out, so that the archive gets whole answers."""
 
     @classmethod
     def for_page(
@@ -73,6 +75,7 @@ class SessionRequest:
             via=order.via,
             source=order.source,
             log_dir=order.log_dir,
+            prefix=order.prefix,
             listen=True,
             redact_headers=redact_headers,
             redact_response_headers=redact_response_headers,
@@ -111,7 +114,7 @@ class SessionCounts:
     in_flight: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     kept_port: bool = False
-    """Whether the proxy keeps the port of the closed session for the next one."""
+    """True if the proxy keeps the port of the closed session for the next one."""
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Self:
@@ -153,7 +156,7 @@ class PortNotKept(Exception):
 
 
 class Control:
-    """The object is the client of one control port. It is safe to use from several threads."""
+    """A client of one control port. It is safe to use from several threads."""
 
     def __init__(self, address: str, token: str, *, timeout_seconds: float = _ANSWER_SECONDS) -> None:
         self.address = address
@@ -214,17 +217,17 @@ class Control:
         content_type: str,
         block: bytes,
         metadata: Mapping[str, Any] | None = None,
+        *,
+        is_of_capture: bool = True,
     ) -> str:
         """Write a record beside the page of the session, and return its id once it is durable.
 
-        `metadata` are facts for the record's field WARC-JSON-Metadata.
+        `metadata` are facts for the record's field WARC-JSON-Metadata. A record that is not of the capture refers to no
+        other record, as in a session that has captured nothing.
         """
-        headers = {
-            "WARC-Type": kind,
-            "WARC-Target-URI": uri,
-            "Content-Type": content_type,
-            "WARC-Concurrent-To": "page",
-        }
+        headers = {"WARC-Type": kind, "WARC-Target-URI": uri, "Content-Type": content_type}
+        if is_of_capture:
+            headers["WARC-Concurrent-To"] = "page"
         if metadata:
             headers["WARC-JSON-Metadata"] = json.dumps(metadata, separators=(",", ":"))
         answer = self._call("POST", f"/sessions/{session.id}/records", headers=headers, content=block)

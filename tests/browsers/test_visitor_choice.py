@@ -36,8 +36,8 @@ def test_a_page_is_what_a_reader_goes_to(url: str, hop_path: str, expected: bool
 
 def test_plain_never_renders_and_chromium_renders_every_page() -> None:
     assert not wants_ghost("http://site.test/", "", "plain", 1.0)
-    assert wants_ghost("http://site.test/", "", "chromium", 0.0)
-    assert not wants_ghost("http://site.test/a.pdf", "L", "chromium", 1.0)
+    assert wants_ghost("http://site.test/", "", "browser", 0.0)
+    assert not wants_ghost("http://site.test/a.pdf", "L", "browser", 1.0)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.1, 0.5, 1.0])
@@ -74,8 +74,8 @@ def test_sheets_decide_for_their_sites() -> None:
     profile = Profile(
         visitor="plain",
         sheets=(
-            "test,now) visitor=chromium",
-            "test,later) visitor=chromium rendering=asynchronous",
+            "test,now) visitor=browser",
+            "test,later) visitor=browser rendering=asynchronous",
             "test,later)/static visitor=plain",
             "test,some) visitor=mixed rendered_fraction=1 rendering=asynchronous",
         ),
@@ -95,13 +95,13 @@ def test_sheets_decide_for_their_sites() -> None:
     [
         (Profile(), False, False),
         (Profile(rendering="asynchronous"), False, False),
-        (Profile(visitor="chromium"), True, False),
-        (Profile(visitor="chromium", rendering="asynchronous"), False, True),
+        (Profile(visitor="browser"), True, False),
+        (Profile(visitor="browser", rendering="asynchronous"), False, True),
         (Profile(visitor="mixed", rendered_fraction=0), False, False),
         (Profile(visitor="mixed", rendering="asynchronous"), False, True),
-        (Profile(sheets=("org,example) visitor=chromium rendering=asynchronous",)), False, True),
-        (Profile(visitor="chromium", sheets=("org,example) rendering=asynchronous",)), True, True),
-        (Profile(sheets=("org) visitor=chromium", "org,a) rendering=asynchronous")), True, True),
+        (Profile(sheets=("org,example) visitor=browser rendering=asynchronous",)), False, True),
+        (Profile(visitor="browser", sheets=("org,example) rendering=asynchronous",)), True, True),
+        (Profile(sheets=("org) visitor=browser", "org,a) rendering=asynchronous")), True, True),
     ],
 )
 def test_a_job_has_the_processes_that_its_pages_need(profile: Profile, ghost: bool, renders: bool) -> None:

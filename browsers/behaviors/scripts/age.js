@@ -1,4 +1,4 @@
-// Tools that answer a plain question for the reader's age. The words are given by the caller.
+// Tools that answer a plain question for the reader's age. The caller gives the words of labels.
 tools => {
   'use strict';
   const BUTTONS = 'button, a[href], input[type=button], input[type=submit], [role=button], [onclick]';
@@ -7,7 +7,7 @@ tools => {
   const MOST_FIELDS = 6;
   const MOST_BUTTONS = 60;
   const MOST_LABEL = 60;
-  const YEAR = /ye?a?r|yyyy|jahr|jjjj|ann|año|aaaa|ano\b|rok|år|jaar|vuosi|év\b|έτος|год|рік|yıl|年|년/i;
+  const YEAR = new RegExp(tools.words.year, 'i');
   const GROWN_UP = 1980;
   const used = new WeakSet();
 

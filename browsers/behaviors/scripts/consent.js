@@ -1,36 +1,7 @@
 // Tools that agree to cookies, by the interface of the consent platform or by the label of the button.
 tools => {
   'use strict';
-  const YES = new RegExp('^\\W*(' + [
-    // English
-    'accept( all)?( cookies| & close| and close| and continue)?', 'accept (all|recommended|additional) (cookies|settings)', 'allow( all)?( cookies)?',
-    'i (agree|accept|consent|understand)', 'agree( (to|with) all)?', 'agree (and|&) (close|continue|proceed)', 'yes,? i(’|\')?m? ?(agree|happy|accept)', 'got it!?', 'ok(ay)?!?',
-    'consent', 'continue to (the )?(site|website)', 'enable all', 'accept and continue', 'i am over (16|18|21)', 'yes,? i am (over )?(16|18|21).*', 'enter( site)?',
-    // German
-    'alle(s)? (cookies )?(akzeptieren|zulassen|annehmen|erlauben|bestätigen)', '(alle )?akzeptieren( und (schließen|weiter|fortfahren))?', 'zustimmen( und weiter)?',
-    'allen? zustimmen', 'einverstanden', 'ich stimme zu', 'annehmen', 'verstanden', 'akzeptieren & schließen',
-    // Danish, Norwegian, Swedish, Finnish, Icelandic
-    'tillad alle?( cookies)?', 'accept[eé]r( alle?)?( cookies)?', 'godkend( alle)?( cookies)?', 'jeg accepterer', 'ok, jeg accepterer',
-    'godta( alle)?( (cookies|informasjonskapsler))?', 'aksepter( alle)?( cookies)?', 'jeg (godtar|samtykker)', 'tillat alle',
-    'godkänn( alla)?( (cookies|kakor))?', 'acceptera( alla)?( (cookies|kakor))?', 'jag (godkänner|accepterar)', 'tillåt alla( cookies)?',
-    'hyväksy( kaikki)?( evästeet)?', 'salli kaikki( evästeet)?', 'samþykkja( allt| allar)?',
-    // French, Italian, Spanish, Catalan, Portuguese, Romanian
-    '(tout )?accepter( tout)?( et (fermer|continuer))?', 'accepter (et fermer|les cookies|tous les cookies)', 'j(’|\')accepte', 'autoriser( tous les cookies| tout)?', 'd(’|\')accord', 'ok pour moi',
-    'accett[ao]( tutti?)?( i cookie)?( e (chiudi|continua))?', 'acconsento', 'consenti( tutti)?', 'ho capito',
-    'acept(ar|o)( todo| todas?| todos?)?( las cookies)?( y (cerrar|continuar))?', 'permitir( todas?)?( las cookies)?', 'estoy de acuerdo', 'entendido', 'consentir',
-    'accept(ar|o)( tot(es|s)?)?', 'aceitar( tudo| todos?)?( os cookies)?', 'concordo( e fechar)?', 'permitir todos?', 'entendi', 'accept(ă|a)( toate)?( cookie-urile)?', 'sunt de acord',
-    // Dutch, Polish, Czech, Slovak, Slovene, Croatian, Hungarian, Estonian, Latvian, Lithuanian
-    '(alle(s)? )?(cookies )?(accepteren|toestaan)( alle)?', 'accepteer( alle)?( cookies)?', 'ik ga akkoord', 'akkoord', 'ja,? ik accepteer.*',
-    'akceptuj(ę|e)?( wszystkie| wszystko)?( pliki cookie)?', 'zgadzam się', 'zaakceptuj( wszystkie| wszystko)?', 'przejdź do serwisu', 'rozumiem',
-    'přij(mout|ímám)( vše(chny)?)?( cookies)?', 'souhlasím', 'povolit vše', 'rozumím', 'prija[tť]( všetk[oy])?', 'súhlasím', 'sprejmi( vse)?', 'strinjam se', 'prihvati( sve)?', 'prihvaćam( sve)?', 'slažem se',
-    'elfogad(om|ás)?( (az )?összes(et)?)?', 'összes elfogadása', 'mindet elfogadom', 'nõustun( kõigiga)?', 'luban kõik', 'piekrītu( visām?)?', 'sutinku( su visais)?', 'pri?imti visus',
-    // Greek, Turkish, Russian, Ukrainian, Bulgarian, Serbian
-    'αποδοχή( όλων)?', 'αποδέχομαι', 'συμφωνώ', 'kabul (et|ediyorum)', 'tümünü kabul et', 'принять( все)?( cookies)?', 'соглас(ен|на|иться)', 'принимаю', 'хорошо', 'понятно',
-    'прийняти( все| всі)?', 'погоджуюсь', 'приемам( всички)?', 'съгласен( съм)?', 'прихвати( све)?', 'прихватам',
-    // Arabic, Hebrew, Hindi, Chinese, Japanese, Korean, Vietnamese, Thai, Indonesian
-    '(أوافق|موافق|قبول( الكل)?|أقبل)', 'אישור', 'אני מסכימ?/?ה?', 'קבל(ת)? הכל', 'स्वीकार( करें)?', '(全部|所有)?(接受|同意|允许|允許)(全部|所有|並繼續|并继续)?(cookie)?', '知道了', '我同意',
-    '(すべて)?(同意|許可|承諾|受け入れる)(する|して続行)?', 'すべて(の cookie を)?(受け入れる|許可)', '동의(함|합니다)?', '모두 (동의|허용|수락)', '수락', 'đồng ý', 'chấp nhận( tất cả)?', 'ยอมรับ(ทั้งหมด)?', 'terima( semua)?', 'setuju',
-  ].join('|') + ')\\W*$', 'iu');
+  const YES = new RegExp(`^\\W*(${tools.words.agree})\\W*$`, 'iu');
   const ABOUT = /cookie|consent|gdpr|dsgvo|privacy|privat|datenschutz|ccpa|cmp|onetrust|didomi|qc-cmp|usercentrics|truste|evidon|klaro|tarteaucitron|axeptio|iubenda|sp_message|notice|banner|age-?(gate|verif)|overlay|modal|dialog|wall/i;
   const BUTTONS = 'button, a, input[type=button], input[type=submit], [role=button], [onclick]';
   const KNOWN = [
@@ -68,13 +39,7 @@ tools => {
     ['cookieyes', () => window.performBannerAction && (() => { window.performBannerAction('accept_all'); })],
   ];
   // Labels and names of what closes a window over the page.
-  const CLOSE = new RegExp('^\\W*(' + [
-    '[×✕✖✗╳⨯x]', 'close( this| dialog| modal| popup| window)?', 'dismiss', 'no,? thanks?( you)?', 'no thank you', 'not now', 'maybe later', 'skip( for now)?',
-    'schließen', 'nein,? danke', 'später', 'jetzt nicht', 'luk', 'nej tak', 'stäng', 'nej tack', 'lukk', 'nei takk', 'sulje', 'ei kiitos',
-    'fermer', 'non,? merci', 'plus tard', 'cerrar', 'no,? gracias', 'ahora no', 'chiudi', 'no,? grazie', 'fechar', 'não,? obrigado',
-    'sluiten', 'nee,? bedankt', 'zamknij', 'nie,? dziękuję', 'zavřít', 'ne,? děkuji', 'bezárás', 'închide', 'kapat', 'закрыть', 'закрити',
-    'κλείσιμο', 'إغلاق', 'סגור', '关闭', '關閉', '閉じる', '닫기', 'đóng', 'tutup',
-  ].join('|') + ')?\\W*$', 'iu');
+  const CLOSE = new RegExp(`^\\W*(x|${tools.words.close}|${tools.words.refuse})?\\W*$`, 'iu');
   const CLOSER = /(^|[\s_-])(close|closer|dismiss|schliessen|fermer)([\s_-]|$)/i;
   const OVER = /modal|popup|pop-up|overlay|newsletter|subscri|dialog|interstitial|promo|lightbox|splash|offer|age-?_?(gate|verif|check|wall)/i;
   const offered = new WeakSet();

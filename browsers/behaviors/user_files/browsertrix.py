@@ -32,7 +32,7 @@ async () => {
 
 
 class BrowsertrixBehaviors:
-    """The object runs the program on one page."""
+    """A runner of the program on one page."""
 
     id = "browsertrix"
 

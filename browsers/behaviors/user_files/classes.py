@@ -25,7 +25,7 @@ _TURN_MS: Final = 2000
 
 
 class BehaviorClass:
-    """The class of one file runs on one page."""
+    """A behaviour class from a user's file, which runs on one page."""
 
     def __init__(self, name: str, source: str, class_name: str) -> None:
         self.id = f"class:{name}"

@@ -82,7 +82,7 @@ def read_flow(path: Path, text: str) -> Flow:
 
 
 class FlowPlayer:
-    """The object runs a flow on one page."""
+    """A player that runs a flow on one page."""
 
     def __init__(self, flow: Flow) -> None:
         self.id = f"flow:{flow.title}"

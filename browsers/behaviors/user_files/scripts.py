@@ -27,7 +27,7 @@ type _Choice = Callable[[str], HostedBehavior | None]
 
 
 class BehaviorScripts:
-    """The object has the behaviours of a user's files."""
+    """The behaviours of a user's files."""
 
     def __init__(self, settings: BrowserSettings) -> None:
         """Read the files. Raises ScriptError."""

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -22,20 +19,15 @@ from browsers.engines.chromium.devtools.window import ChromiumWindow
 from browsers.engines.chromium.profile_folder import new_profile_folder
 from browsers.engines.files import BrowserDown, remove, sweep
 from browsers.engines.interface import BrowserCookie, EngineError, EngineLost, WindowOptions
-from browsers.engines.memory import MemoryWatch
+from browsers.engines.running_browser import START_SECONDS, STOP_SECONDS, RunningBrowser
 
 log = logging.getLogger(__name__)
 OLDEST: Final = 120
 """Older versions of Chromium lack commands and flags that visits need, such as a headless mode with all features."""
-_START_SECONDS: Final = 60.0
-_STOP_SECONDS: Final = 10.0
 _DISPOSE_SECONDS: Final = 10.0
-_PING_SECONDS: Final = 2.0
-_TOGETHER_SECONDS: Final = 5.0
-"""A browser that ends so soon after a page's process ended because of that page."""
 
 
-class ChromiumEngine:
+class ChromiumEngine(RunningBrowser):
     """A running Chromium opens windows. It belongs to the event loop that started it."""
 
     name = "Chromium"
@@ -43,13 +35,7 @@ class ChromiumEngine:
     def __init__(
         self, process: ChromiumProcess, connection: Connection, version: str, folder: Path, settings: BrowserSettings
     ) -> None:
-        self.pid = process.pid
-        self.version = version
-        self.is_broken = False
-        """Set when a part of the browser hung or ended. It gets no further window."""
-        self.lost = asyncio.Event()
-        """Set when the browser ended or does not answer. Its visits are over."""
-        self._lost_at = 0.0
+        super().__init__(process.pid, version, settings)
         self.user_agent: Mapping[str, Any] = flags.user_agent_override(settings.user_agent, version, sys.platform)
         self._process = process
         self._connection = connection
@@ -59,20 +45,9 @@ class ChromiumEngine:
         """Contexts without a window."""
         self._owners: dict[str, ChromiumWindow | ChromiumContext] = {}
         """Windows and contexts by the sessions that the browser itself announced."""
-        self._is_busy = asyncio.Event()
-        self._pictures = 0
-        """Number of pictures that are being taken."""
-        self._page_crashed_at = -math.inf
-        """Time (monotonic seconds) of the last unexpected end of a page's process."""
-        self._memory = MemoryWatch(
-            process.pid, settings.page_memory_bytes, may_end_processes=lambda: not self._pictures
-        )
         self.root.handler = self._on_event
-        self._watches = [
-            asyncio.ensure_future(self._ping()),
-            asyncio.ensure_future(self._wait_for_end()),
-            asyncio.ensure_future(self._memory.run(self._is_busy)),
-        ]
+        self._watch(self._ping())
+        self._watch(self._wait_for_end())
 
     @classmethod
     async def start(
@@ -94,7 +69,7 @@ class ChromiumEngine:
             log.error("%s", down.complaint)
             raise down from error
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with asyncio.timeout(START_SECONDS):
                 await connection.open(process.from_browser, process.to_browser)
                 version = (await connection.root.send("Browser.getVersion"))["product"].rpartition("/")[2]
                 if int(version.partition(".")[0]) < OLDEST:
@@ -126,7 +101,7 @@ class ChromiumEngine:
         assert kept is None or isinstance(kept, ChromiumContext)
         context_id = ""
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with asyncio.timeout(START_SECONDS):
                 context_id = await self._new_context(options.proxy) if kept is None else kept.id
                 self._kept.pop(context_id, None)
                 window = self._windows[context_id] = ChromiumWindow(self, context_id, options)
@@ -182,28 +157,6 @@ class ChromiumEngine:
         self._kept.pop(context_id, None)
         self.closed(context_id)
 
-    @property
-    def was_ended_by_a_page(self) -> bool:
-        """Return whether the browser ended just after the process of a page of it had ended."""
-        return self.lost.is_set() and self._lost_at - self._page_crashed_at < _TOGETHER_SECONDS
-
-    @contextmanager
-    def taking_picture(self) -> Iterator[None]:
-        """Let the watch of the memory wait: Chromium crashes when a page's process ends while its picture is taken."""
-        self._pictures += 1
-        try:
-            yield
-        finally:
-            self._pictures -= 1
-
-    def page_crashed(self) -> None:
-        """Note that the process of a page has ended unexpectedly."""
-        self._page_crashed_at = time.monotonic()
-
-    def ended_for_memory(self) -> bool:
-        """Return whether a process ended for its use of memory. Each end is reported once."""
-        return self._memory.claim_end()
-
     def adopt(self, session_id: str, kind: str) -> DevToolsSession:
         """Return a session that a session of a window announced."""
         return self._connection.session(session_id, kind)
@@ -222,12 +175,10 @@ class ChromiumEngine:
     async def stop(self) -> None:
         """Stop the browser, kill it when it does not answer, and remove its folder."""
         self.is_broken = True
-        for watch in self._watches:
-            watch.cancel()
-        await asyncio.gather(*self._watches, return_exceptions=True)
+        await self._end_watches()
         self.root.send("Browser.close")
         try:
-            async with asyncio.timeout(_STOP_SECONDS):
+            async with asyncio.timeout(STOP_SECONDS):
                 await self._connection.closed.wait()
         except TimeoutError:
             log.warning("Chromium had to be killed, process %d", self.pid)
@@ -254,26 +205,14 @@ class ChromiumEngine:
                 if owner is not None and ended is not None:
                     owner.detach(ended)
 
-    async def _ping(self) -> None:
-        """Ask the browser for its version regularly, since no event tells of a browser that hangs."""
-        while not self.lost.is_set():
-            await asyncio.sleep(_PING_SECONDS)
-            self._process.forget_said()
-            try:
-                async with asyncio.timeout(_STOP_SECONDS):
-                    await self.root.send("Browser.getVersion")
-            except (EngineError, TimeoutError):
-                self._lose()
+    async def _ask(self) -> None:
+        self._process.forget_said()
+        await self.root.send("Browser.getVersion")
+
+    def _open_windows(self) -> Iterable[ChromiumWindow]:
+        return self._windows.values()
 
     async def _wait_for_end(self) -> None:
         await self._connection.closed.wait()
         self._lose()
         log.warning("Chromium ended by itself, process %d: %s", self.pid, await self._process.ending())
-
-    def _lose(self) -> None:
-        if not self.lost.is_set():
-            self._lost_at = time.monotonic()
-        self.is_broken = True
-        self.lost.set()
-        for window in self._windows.values():
-            window.lose()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from browsers.engines.interface import BrowserMissing
+from browsers.engines.executables import find_executable
 
 NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 """Names of executables on PATH. The first one that is found is used."""
@@ -25,19 +25,12 @@ _PLAYWRIGHT_BINARIES: Final = (
 
 def find_chromium(chosen: str = "") -> Path:
     """Return the browser to start. `chosen` is the setting browsers.executable. Raises BrowserMissing in one line."""
-    if chosen:
-        path = shutil.which(chosen)
-        if path is None:
-            raise BrowserMissing(
-                f"browsers.executable = {chosen!r} is not an executable; set its path, or leave the setting empty"
-            )
-        return Path(path)
-    for candidate in _candidates():
-        if os.access(candidate, os.X_OK):
-            return candidate
-    raise BrowserMissing(
+    return find_executable(
+        "browsers.executable",
+        chosen,
+        _candidates(),
         "Chromium or Chrome was not found; install one (Debian: apt-get install chromium), "
-        "run 'playwright install chromium', or set browsers.executable to its path"
+        "run 'playwright install chromium', or set browsers.executable to its path",
     )
 
 

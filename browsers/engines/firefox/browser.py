@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -18,14 +18,11 @@ from browsers.engines.firefox.bidi.window import FirefoxWindow
 from browsers.engines.firefox.preferences import preferences_of, user_js
 from browsers.engines.firefox.process import FirefoxProcess
 from browsers.engines.interface import Device, EngineError, WindowOptions
-from browsers.engines.memory import MemoryWatch
+from browsers.engines.running_browser import START_SECONDS, RunningBrowser
 
 log = logging.getLogger(__name__)
-_START_SECONDS: Final = 60.0
-_STOP_SECONDS: Final = 10.0
-_PING_SECONDS: Final = 2.0
 _MAX_EARLY: Final = 1000
-"""So many events of browsing contexts that have not been announced yet are kept."""
+"""The number of events that are kept for browsing contexts that have not been announced yet."""
 _EVENTS: Final = (
     "browsingContext.contextCreated",
     "browsingContext.contextDestroyed",
@@ -45,7 +42,7 @@ _EVENTS: Final = (
 )
 
 
-class FirefoxEngine:
+class FirefoxEngine(RunningBrowser):
     """A running Firefox opens windows. It belongs to the event loop that started it."""
 
     name = "Firefox"
@@ -53,12 +50,7 @@ class FirefoxEngine:
     def __init__(
         self, process: FirefoxProcess, connection: BidiConnection, version: str, folder: Path, settings: BrowserSettings
     ) -> None:
-        self.pid = process.pid
-        self.version = version
-        self.is_broken = False
-        """Set when a part of the browser hung or ended. It gets no further window."""
-        self.lost = asyncio.Event()
-        """Set when the browser ended or does not answer. Its visits are over."""
+        super().__init__(process.pid, version, settings)
         self.root = connection.channel()
         self.hides_control = not settings.webdriver
         self._user_agent = settings.user_agent
@@ -70,14 +62,9 @@ class FirefoxEngine:
         self._owners: dict[str, FirefoxWindow] = {}
         """Windows by their browsing contexts."""
         self._early: deque[tuple[str, Mapping[str, Any]]] = deque(maxlen=_MAX_EARLY)
-        self._is_busy = asyncio.Event()
-        self._memory = MemoryWatch(process.pid, settings.page_memory_bytes)
         connection.handler = self._on_event
-        self._watches = [
-            asyncio.ensure_future(self._ping()),
-            asyncio.ensure_future(self._wait_for_end()),
-            asyncio.ensure_future(self._memory.run(self._is_busy)),
-        ]
+        self._watch(self._ping())
+        self._watch(self._wait_for_end())
 
     @classmethod
     async def start(
@@ -113,7 +100,7 @@ class FirefoxEngine:
             raise down from error
         connection: BidiConnection | None = None
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with asyncio.timeout(START_SECONDS):
                 connection = await BidiConnection.open(*await process.port())
                 session = connection.channel()
                 prompts = {"default": "ignore", "beforeUnload": "ignore"}
@@ -139,7 +126,7 @@ class FirefoxEngine:
         """Return a new window with an empty page. Raises EngineError, and the engine is broken then."""
         window: FirefoxWindow | None = None
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with asyncio.timeout(START_SECONDS):
                 proxy = {"proxyType": "manual", "httpProxy": options.proxy}
                 answer = await self.root.send("browser.createUserContext", proxy=proxy)
                 user_context = answer["userContext"]
@@ -182,10 +169,6 @@ class FirefoxEngine:
         for answer in sent:
             await answer
 
-    def ended_for_memory(self) -> bool:
-        """Return whether a process ended for its use of memory. Each end is reported once."""
-        return self._memory.claim_end()
-
     def closed(self, window: FirefoxWindow) -> None:
         """Forget a window that was closed."""
         self._windows.pop(window.user_context, None)
@@ -198,9 +181,7 @@ class FirefoxEngine:
     async def stop(self) -> None:
         """Stop the browser, kill it when it does not answer, and remove its folder."""
         self.is_broken = True
-        for watch in self._watches:
-            watch.cancel()
-        await asyncio.gather(*self._watches, return_exceptions=True)
+        await self._end_watches()
         self._lose()
         self._connection.close()
         await self._process.end()
@@ -235,23 +216,13 @@ class FirefoxEngine:
             else:
                 self._early.append((method, params))
 
-    async def _ping(self) -> None:
-        """Ask the browser for its state regularly, since no event tells of a browser that hangs."""
-        while not self.lost.is_set():
-            await asyncio.sleep(_PING_SECONDS)
-            self._process.forget_said()
-            try:
-                async with asyncio.timeout(_STOP_SECONDS):
-                    await self.root.send("browser.getUserContexts")
-            except (EngineError, TimeoutError):
-                self._lose()
+    async def _ask(self) -> None:
+        self._process.forget_said()
+        await self.root.send("browser.getUserContexts")
+
+    def _open_windows(self) -> Iterable[FirefoxWindow]:
+        return self._windows.values()
 
     async def _wait_for_end(self) -> None:
         await self._connection.closed.wait()
         self._lose()
-
-    def _lose(self) -> None:
-        self.is_broken = True
-        self.lost.set()
-        for window in self._windows.values():
-            window.lose()

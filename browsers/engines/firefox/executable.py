@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Final
 
+from browsers.engines.executables import find_executable
 from browsers.engines.interface import BrowserMissing
 
 NAMES: Final = ("firefox-esr", "firefox")
@@ -22,19 +22,12 @@ _VERSION: Final = re.compile(r"Firefox (\d+)(\.[\d.]+)?")
 
 def find_firefox(chosen: str = "") -> Path:
     """Return the browser to start. `chosen` is a setting. Raises BrowserMissing in one line."""
-    if chosen:
-        path = shutil.which(chosen)
-        if path is None:
-            raise BrowserMissing(
-                f"browsers.firefox_executable = {chosen!r} is not an executable; set its path, or leave it empty"
-            )
-        return Path(path)
-    for found in (*map(shutil.which, NAMES), MAC_APPLICATION):
-        if found and os.access(found, os.X_OK):
-            return Path(found)
-    raise BrowserMissing(
+    return find_executable(
+        "browsers.firefox_executable",
+        chosen,
+        (*filter(None, map(shutil.which, NAMES)), MAC_APPLICATION),
         f"Firefox was not found; install release {OLDEST} or newer (Debian: apt-get install firefox-esr), "
-        "or set browsers.firefox_executable to its path"
+        "or set browsers.firefox_executable to its path",
     )
 
 

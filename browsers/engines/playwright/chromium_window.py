@@ -177,7 +177,7 @@ class ChromiumPlaywrightWindow(PlaywrightWindow):
             case "Runtime.bindingCalled":
                 caller = self._tree.get(self._contexts.get((session.id, params["executionContextId"]), ""))
                 if caller is not None:
-                    self._begin(self._bindings.call(session, caller, dict(params)))
+                    self._chores.begin(self._bindings.call(session, caller, dict(params)))
 
     def _note_cached(self, request: str) -> None:
         url = self._asked.pop(request, "")

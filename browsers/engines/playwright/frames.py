@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from playwright.async_api import Error, Frame
 
-from browsers.engines.chromium.devtools.bindings import MAX_CALLS, MAX_ERROR
+from browsers.engines.binding_calls import MAX_CALLS, MAX_ERROR
 from browsers.engines.interface import Binding, EngineError, EngineLost, FrameGone, Point, ScriptFailed, World
 from browsers.engines.playwright.errors import is_of_frame, is_of_page
 
@@ -75,7 +75,7 @@ class PlaywrightFrame:
 
 
 class PlaywrightBindings:
-    """The object has the bindings of one window."""
+    """The bindings of one window."""
 
     def __init__(self, bindings: Sequence[Binding], frame_of: Callable[[Frame], PlaywrightFrame]) -> None:
         self._bindings = bindings

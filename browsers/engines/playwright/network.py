@@ -16,7 +16,7 @@ _ABORTED: Final = "net::ERR_ABORTED"
 
 
 class PlaywrightRequests:
-    """The object follows each request of a browser context from its sending to its end."""
+    """An observer that follows each request of a browser context from its sending to its end."""
 
     def __init__(self, traffic: Traffic) -> None:
         self._traffic = traffic

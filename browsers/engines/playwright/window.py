@@ -29,7 +29,7 @@ from browsers.engines.playwright.errors import is_of_page, navigation_reason
 from browsers.engines.playwright.frames import PlaywrightBindings, PlaywrightFrame
 from browsers.engines.playwright.network import PlaywrightRequests
 from browsers.engines.traffic import Traffic
-from browsers.engines.waits import first_of, quietly
+from browsers.engines.waits import Chores, first_of
 
 _CLOSE_SECONDS: Final = 10.0
 _TOO_DEEP: Final = POPUP_DEPTH + 1
@@ -79,7 +79,7 @@ class PlaywrightWindow:
         self._loading_popups = 0
         self._depths: dict[Page, int] = {}
         """Number of windows that led to a window that the page opened."""
-        self._chores: set[asyncio.Task[Any]] = set()
+        self._chores = Chores()
 
     async def prepare(self) -> None:
         """Open the empty page. Raises EngineError."""
@@ -88,7 +88,7 @@ class PlaywrightWindow:
         context.on("response", self._on_response)
         context.on("requestfinished", self._requests.finished)
         context.on("requestfailed", self._requests.failed)
-        context.on("dialog", lambda dialog: self._begin(self._answer(dialog)))
+        context.on("dialog", lambda dialog: self._chores.begin(self._answer(dialog)))
         context.on("page", self._on_page)
         try:
             if options.cookies:
@@ -152,7 +152,7 @@ class PlaywrightWindow:
             return
         if len(self.popups) < MAX_POPUPS:
             self.popups.append(page.url)
-        self._begin(self._serve_popup(page))
+        self._chores.begin(self._serve_popup(page))
 
     async def _serve_popup(self, page: Page) -> None:
         """Let a window that the page opened load for its time, and close it. Such a window may open others."""
@@ -170,7 +170,7 @@ class PlaywrightWindow:
         except Error:
             pass  # its time is over, or the window has closed itself
         finally:
-            self._begin(self._close_popup(page, name))
+            self._chores.begin(self._close_popup(page, name))
 
     async def _close_popup(self, page: Page, name: str) -> None:
         try:
@@ -198,11 +198,6 @@ class PlaywrightWindow:
                 await dialog.dismiss()
         except Error as error:
             raise EngineError(error.message) from error
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        chore = asyncio.ensure_future(quietly(work))
-        self._chores.add(chore)
-        chore.add_done_callback(self._chores.discard)
 
     # The visitor's side
 
@@ -322,9 +317,7 @@ class PlaywrightWindow:
 
         A browser that can't do this in time is not used again.
         """
-        for chore in tuple(self._chores):
-            chore.cancel()
-        await asyncio.gather(*self._chores, return_exceptions=True)
+        await self._chores.end()
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._context.close()

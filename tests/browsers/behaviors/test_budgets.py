@@ -9,7 +9,7 @@ from support.browsers.visits import Fleet, document, page
 from support.origins.raw_origin import RawOrigin
 
 from browsers.behaviors.clicks import MOST_REPEATS
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
 
@@ -22,7 +22,7 @@ map.onclick = () => fetch('/map');
 
 
 def test_an_endless_control_is_given_up_and_named_and_the_others_have_their_turns(
-    patient_ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     origin.script("/", page(ENDLESS))
     origin.script("/map", document(b"map", "text/plain"))

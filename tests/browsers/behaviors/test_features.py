@@ -11,7 +11,7 @@ import pytest
 from support.browsers.behavior_site import PAGES, Feature, FeatureSite
 from support.browsers.visits import Fleet
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
 
@@ -28,15 +28,15 @@ def site() -> Iterator[FeatureSite]:
 
 
 @pytest.fixture(scope="module")
-def ghost(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
-    visitor = ChromiumVisitor(_fleet.settings(**LIMITS), [_fleet.control], _fleet.trusted)
+def ghost(_fleet: Fleet) -> Iterator[Ghost]:
+    visitor = Ghost(_fleet.settings(**LIMITS), [_fleet.control], _fleet.trusted)
     yield visitor
     visitor.close()
 
 
 @pytest.mark.parametrize("name", FEATURES)
 def test_a_visit_fetches_what_stands_behind_the_feature(
-    ghost: ChromiumVisitor, fleet: Fleet, site: FeatureSite, name: str
+    ghost: Ghost, fleet: Fleet, site: FeatureSite, name: str
 ) -> None:
     feature = Feature.read(name)
     order = fleet.order(site.url(f"/{name}.html"))

@@ -9,7 +9,7 @@ import pytest
 from support.browsers.visits import Fleet, page, redirect
 from support.origins.raw_origin import RawOrigin, Step
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
 
@@ -29,7 +29,7 @@ def flawed(notes: Sequence[str]) -> list[str]:
 
 
 def test_a_gate_at_an_address_of_its_own_is_passed_and_the_wanted_page_is_kept(
-    patient_ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     def wine(request: bytes) -> Sequence[Step]:
         return [WINE if b"adult=1" in request else redirect("/gate")]
@@ -55,24 +55,20 @@ def test_a_gate_at_an_address_of_its_own_is_passed_and_the_wanted_page_is_kept(
     assert any(b"Riesling" in each.block for each in kept.of(order.url, "response"))
 
 
-def test_a_gate_that_is_not_passed_is_a_flaw(patient_ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_gate_that_is_not_passed_is_a_flaw(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/wine", redirect("/gate"))
     origin.script("/gate", page(QUESTION + "<p>Bitte legen Sie Ihren Ausweis vor die Kamera.</p>"))
 
     assert flawed(patient_ghost.visit(fleet.order(origin.url("/wine"))).annotations) == ["page:age-gate:page"]
 
 
-def test_a_page_that_mentions_an_age_is_no_gate(
-    patient_ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
-) -> None:
+def test_a_page_that_mentions_an_age_is_no_gate(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/", page("<h1>Concert</h1><p>Only for visitors of 18 years or older.</p>"))
 
     assert flawed(patient_ghost.visit(fleet.order(origin.url("/"))).annotations) == []
 
 
-def test_a_check_that_ends_by_itself_is_no_flaw(
-    patient_ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
-) -> None:
+def test_a_check_that_ends_by_itself_is_no_flaw(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     origin.answer("/", lambda request: [WINE if b"clearance=1" in request else CHECK])
     order = fleet.order(origin.url("/"))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from feature_site.feature import png
 from support.browsers.visits import Fleet, document, page
 from support.origins.raw_origin import RawOrigin
+from support.pages.feature import png
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
 
@@ -26,9 +26,7 @@ document.querySelectorAll('div').forEach(each => watcher.observe(each));
 PARAGRAPH = "the pond is full of newts and the newts are full of ponds " * 4
 
 
-def test_a_page_of_300000_pixels_is_scrolled_to_its_end(
-    patient_ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
-) -> None:
+def test_a_page_of_300000_pixels_is_scrolled_to_its_end(patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     parts = "".join(f"<div data-at={at} style='height:1000px'>Part {at}</div>" for at in range(300))
     origin.script("/", page(f"{parts}{WATCHER}"))
     names = [f"/seen-{at}.png" for at in range(49, 300, 50)]
@@ -61,7 +59,7 @@ def test_a_page_of_many_megabytes_has_its_records_and_says_what_was_cut(
         page_memory_bytes=500_000_000 + megabytes * 45_000_000,  # a layout for a picture of the whole needs more
     )
     order = fleet.order(origin.url("/"))
-    visitor = ChromiumVisitor(settings, [fleet.control], fleet.trusted)
+    visitor = Ghost(settings, [fleet.control], fleet.trusted)
     try:
         visit = visitor.visit(order)
     finally:

@@ -9,7 +9,7 @@ from PIL import Image
 from support.browsers.visits import Fleet, page
 from support.origins.raw_origin import RawOrigin
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
 
@@ -32,7 +32,7 @@ def colour(block: bytes) -> tuple[int, ...]:
 
 
 def test_pictures_show_the_page_before_and_after_consent_and_without_leftovers(
-    patient_ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    patient_ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     origin.script("/", page(PAGE))
     order = fleet.order(origin.url("/"))

@@ -17,7 +17,7 @@ from support.browsers.visits import Fleet
 from browsers.behaviors.user_files.flows import read_flow
 from browsers.behaviors.user_files.hosted import ScriptError
 from browsers.behaviors.user_files.scripts import BehaviorScripts
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.visit import Visit
 
 CLASS = """
@@ -77,7 +77,7 @@ def site() -> Iterator[FeatureSite]:
 def visited(fleet: Fleet, url: str, **browsers: Any) -> tuple[Visit, set[str], list[dict[str, Any]]]:
     """A visit with these settings: its result, the paths that were kept, and the outcomes of its behaviours."""
     settings = fleet.settings(**{"behaviors": "", "behavior_seconds": 40, "sandbox": False, **browsers})
-    visitor = ChromiumVisitor(settings, [fleet.control], fleet.trusted)
+    visitor = Ghost(settings, [fleet.control], fleet.trusted)
     order = fleet.order(url)
     try:
         visit = visitor.visit(order)

@@ -83,11 +83,11 @@ def flagged(lines: Sequence[LogLine], origin: RawOrigin) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("visitor", ["plain", pytest.param("chromium", marks=pytest.mark.browser)])
+@pytest.mark.parametrize("visitor", ["plain", pytest.param("browser", marks=pytest.mark.browser)])
 def test_a_page_that_looks_like_a_missing_one_is_flagged(
     fleet: Fleet, redis_url: str, origin: RawOrigin, visitor: str
 ) -> None:
-    SoftSite(origin, by_script=visitor == "chromium")
+    SoftSite(origin, by_script=visitor == "browser")
 
     lines = crawled(fleet, redis_url, origin, visitor, soft_404_check="on")
 

@@ -73,7 +73,7 @@ def build(origin: RawOrigin) -> None:
 
 
 def opened(settings: Settings, redis_url: str, origin: RawOrigin, **profile: Any) -> Frontier:
-    job = Job.of("rendering", f"r{os.urandom(6).hex()}", [origin.url("/")], Profile(visitor="chromium", **profile))
+    job = Job.of("rendering", f"r{os.urandom(6).hex()}", [origin.url("/")], Profile(visitor="browser", **profile))
     frontier = Frontier(redis_url, job, settings.frontier)
     frontier.open_job()
     return frontier
@@ -139,8 +139,8 @@ def test_both_modes_capture_the_same_urls_and_each_resource_once(
     # Each page is fetched by the plain crawler and then by its render.
     assert {path: asynchronous[path] for path in PAGES} == dict.fromkeys(PAGES, 2)
     assert logged(tmp_path / "asynchronous", origin) == asynchronous
-    assert "chromium" not in plain.visits
-    assert rendered.visits == {"chromium": 3}
+    assert "browser" not in plain.visits
+    assert rendered.visits == {"browser": 3}
     progress = frontier.reports.progress()
     assert (progress.pages, progress.renders.done, progress.renders.depth) == (3, 3, 0)
     assert progress.renders.p95_seconds is not None
@@ -201,7 +201,7 @@ def test_a_render_whose_worker_is_killed_is_done_once_more_and_the_others_once(
         rendered = work(settings, fleet, redis_url, tmp_path, renders=True)
         plain.result()
 
-    assert rendered.visits == {"chromium": 3}
+    assert rendered.visits == {"browser": 3}
     progress = frontier.reports.progress()
     assert (progress.renders.done, progress.renders.depth, progress.renders.failed) == (3, 0, 0)
     kept = fleet.proxy.records(frontier.job.collection)

@@ -62,13 +62,13 @@ def test_ghosts_harvest_a_whole_site_and_fetch_nothing_beside_their_pages(
     fleet: Fleet, redis_url: str, garden: GardenSite
 ) -> None:
     settings = quick(fleet, frontier__max_crawl_delay_seconds=0, browsers__scroll_seconds=5, browsers__sandbox=False)
-    frontier = opened(settings, redis_url, ["http://www.garden.test/"], visitor="chromium")
+    frontier = opened(settings, redis_url, ["http://www.garden.test/"], visitor="browser")
     log_dir = fleet.home / "logs" / frontier.job.collection
 
     tally = harvest(settings, fleet, redis_url, concurrency=2, log_dir=str(log_dir))
 
     kept = fleet.proxy.records(frontier.job.collection)
-    assert tally.visits["chromium"] >= len(garden.urls())
+    assert tally.visits["browser"] >= len(garden.urls())
     rendered = [url for url in garden.urls() if url.startswith("http://") and kept.of(f"urn:pageinfo:{url}")]
     assert len(rendered) >= len(garden.urls()) - 2
     lines = [line.split() for line in (log_dir / "crawl.log").read_text("utf-8").splitlines()]
@@ -85,7 +85,7 @@ def test_a_page_that_hangs_is_tried_twice_and_stands_in_the_crawl_log(
     """T7: crawl.log had "-" for it, the summary nothing."""
     origin.script("/", page("<a href=/x>x</a><script>while (1);</script>"))
     settings = quick(fleet, browsers__sandbox=False, browsers__page_seconds=6, browsers__load_seconds=2)
-    frontier = opened(settings, redis_url, [origin.url("/")], visitor="chromium", robots="ignore")
+    frontier = opened(settings, redis_url, [origin.url("/")], visitor="browser", robots="ignore")
     log_dir = fleet.home / "logs" / frontier.job.collection
 
     harvest(settings, fleet, redis_url, concurrency=1, log_dir=str(log_dir))
@@ -108,7 +108,7 @@ def test_behaviour_files_of_a_profile_are_those_of_the_homes_folder(
     folder.mkdir(exist_ok=True)
     (folder / "tour.json").write_text(json.dumps({"title": "Tour", "steps": steps}), "utf-8")
     settings = quick(fleet, browsers__sandbox=False, browsers__behavior_scripts="/no/such/file.json")
-    profile = {"visitor": "chromium", "robots": "ignore", "behaviors": (), "behavior_scripts": ("tour.json",)}
+    profile = {"visitor": "browser", "robots": "ignore", "behaviors": (), "behavior_scripts": ("tour.json",)}
     frontier = opened(settings, redis_url, [origin.url("/")], **profile)
 
     harvest(settings, fleet, redis_url, concurrency=1)
@@ -132,7 +132,7 @@ def test_mixed_sends_ghosts_to_a_share_of_the_pages(fleet: Fleet, redis_url: str
     tally = harvest(settings, fleet, redis_url)
 
     ghosts = sum(wants_ghost(origin.url(name), "L", "mixed", 0.3) for name in ["/", *names])
-    assert tally.visits["chromium"] == ghosts
+    assert tally.visits["browser"] == ghosts
     assert tally.visits["plain"] >= 13 - ghosts
     kept = fleet.proxy.records(frontier.job.collection).kinds("resource")
     assert len([record for record in kept if record.url.startswith("urn:pageinfo:")]) == ghosts
@@ -469,7 +469,7 @@ def _asked(origin: RawOrigin, path: str) -> int:
     return sum(visit.path == path for visit in origin.visits)
 
 
-@pytest.mark.parametrize("visitor", ["plain", pytest.param("chromium", marks=pytest.mark.browser)])
+@pytest.mark.parametrize("visitor", ["plain", pytest.param("browser", marks=pytest.mark.browser)])
 def test_every_request_has_the_profiles_headers_and_secrets_are_not_recorded(
     fleet: Fleet, redis_url: str, visitor: str
 ) -> None:
@@ -504,7 +504,7 @@ def test_a_job_may_keep_the_caches_of_its_sites(fleet: Fleet, redis_url: str, or
     fresh = "Cache-Control: max-age=3600\r\n"
     origin.script("/style.css", document(b"p { color: red }", "text/css", headers=fresh))
     settings = quick(fleet, browsers__sandbox=False)
-    frontier = opened(settings, redis_url, [origin.url("/")], visitor="chromium", browser_cache="site")
+    frontier = opened(settings, redis_url, [origin.url("/")], visitor="browser", browser_cache="site")
 
     harvest(settings, fleet, redis_url, concurrency=1)
 
@@ -515,7 +515,7 @@ def test_a_job_may_keep_the_caches_of_its_sites(fleet: Fleet, redis_url: str, or
 
 def test_a_job_with_firefox_can_not_keep_the_caches_of_its_sites(fleet: Fleet, redis_url: str) -> None:
     settings = quick(fleet, browsers__engine="firefox")
-    opened(settings, redis_url, ["http://site.test/"], visitor="chromium", browser_cache="site")
+    opened(settings, redis_url, ["http://site.test/"], visitor="browser", browser_cache="site")
 
     with pytest.raises(BrowserMissing, match=r"browser_cache = 'site'.*write browser_cache: cold, or engine: chromium"):
         harvest(settings, fleet, redis_url)

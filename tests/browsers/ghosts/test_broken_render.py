@@ -14,7 +14,7 @@ from support.origins.raw_origin import RawOrigin
 from support.processes.waiting import until
 from support.proxy.running_proxy import RunningProxy
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.visit import FleetUnavailable, Visit, VisitOrder
 
 pytestmark = pytest.mark.browser
@@ -38,7 +38,7 @@ def origin() -> Iterator[RawOrigin]:
 
 
 def visited(fleet: Fleet, order: VisitOrder) -> Visit:
-    visitor = ChromiumVisitor(fleet.settings(sandbox=False, page_seconds=60), [fleet.control], fleet.trusted)
+    visitor = Ghost(fleet.settings(sandbox=False, page_seconds=60), [fleet.control], fleet.trusted)
     try:
         return visitor.visit(order)
     finally:

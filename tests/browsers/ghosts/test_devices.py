@@ -8,7 +8,7 @@ import pytest
 from support.browsers.visits import Fleet, document, page
 from support.origins.raw_origin import RawOrigin
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.page import second_device_of
 from browsers.visit import Visit
 
@@ -39,7 +39,7 @@ else navigator.serviceWorker.register('/worker.js').then(() => navigator.service
 
 def visited(fleet: Fleet, url: str, **settings: Any) -> tuple[Visit, str, str]:
     """The visit of one page with these settings, its collection, and the text of the page."""
-    visitor = ChromiumVisitor(
+    visitor = Ghost(
         fleet.settings(sandbox=False, **{"page_records": ["text-final", "text"], **settings}),
         [fleet.control],
         fleet.trusted,
@@ -104,7 +104,7 @@ def test_a_visit_finds_what_the_last_one_left_when_that_is_wished(
     )
     origin.script("/one", page(script))
     origin.script("/two", page(script))
-    visitor = ChromiumVisitor(fleet.settings(sandbox=False, storage=storage), [fleet.control], fleet.trusted)
+    visitor = Ghost(fleet.settings(sandbox=False, storage=storage), [fleet.control], fleet.trusted)
     order = fleet.order(origin.url("/two"))
     try:
         visitor.visit(fleet.order(origin.url("/one")))

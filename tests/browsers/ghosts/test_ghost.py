@@ -29,7 +29,7 @@ from admin.demo.garden import GardenSite
 from browsers.engines.choice import ProxyTrust
 from browsers.engines.chromium.trust import spki_hash
 from browsers.engines.interface import BrowserMissing
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit
 from frontier.definition.scope import MAX_CHAIN
 
@@ -46,20 +46,20 @@ LIMITS: dict[str, Any] = {
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def ghost_of(fleet: Fleet, **browsers: Any) -> ChromiumVisitor:
+def ghost_of(fleet: Fleet, **browsers: Any) -> Ghost:
     """A ghost with times that suit small pages."""
-    return ChromiumVisitor(fleet.settings(**{**LIMITS, **browsers}), [fleet.control], fleet.trusted)
+    return Ghost(fleet.settings(**{**LIMITS, **browsers}), [fleet.control], fleet.trusted)
 
 
 @pytest.fixture(scope="module")
-def shared_ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+def shared_ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
     visitor = ghost_of(engine_fleet)
     yield visitor
     visitor.close()
 
 
 @pytest.fixture
-def ghost(shared_ghost: ChromiumVisitor) -> ChromiumVisitor:
+def ghost(shared_ghost: Ghost) -> Ghost:
     """A ghost that other tests use, too: whatever a page did to it, it must still work."""
     return shared_ghost
 
@@ -89,7 +89,7 @@ def _parts_of_firefox(browser: psutil.Process, kind: str) -> list[psutil.Process
     return [part for part in browser.children(recursive=True) if part.cmdline()[-1:] == [name]]
 
 
-def test_a_visit_leaves_pictures_text_dom_and_links(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_visit_leaves_pictures_text_dom_and_links(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     script = "document.title='The pond'; document.body.append('made by a script')"
     origin.script("/", page(f"<a href=/next>on</a><img src=/i.png><script>{script}</script>"))
     origin.script("/i.png", document(b"no picture", "image/png"))
@@ -122,7 +122,7 @@ def test_a_visit_leaves_pictures_text_dom_and_links(ghost: ChromiumVisitor, flee
 
 
 def test_records_are_of_two_moments_when_scrolling_changes_the_page(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     """T: peers take text and picture before behaviours, and what these brought again afterwards."""
     script = "onscroll = () => { onscroll = null; document.body.append('came by scrolling') }"
@@ -167,7 +167,7 @@ def test_har_pdf_and_image_map_are_made_by_setting_and_named_as_others_name_them
 
 
 def test_page_information_names_what_browser_and_proxy_saw_differently(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     """Requests of a shared worker, a beacon and a broken download are in the archive and in the list."""
     script = """
@@ -199,7 +199,7 @@ def test_page_information_names_what_browser_and_proxy_saw_differently(
 
 
 def test_links_come_from_frames_and_shadow_roots_after_scripts_ran(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     script = "h.attachShadow({mode:'open'}).innerHTML='<a href=/shadow>s</a>'; late.href='/late'"
     origin.script("/", page(f"<iframe src=/frame></iframe><div id=h></div><a id=late>l</a><script>{script}</script>"))
@@ -224,7 +224,7 @@ def test_embeds_that_were_fetched_are_seen_and_others_are_links(fleet: Fleet, or
     assert origin.url("/small.png") in visit.fetched
 
 
-def test_scrolling_brings_what_loads_late(ghost: ChromiumVisitor, fleet: Fleet, garden: GardenSite) -> None:
+def test_scrolling_brings_what_loads_late(ghost: Ghost, fleet: Fleet, garden: GardenSite) -> None:
     gallery = ghost.visit(fleet.order("http://www.garden.test/gallery.html"))
     journal = ghost.visit(fleet.order("http://www.garden.test/journal.html"))
 
@@ -232,7 +232,7 @@ def test_scrolling_brings_what_loads_late(ghost: ChromiumVisitor, fleet: Fleet, 
     assert "http://www.garden.test/api/journal?batch=3" in journal.fetched
 
 
-def test_an_endless_page_ends(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_an_endless_page_ends(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     more = "for(let i=0;i<20;i++){let p=document.createElement('p');p.style.height='99px';document.body.append(p)}"
     script = f"function m(){{{more}}};m();onscroll=()=>{{if(scrollY+innerHeight>document.body.scrollHeight-3000)m()}}"
     origin.script("/", page(f"<script>{script}</script>"))
@@ -266,7 +266,7 @@ def test_a_page_with_much_of_everything_does_not_fill_the_worker(fleet: Fleet, o
     assert urls(visit) == [origin.url("/short")]
 
 
-def test_visits_share_nothing(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_visits_share_nothing(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     script = """
       navigator.serviceWorker; const before = [document.cookie, localStorage.seen, sessionStorage.seen].join('|');
       document.title = before; document.cookie = 'seen=1; max-age=9999'; localStorage.seen = 1; sessionStorage.seen = 1;
@@ -286,7 +286,7 @@ def test_visits_share_nothing(ghost: ChromiumVisitor, fleet: Fleet, origin: RawO
 
 
 def test_within_a_visit_the_cache_and_cross_origin_requests_work_as_ever(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     with RawOrigin("127.0.1.11") as other:
         headers = "Access-Control-Allow-Origin: *\r\nCache-Control: max-age=999\r\n"
@@ -300,9 +300,7 @@ def test_within_a_visit_the_cache_and_cross_origin_requests_work_as_ever(
         assert other.url("/data") in visit.fetched
 
 
-def test_the_browser_looks_like_one_with_a_window(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, engine: str
-) -> None:
+def test_the_browser_looks_like_one_with_a_window(ghost: Ghost, fleet: Fleet, origin: RawOrigin, engine: str) -> None:
     origin.script("/", page(""))
 
     ghost.visit(fleet.order(origin.url("/")))
@@ -314,7 +312,7 @@ def test_the_browser_looks_like_one_with_a_window(
     assert b"proxy" not in head.lower()
 
 
-def test_every_request_passes_the_proxy(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_every_request_passes_the_proxy(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     script = """
       new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.1.9:3478'}]}).createDataChannel('x');
       navigator.sendBeacon('/beacon', 'x');
@@ -341,7 +339,7 @@ def test_every_request_passes_the_proxy(ghost: ChromiumVisitor, fleet: Fleet, or
     assert all(kept.of(origin.url(seen.path), "response", "revisit") for seen in origin.visits)
 
 
-def test_https_is_trusted_through_our_proxy(ghost: ChromiumVisitor, fleet: Fleet, garden: GardenSite) -> None:
+def test_https_is_trusted_through_our_proxy(ghost: Ghost, fleet: Fleet, garden: GardenSite) -> None:
     visit = ghost.visit(fleet.order("https://www.garden.test/members.html"))
 
     assert (visit.code, visit.error) == (200, None)
@@ -350,7 +348,7 @@ def test_https_is_trusted_through_our_proxy(ghost: ChromiumVisitor, fleet: Fleet
 
 def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None:
     other = trustme.CA().cert_pem.bytes()
-    visitor = ChromiumVisitor(fleet.settings(**LIMITS), [fleet.control], ProxyTrust((spki_hash(other),), other))
+    visitor = Ghost(fleet.settings(**LIMITS), [fleet.control], ProxyTrust((spki_hash(other),), other))
     try:
         with pytest.raises(FleetUnavailable, match="proxy-not-trusted"):
             visitor.visit(fleet.order("https://www.garden.test/members.html"))
@@ -368,9 +366,7 @@ def test_no_other_authority_is_trusted(fleet: Fleet, garden: GardenSite) -> None
         ("https://nowhere.invalid/", -6, "dns"),
     ],
 )
-def test_failures_of_the_site_have_heritrix_codes(
-    ghost: ChromiumVisitor, fleet: Fleet, url: str, code: int, error: str
-) -> None:
+def test_failures_of_the_site_have_heritrix_codes(ghost: Ghost, fleet: Fleet, url: str, code: int, error: str) -> None:
     order = fleet.order(url)
 
     visit = ghost.visit(order)
@@ -379,7 +375,7 @@ def test_failures_of_the_site_have_heritrix_codes(
     assert fleet.proxy.records(order.collection).kinds("resource") == []
 
 
-def test_a_page_that_ends_short_is_a_failure(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_page_that_ends_short_is_a_failure(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/", *CUT_SHORT)
 
     visit = ghost.visit(fleet.order(origin.url("/")))
@@ -387,7 +383,7 @@ def test_a_page_that_ends_short_is_a_failure(ghost: ChromiumVisitor, fleet: Flee
     assert (visit.code, visit.error) == (-3, "short")
 
 
-def test_redirects_are_followed_and_reported(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_redirects_are_followed_and_reported(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/", redirect("/1"))
     origin.script("/1", redirect("/2", "301 Moved"))
     origin.script("/2", page("<a href=rel>x</a>"))
@@ -399,7 +395,7 @@ def test_redirects_are_followed_and_reported(ghost: ChromiumVisitor, fleet: Flee
     assert urls(visit) == [origin.url("/rel")]
 
 
-def test_a_redirect_loop_is_its_status(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_redirect_loop_is_its_status(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/", redirect("/"))
 
     visit = ghost.visit(fleet.order(origin.url("/")))
@@ -409,7 +405,7 @@ def test_a_redirect_loop_is_its_status(ghost: ChromiumVisitor, fleet: Fleet, ori
 
 
 @pytest.mark.parametrize("kind", ["script", "header", "both"])
-def test_a_page_that_goes_on_to_ever_new_addresses_is_left(ghost: ChromiumVisitor, fleet: Fleet, kind: str) -> None:
+def test_a_page_that_goes_on_to_ever_new_addresses_is_left(ghost: Ghost, fleet: Fleet, kind: str) -> None:
     def routes(asked: Asked) -> Routed | None:
         number = int(asked.path[1:]) if asked.path[1:].isdigit() else -1
         if number < 0:
@@ -442,7 +438,7 @@ def test_a_page_that_goes_on_to_ever_new_addresses_is_left(ghost: ChromiumVisito
     ],
 )
 def test_documents_of_all_kinds_are_recorded_with_their_status(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, step: Send, code: int, content_type: str
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin, step: Send, code: int, content_type: str
 ) -> None:
     origin.script("/", step)
     order = fleet.order(origin.url("/"))
@@ -472,7 +468,7 @@ def test_documents_of_all_kinds_are_recorded_with_their_status(
     ],
 )
 def test_pages_that_misbehave_are_visited_all_the_same(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, script: str
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin, script: str
 ) -> None:
     origin.script("/", page(f"<a href=/x>x</a><script>{script}</script>"))
     origin.script(
@@ -515,7 +511,7 @@ def test_a_short_time_for_pages_leaves_some_to_settle(fleet: Fleet, origin: RawO
 
 
 def test_a_page_that_takes_its_renderer_down_is_our_trouble_and_the_next_goes_on(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     _stalling(origin)
     with ThreadPoolExecutor(1) as thread:
@@ -660,7 +656,7 @@ def test_a_proxy_that_dies_mid_page_is_our_fault(tmp_path: Path, origin: RawOrig
             fleet.control.close()
 
 
-def test_a_service_worker_is_recorded_and_forgotten(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin) -> None:
+def test_a_service_worker_is_recorded_and_forgotten(ghost: Ghost, fleet: Fleet, origin: RawOrigin) -> None:
     origin.script("/sw.js", document(b"self.addEventListener('fetch', () => {})", "text/javascript"))
     origin.script("/", page("<script>navigator.serviceWorker.register('/sw.js')</script>"))
     # Service workers need a secure context; the loopback address is one.

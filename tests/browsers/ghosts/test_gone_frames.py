@@ -8,7 +8,7 @@ import pytest
 from support.browsers.visits import Fleet, document, page
 from support.origins.raw_origin import RawOrigin
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
 
@@ -46,9 +46,9 @@ WORKERS = """
 
 
 @pytest.fixture(scope="module")
-def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
     times = {"page_seconds": 40, "load_seconds": 25, "settle_max_seconds": 20, "scroll_seconds": 5, "sandbox": False}
-    visitor = ChromiumVisitor(engine_fleet.settings(**times), [engine_fleet.control], engine_fleet.trusted)
+    visitor = Ghost(engine_fleet.settings(**times), [engine_fleet.control], engine_fleet.trusted)
     yield visitor
     visitor.close()
 
@@ -59,7 +59,7 @@ def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
     ids=["removed", "removed-of-another-site", "replaced", "written", "workers"],
 )
 def test_requests_of_what_a_page_removed_hold_no_visit(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, script: str, site: str
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin, script: str, site: str
 ) -> None:
     with RawOrigin("127.0.1.12") as another:
         start = another.url("").rstrip("/") if site else origin.url("").rstrip("/")
@@ -75,9 +75,7 @@ def test_requests_of_what_a_page_removed_hold_no_visit(
 
 
 def test_a_frame_of_another_process_that_ends_costs_only_the_frame(fleet: Fleet, origin: RawOrigin) -> None:
-    visitor = ChromiumVisitor(
-        fleet.settings(sandbox=False, page_memory_bytes=300_000_000), [fleet.control], fleet.trusted
-    )
+    visitor = Ghost(fleet.settings(sandbox=False, page_memory_bytes=300_000_000), [fleet.control], fleet.trusted)
     with RawOrigin("127.0.1.12") as another:
         origin.script("/", page(f"<p>A text<a href=/x>x</a><iframe src='{another.url('/greedy')}'></iframe>"))
         more = "const kept = []; setInterval(() => kept.push(new Uint8Array(20e6).fill(1)), 1)"

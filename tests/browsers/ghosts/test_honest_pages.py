@@ -9,7 +9,7 @@ import pytest
 from support.browsers.visits import Fleet, page, redirect
 from support.origins.raw_origin import RawOrigin, Send
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.plain.visitor import PlainVisitor
 
 pytestmark = pytest.mark.browser
@@ -20,11 +20,9 @@ LOGIN = "<form><h1>Members</h1>Name <input name=n> Password <input type=password
 
 
 @pytest.fixture(scope="module")
-def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
     limits = {"page_seconds": 30, "load_seconds": 10, "settle_max_seconds": 3, "scroll_seconds": 5}
-    visitor = ChromiumVisitor(
-        engine_fleet.settings(sandbox=False, **limits), [engine_fleet.control], engine_fleet.trusted
-    )
+    visitor = Ghost(engine_fleet.settings(sandbox=False, **limits), [engine_fleet.control], engine_fleet.trusted)
     yield visitor
     visitor.close()
 
@@ -57,7 +55,7 @@ def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
     ],
 )
 def test_a_flawed_page_is_kept_and_flagged(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, annotation: str, shown: Send
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin, annotation: str, shown: Send
 ) -> None:
     origin.script("/shown", shown)
     order = fleet.order(origin.url("/shown"))
@@ -73,7 +71,7 @@ def test_a_flawed_page_is_kept_and_flagged(
 
 
 def test_a_page_that_leads_to_a_login_is_flagged_and_a_login_page_is_not(
-    ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin
+    ghost: Ghost, fleet: Fleet, origin: RawOrigin
 ) -> None:
     origin.script("/members/list", redirect("/login?next=/members/list"))
     origin.script("/login?next=/members/list", page(LOGIN))
@@ -95,7 +93,7 @@ def test_a_page_that_leads_to_a_login_is_flagged_and_a_login_page_is_not(
     ],
     ids=["cookie bar", "page in a fixed box", "newsletter", "drawing", "comment form"],
 )
-def test_an_ordinary_page_is_not_flagged(ghost: ChromiumVisitor, fleet: Fleet, origin: RawOrigin, body: str) -> None:
+def test_an_ordinary_page_is_not_flagged(ghost: Ghost, fleet: Fleet, origin: RawOrigin, body: str) -> None:
     origin.script("/", page(body))
 
     visit = ghost.visit(fleet.order(origin.url("/")))

@@ -12,7 +12,7 @@ from support.browsers.visits import Fleet, page
 from support.origins.raw_origin import RawOrigin, Step
 
 from browsers.engines.interface import HttpCredentials
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.login_visits import has_login, made_profile, profile_by_hand
 from browsers.logins.browser_profile import BrowserProfile, LoginCheck, LoginRecipe
 from browsers.logins.form_login import LoginFailed
@@ -116,7 +116,7 @@ def test_a_login_is_used_by_visits_and_no_record_has_its_cookie(
     fleet: Fleet, origin: RawOrigin, site: MemberSite, path: str
 ) -> None:
     profile = made(fleet, profile_of(origin, path))
-    visitor = ChromiumVisitor(
+    visitor = Ghost(
         fleet.settings(sandbox=False, page_records=["text", "dom", "har"]),
         [fleet.control],
         fleet.trusted,
@@ -199,7 +199,7 @@ def test_a_recorded_flow_logs_in_and_a_job_renews_the_login_once_when_the_site_e
 ) -> None:
     profile = made(fleet, by_flow(origin))
     ProfileStore(fleet.home).save(profile)
-    visitor = ChromiumVisitor(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
+    visitor = Ghost(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
     order = fleet.order(origin.url("/members"))
     try:
         first = visitor.visit(order)
@@ -266,7 +266,7 @@ def test_a_login_by_http_is_answered_and_not_recorded(fleet: Fleet, origin: RawO
     url = origin.url("/members")
     http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret")
     profile = made(fleet, BrowserProfile("pond", url, 1, http=http))
-    visitor = ChromiumVisitor(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
+    visitor = Ghost(fleet.settings(sandbox=False), [fleet.control], fleet.trusted, profile=profile)
     order = fleet.order(url)
     try:
         visit = visitor.visit(order)
@@ -296,7 +296,7 @@ def test_a_login_by_http_is_for_its_own_origin_and_goes_there_once(
         origin.script("/secret.png", refusal)
         other.script("/theirs.png", refusal)
         http = HttpCredentials(url.removesuffix("/members"), "newt", "s3cret", scheme)
-        visitor = ChromiumVisitor(
+        visitor = Ghost(
             fleet.settings(sandbox=False, page_seconds=60, settle_max_seconds=40),
             [fleet.control],
             fleet.trusted,

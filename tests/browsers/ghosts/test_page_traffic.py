@@ -10,7 +10,7 @@ import pytest
 from support.browsers.visits import Fleet, document, page
 from support.origins.raw_origin import RawOrigin, Send, Step
 
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +20,7 @@ UNREPORTED = ("SharedWorker", "serviceWorker")
 
 
 @pytest.fixture(scope="module")
-def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+def ghost(engine_fleet: Fleet) -> Iterator[Ghost]:
     """A ghost that waits so long for a page to settle that a test would fail."""
     times = {
         "page_seconds": 40,
@@ -29,7 +29,7 @@ def ghost(engine_fleet: Fleet) -> Iterator[ChromiumVisitor]:
         "scroll_seconds": 5,
         "sandbox": False,
     }
-    visitor = ChromiumVisitor(engine_fleet.settings(**times), [engine_fleet.control], engine_fleet.trusted)
+    visitor = Ghost(engine_fleet.settings(**times), [engine_fleet.control], engine_fleet.trusted)
     yield visitor
     visitor.close()
 
@@ -79,7 +79,7 @@ UNAUTHORIZED = Send(
     ],
 )
 def test_a_page_settles_whatever_kind_its_requests_have(
-    ghost: ChromiumVisitor,
+    ghost: Ghost,
     fleet: Fleet,
     origin: RawOrigin,
     body: str,

@@ -21,7 +21,7 @@ from support.proxy.running_proxy import RunningProxy
 from admin.demo.garden import GardenSite
 from browsers.engines.chromium.browser import ChromiumEngine
 from browsers.engines.interface import BrowserWindow, NavigationFailed
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.ghosts.site_caches import MOST_CONTEXTS
 from browsers.proxying.control_client import SessionRequest
 from browsers.visit import FleetUnavailable, VisitOrder
@@ -56,20 +56,20 @@ const again = () => setTimeout(ask, 20);
 
 
 @pytest.fixture(scope="module")
-def visitor(_fleet: Fleet) -> Iterator[ChromiumVisitor]:
+def visitor(_fleet: Fleet) -> Iterator[Ghost]:
     """A ghost with kept caches, which several tests use. Each of them has a collection of its own."""
     with_caches = ghost(_fleet)
     yield with_caches
     with_caches.close()
 
 
-def ghost(fleet: Fleet, **settings: Any) -> ChromiumVisitor:
+def ghost(fleet: Fleet, **settings: Any) -> Ghost:
     """A ghost with kept caches, which leaves as few records as it can."""
     values = {"sandbox": False, "cache": "site", "behaviors": "", "page_records": "text", **QUICK, **settings}
-    return ChromiumVisitor(fleet.settings(**values), [fleet.control], fleet.trusted)
+    return Ghost(fleet.settings(**values), [fleet.control], fleet.trusted)
 
 
-def engine_of(visitor: ChromiumVisitor) -> ChromiumEngine:
+def engine_of(visitor: Ghost) -> ChromiumEngine:
     """The running browser of a ghost."""
     assert visitor._engines._current is not None
     engine = visitor._engines._current.engine
@@ -95,7 +95,7 @@ def asked(origin: RawOrigin) -> list[str]:
 
 
 def test_the_next_page_of_a_site_asks_for_no_fresh_part_again(
-    plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor
+    plain_fleet: Fleet, origin: RawOrigin, visitor: Ghost
 ) -> None:
     for path in ("/one", "/two"):
         origin.script(path, page(PARTS, headers=FRESH))
@@ -121,7 +121,7 @@ def test_the_next_page_of_a_site_asks_for_no_fresh_part_again(
 
 
 def test_a_page_behind_a_redirect_is_fetched_although_the_cache_has_it(
-    plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor
+    plain_fleet: Fleet, origin: RawOrigin, visitor: Ghost
 ) -> None:
     origin.script("/two", page("<p>two", headers=FRESH))
     origin.script("/old", document(b"", "text/html", status="301 Moved", headers=f"Location: /two\r\n{FRESH}"))
@@ -134,7 +134,7 @@ def test_a_page_behind_a_redirect_is_fetched_although_the_cache_has_it(
 
 
 def test_a_part_that_is_stale_in_the_cache_is_captured_whole(
-    plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor
+    plain_fleet: Fleet, origin: RawOrigin, visitor: Ghost
 ) -> None:
     part = document(b"p { color: red }", "text/css", headers='ETag: "a"\r\nCache-Control: no-cache\r\n')
     unchanged = Send(b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\n\r\n')
@@ -151,9 +151,7 @@ def test_a_part_that_is_stale_in_the_cache_is_captured_whole(
     assert "fromCache" not in infos(plain_fleet, orders[0])[1]["urls"][origin.url("/style.css")]
 
 
-def test_tunnels_of_https_have_the_page_of_their_time(
-    plain_fleet: Fleet, garden: GardenSite, visitor: ChromiumVisitor
-) -> None:
+def test_tunnels_of_https_have_the_page_of_their_time(plain_fleet: Fleet, garden: GardenSite, visitor: Ghost) -> None:
     first = plain_fleet.order("https://www.garden.test/members.html")
     ports = []
     for _ in range(2):
@@ -170,7 +168,7 @@ def test_tunnels_of_https_have_the_page_of_their_time(
 
 @pytest.mark.parametrize("pages", [3, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(600)))])
 def test_requests_that_outlive_their_page_have_their_own_page_id(
-    plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor, pages: int
+    plain_fleet: Fleet, origin: RawOrigin, visitor: Ghost, pages: int
 ) -> None:
     """Workers that never rest, a service worker, a beacon and fetches that are sent when the page ends."""
     for kind in ("worker", "shared"):
@@ -258,9 +256,7 @@ Promise.all([databases, workers]).then(([names, count]) => {
     assert text.block.decode().strip() == found
 
 
-def test_jobs_collections_and_sites_share_nothing(
-    plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor
-) -> None:
+def test_jobs_collections_and_sites_share_nothing(plain_fleet: Fleet, origin: RawOrigin, visitor: Ghost) -> None:
     origin.script("/one", page(PARTS))
     origin.otherwise(lambda _: (document(b"", "text/css", headers=FRESH),))
     first = plain_fleet.order(origin.url("/one"))
@@ -325,7 +321,7 @@ def test_a_proxy_that_ends_between_two_visits_costs_the_cache_only(
 
 
 @pytest.mark.slow
-def test_the_browser_has_a_bounded_number_of_contexts(plain_fleet: Fleet, visitor: ChromiumVisitor) -> None:
+def test_the_browser_has_a_bounded_number_of_contexts(plain_fleet: Fleet, visitor: Ghost) -> None:
     with ExitStack() as origins:
         sites = [origins.enter_context(RawOrigin(f"127.0.1.{number}")) for number in range(20, 24 + MOST_CONTEXTS)]
         for origin in sites:
@@ -340,9 +336,7 @@ def test_the_browser_has_a_bounded_number_of_contexts(plain_fleet: Fleet, visito
     assert visitor._loop.run(contexts()) == MOST_CONTEXTS
 
 
-def test_what_came_from_the_cache_is_there_in_a_replay(
-    plain_fleet: Fleet, origin: RawOrigin, visitor: ChromiumVisitor
-) -> None:
+def test_what_came_from_the_cache_is_there_in_a_replay(plain_fleet: Fleet, origin: RawOrigin, visitor: Ghost) -> None:
     body = "<link rel=stylesheet href=/style.css><p>text"
     for path in ("/one", "/two"):
         origin.script(path, page(body))

@@ -11,15 +11,20 @@ def state(value: str) -> BrowserProfile:
     return BrowserProfile("x", "http://site.test/", 1, (BrowserCookie("seat", value, "site.test"),))
 
 
+def seats(data: SiteData, host: str) -> list[str]:
+    left = data.left_by(host)
+    return [cookie.value for cookie in left.cookies] if left is not None else []
+
+
 def test_the_last_visit_of_a_host_counts_and_other_hosts_see_nothing_of_it() -> None:
     data = SiteData()
     data.keep("site.test", state("1"))
     data.keep("site.test", state("2"))
 
-    assert [cookie.value for cookie in data.cookies("site.test")] == ["2"]
-    assert data.cookies("other.test") == ()
+    assert seats(data, "site.test") == ["2"]
+    assert data.left_by("other.test") is None
     data.forget()
-    assert data.cookies("site.test") == ()
+    assert data.left_by("site.test") is None
 
 
 def test_the_host_that_was_visited_longest_ago_is_forgotten_first() -> None:
@@ -29,5 +34,5 @@ def test_the_host_that_was_visited_longest_ago_is_forgotten_first() -> None:
     data.keep("host0.test", state("2"))
     data.keep("new.test", state("1"))
 
-    assert data.cookies("host1.test") == ()
-    assert [cookie.value for cookie in data.cookies("host0.test")] == ["2"]
+    assert data.left_by("host1.test") is None
+    assert seats(data, "host0.test") == ["2"]

@@ -7,21 +7,15 @@ JSON value and return a promise.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from browsers.engines.binding_calls import ANSWER, BindingCalls
 from browsers.engines.chromium.devtools.connection import DevToolsSession
 from browsers.engines.chromium.devtools.frames import ChromiumFrame
-from browsers.engines.interface import Binding, EngineError, InitScript, World
+from browsers.engines.interface import Binding, InitScript, World
 
 _PREFIX: Final = "__ghostfleet_binding_"
-_ANSWER: Final = "__ghostfleet_answer"
-_MAX_PAYLOAD: Final = 4 * 1024 * 1024
-"""A call with more characters gets no answer."""
-MAX_CALLS: Final = 200
-"""Calls of one frame at one time. Further ones get an error."""
-MAX_ERROR: Final = 500
 
 _SCRIPT: Final = """
 (names => {
@@ -47,12 +41,11 @@ _SCRIPT: Final = """
 
 
 class Bindings:
-    """The object has the bindings of one window."""
+    """The bindings of one window."""
 
     def __init__(self, bindings: Sequence[Binding]) -> None:
         self._bindings = {_PREFIX + binding.name: binding for binding in bindings}
-        self._calls: Counter[str] = Counter()
-        """Present calls by frame."""
+        self._calls = BindingCalls()
 
     def __bool__(self) -> bool:
         """Return whether there is any binding."""
@@ -65,7 +58,7 @@ class Bindings:
         for world in World:
             names = [binding.name for binding in self._bindings.values() if binding.world is world]
             if names:
-                source = _SCRIPT % {"prefix": _PREFIX, "answer": _ANSWER, "names": json.dumps(names)}
+                source = _SCRIPT % {"prefix": _PREFIX, "answer": ANSWER, "names": json.dumps(names)}
                 found.append(InitScript(source, world))
         return found
 
@@ -75,30 +68,11 @@ class Bindings:
 
     async def call(self, session: DevToolsSession, frame: ChromiumFrame, told: dict[str, Any]) -> None:
         """Answer the event `Runtime.bindingCalled`."""
-        binding = self._bindings.get(told["name"])
-        if binding is None or len(told["payload"]) > _MAX_PAYLOAD:
-            return
-        try:
-            call = json.loads(told["payload"])
-            number, argument = int(call["id"]), call["value"]
-        except (ValueError, TypeError, KeyError):
-            return  # the page's own script called the protocol's function
-        error, value = None, None
-        self._calls[frame.id] += 1
-        try:
-            if self._calls[frame.id] > MAX_CALLS:
-                raise ValueError("too many calls at one time")
-            value = await binding.function(frame, argument)
-        except EngineError:
-            return  # the frame has gone
-        except Exception as failed:
-            # The script gets any error of the function.
-            error = str(failed)[:MAX_ERROR] or type(failed).__name__
-        finally:
-            self._calls[frame.id] -= 1
-        session.send(
-            "Runtime.callFunctionOn",
-            functionDeclaration=f"(...told) => globalThis.{_ANSWER}(...told)",
-            executionContextId=told["executionContextId"],
-            arguments=[{"value": number}, {"value": error}, {"value": value}],
-        )
+        answer = await self._calls.answer(frame, told["payload"], lambda _: self._bindings[told["name"]])
+        if answer is not None:
+            session.send(
+                "Runtime.callFunctionOn",
+                functionDeclaration=f"(...told) => globalThis.{ANSWER}(...told)",
+                executionContextId=told["executionContextId"],
+                arguments=[{"value": answer.number}, {"value": answer.error}, {"value": answer.value}],
+            )

@@ -9,14 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Protocol
 
+from browsers.engines.command_channel import MAX_MESSAGE, BrowserConnection, CommandChannel, EventHandler, ignore_event
 from browsers.engines.interface import EngineError, EngineLost, FrameGone
 
-_MAX_MESSAGE: Final = 512 * 1024 * 1024
-"""A message of the browser with more bytes ends the connection."""
 _GONE: Final = (
     "Cannot find context",
     "Cannot find execution context",
@@ -34,9 +32,6 @@ _GONE: Final = (
 """Beginnings of error messages about a document or a frame that has gone."""
 _LOST: Final = ("DevToolsSession with given id not found", "Target crashed", "Target closed", "Not attached")
 
-type Handler = Callable[[str, Mapping[str, Any]], None]
-"""A function that gets the name and the parameters of each event of a session."""
-
 
 class Wire(Protocol):
     """A session writes its commands to this object."""
@@ -46,61 +41,31 @@ class Wire(Protocol):
         ...
 
 
-class DevToolsSession:
-    """A session is the conversation with one target: the browser, a page, a frame of another process, or a worker."""
+class DevToolsSession(CommandChannel):
+    """A session is the channel with one target: the browser, a page, a frame of another process, or a worker."""
 
     def __init__(self, connection: Wire, session_id: str, kind: str = "browser") -> None:
+        super().__init__()
         self.id = session_id
         self.kind = kind
         """The protocol's word for the type of the target, such as page, iframe, worker."""
-        self.handler: Handler = _ignore
-        self.is_over = False
+        self.handler: EventHandler = ignore_event
         self._connection = connection
-        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
 
-    def send(self, method: str, **params: Any) -> asyncio.Future[dict[str, Any]]:
-        """Send a command, and return its answer to come. The answer raises EngineError, FrameGone and EngineLost.
+    def _write(self, method: str, params: Mapping[str, Any]) -> int:
+        return self._connection.write(self, method, params)
 
-        Commands of one session are answered in any order, but the browser receives them in the order of the calls.
-        """
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_seen)
-        if self.is_over:
-            answer.set_exception(EngineLost("the target has ended"))
-            return answer
-        number = self._connection.write(self, method, params)
-        self._pending[number] = answer
-        return answer
-
-    def answered(self, number: int, message: Mapping[str, Any]) -> None:
-        """Give an answer to the one that waits for it."""
-        answer = self._pending.pop(number, None)
-        if answer is None or answer.done():
-            return
-        if "error" in message:
-            answer.set_exception(_error(str(message["error"].get("message", ""))))
-        else:
-            answer.set_result(message.get("result", {}))
-
-    def end(self, reason: str) -> None:
-        """End the session: its commands that have no answer raise EngineLost, as will all later ones."""
-        self.is_over = True
-        pending, self._pending = self._pending, {}
-        for answer in pending.values():
-            if not answer.done():
-                answer.set_exception(EngineLost(reason))
+    def _error_of(self, message: Mapping[str, Any]) -> EngineError | None:
+        return _error(str(message["error"].get("message", ""))) if "error" in message else None
 
 
-class Connection(asyncio.Protocol):
+class Connection(BrowserConnection[DevToolsSession]):
     """The connection to a browser gives events and answers to its sessions, in the order of their arrival."""
 
     def __init__(self) -> None:
-        self.closed = asyncio.Event()
-        """Set when the browser has closed its pipe."""
+        super().__init__()
         self.root = DevToolsSession(self, "")
         self._sessions = {"": self.root}
-        self._numbers: dict[int, DevToolsSession] = {}
-        self._last = 0
         self._parts: list[bytes] = []
         self._size = 0
         self._reader: asyncio.BaseTransport | None = None
@@ -124,17 +89,6 @@ class Connection(asyncio.Protocol):
             session.end(reason)
         return session
 
-    def write(self, session: DevToolsSession, method: str, params: Mapping[str, Any]) -> int:
-        """Write a command, and return its number."""
-        self._last += 1
-        message: dict[str, Any] = {"id": self._last, "method": method, "params": params}
-        if session.id:
-            message["sessionId"] = session.id
-        if self._writer is not None and not self.closed.is_set():
-            self._numbers[self._last] = session
-            self._writer.write(json.dumps(message).encode("utf-8") + b"\0")
-        return self._last
-
     def close(self) -> None:
         """Close the pipes, which ends the browser. All commands without an answer raise EngineLost."""
         for transport in (self._reader, self._writer):
@@ -152,41 +106,31 @@ class Connection(asyncio.Protocol):
         if rest:
             self._parts.append(rest)
             self._size += len(rest)
-            if self._size > _MAX_MESSAGE:
+            if self._size > MAX_MESSAGE:
                 self.close()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End all sessions, since the browser has ended. The event loop calls this method."""
-        self._lose()
 
     def _take(self, text: bytes) -> None:
         message = json.loads(text)
         number = message.get("id")
         if number is not None:
-            session = self._numbers.pop(number, None)
-            if session is not None:
-                session.answered(number, message)
+            self._answer(number, message)
             return
         addressee = self._sessions.get(message.get("sessionId", ""))
         if addressee is not None:
             addressee.handler(message["method"], message.get("params", {}))
 
-    def _lose(self) -> None:
-        self.closed.set()
+    def _transmit(self, channel: DevToolsSession, number: int, method: str, params: Mapping[str, Any]) -> bool:
+        if self._writer is None:
+            return False
+        message: dict[str, Any] = {"id": number, "method": method, "params": params}
+        if channel.id:
+            message["sessionId"] = channel.id
+        self._writer.write(json.dumps(message).encode("utf-8") + b"\0")
+        return True
+
+    def _release(self) -> Collection[DevToolsSession]:
         sessions, self._sessions = self._sessions, {}
-        self._numbers.clear()
-        for session in sessions.values():
-            session.end("the browser has ended")
-
-
-def _ignore(method: str, params: Mapping[str, Any]) -> None:
-    """Ignore an event."""
-
-
-def _seen(answer: asyncio.Future[dict[str, Any]]) -> None:
-    """Mark an error as seen, since nobody waits for the answers of some commands."""
-    with suppress(asyncio.CancelledError):
-        answer.exception()
+        return sessions.values()
 
 
 def _error(message: str) -> EngineError:

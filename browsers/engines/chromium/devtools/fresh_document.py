@@ -16,7 +16,7 @@ _RELOAD: Final = {"name": "Cache-Control", "value": "no-cache"}
 
 
 class FreshDocument:
-    """The object handles the events of the domain Fetch of the page's session, until the document has an answer."""
+    """A handler of the Fetch events of the page's session, until the document has an answer."""
 
     def __init__(self, *, is_awaited: bool) -> None:
         self.is_awaited = is_awaited

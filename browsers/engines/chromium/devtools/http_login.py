@@ -13,11 +13,11 @@ from browsers.engines.chromium.devtools.connection import DevToolsSession
 from browsers.engines.interface import HttpCredentials
 
 _MOST_ASKED: Final = 1000
-"""So many requests are remembered, so that wrong credentials are sent once for each."""
+"""The number of requests that are remembered, so that wrong credentials are sent once for each."""
 
 
 class HttpLoginAnswers:
-    """The object handles the events of the domain Fetch of all sessions of one window."""
+    """A handler of the Fetch events of all sessions of one window."""
 
     def __init__(self, login: HttpCredentials | None) -> None:
         self.scheme = ""

@@ -46,9 +46,9 @@ class ChromiumContext:
         self._host = host
         self._origins = origins
         self._is_empty = False
-        """Whether all targets of the last window have ended."""
+        """True if all targets of the last window have ended."""
         self._was_used = False
-        """Whether a target began after the last window."""
+        """True if a target began after the last window."""
 
     # The browser's side
 

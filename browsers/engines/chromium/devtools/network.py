@@ -13,7 +13,7 @@ _UNAWAITED: Final = frozenset(("ping", "cspviolationreport", "prefetch", "events
 """Kinds whose end the browser does not report in all cases, or that stay open on purpose."""
 _ABORTED: Final = "net::ERR_ABORTED"
 _MOST_GONE: Final = 5000
-"""So many ids of frames and documents that have gone are remembered."""
+"""The number of ids of gone frames and documents that are remembered."""
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class _Asked:
 
 
 class RequestEvents:
-    """The object follows each request from its sending to its end. Ids of requests are unique in a browser.
+    """An observer that follows each request from its sending to its end. Ids of requests are unique in a browser.
 
     The browser does not report the end of each request whose frame or document has gone, and the events of different
     processes come in any order. So no such request is awaited, whether its own events come before or after the end of

@@ -24,7 +24,7 @@ _TILE: Final = 256
 
 
 class PagePictures:
-    """The object takes pictures of a page that looks like the device."""
+    """A camera that takes pictures of a page that looks like the device."""
 
     def __init__(self, device: Device, taking_picture: Callable[[], AbstractContextManager[None]]) -> None:
         """`taking_picture` returns a context in which no process of a page is ended by us."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
@@ -36,7 +36,7 @@ from browsers.engines.interface import (
     World,
 )
 from browsers.engines.traffic import MAX_BODY, Traffic
-from browsers.engines.waits import first_of, quietly
+from browsers.engines.waits import Chores, next_of
 
 _NET_ERROR: Final = re.compile(r"net::(ERR_[A-Z0-9_]+)")
 _CLOSE_SECONDS: Final = 10.0
@@ -129,11 +129,11 @@ class ChromiumWindow:
         self._has_crashed = False
         self._loading_popups = 0
         self._has_unseen_popups = False
-        """Whether the page opened a window whose requests were not reported."""
+        """True if the page opened a window whose requests were not reported."""
         self._fresh_document = FreshDocument(is_awaited=options.context is not None)
         self._popup_depths: dict[str, int] = {}
         """Number of windows that led to a window that the page opened, by target."""
-        self._chores: set[asyncio.Task[Any]] = set()
+        self._chores = Chores()
 
     # The browser's side
 
@@ -145,11 +145,11 @@ class ChromiumWindow:
             self._page, self._target = session, target["targetId"]
             self._requests.main_frame = target["targetId"]
             self._frames.attach(target["targetId"], "", session)
-            self._begin(self._prepare_page(session))
+            self._chores.begin(self._prepare_page(session))
         elif target["type"] == "page":
             depth = self._popup_depths.get(target.get("openerId", ""), 0) + 1
             self._popup_depths[target["targetId"]] = depth
-            self._begin(self._serve_popup(session, target["targetId"], depth))
+            self._chores.begin(self._serve_popup(session, target["targetId"], depth))
         elif target["type"] == "iframe":
             self._frames.attach(target["targetId"], target.get("parentFrameId", ""), session)
             self._prepare_frame(session)
@@ -339,7 +339,7 @@ class ChromiumWindow:
             case "Runtime.bindingCalled":
                 caller = self._frames.get(self._contexts.get((session.id, params["executionContextId"]), ""))
                 if caller is not None:
-                    self._begin(self._bindings.call(session, caller, dict(params)))
+                    self._chores.begin(self._bindings.call(session, caller, dict(params)))
 
     def _on_tree(self, session: DevToolsSession, answer: asyncio.Future[dict[str, Any]]) -> None:
         if not answer.cancelled() and answer.exception() is None:
@@ -350,11 +350,6 @@ class ChromiumWindow:
             self.dialogs.append(DialogSeen(told["type"], told["message"][:MAX_MESSAGE]))
         accepts = self._options.dialogs is DialogAnswer.ACCEPT
         session.send("Page.handleJavaScriptDialog", accept=accepts, promptText=told.get("defaultPrompt") or "")
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        chore = asyncio.ensure_future(quietly(work))
-        self._chores.add(chore)
-        chore.add_done_callback(self._chores.discard)
 
     # The visitor's side
 
@@ -400,12 +395,12 @@ class ChromiumWindow:
             match = _NET_ERROR.search(text)
             raise NavigationFailed(match[1] if match else "ERR_FAILED")
         while "loaderId" in answer and self.main_frame.loader == before:
-            await self._next(self._committed)
+            await next_of(self.lost, self._committed)
 
     async def loaded(self) -> None:
         """Wait for the load event of the main frame, or until its document broke off. Raises EngineLost."""
         while self._loaded_loader != self.main_frame.loader and not self.traffic.main_failed.is_set():
-            await self._next(self._loaded, self.traffic.main_failed)
+            await next_of(self.lost, self._loaded, self.traffic.main_failed)
 
     async def go_back(self) -> bool:
         """Go to the previous entry of the history, and return whether there was one. Raises EngineLost."""
@@ -460,7 +455,7 @@ class ChromiumWindow:
         if origins is None or self.lost.is_set():
             await self.close()
             return None
-        await self._end_chores()
+        await self._chores.end()
         kept = self._host.keep(self._context_id, origins)
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
@@ -475,13 +470,8 @@ class ChromiumWindow:
 
         A browser that can't do this in time is not used again.
         """
-        await self._end_chores()
+        await self._chores.end()
         await self._host.dispose(self._context_id)
-
-    async def _end_chores(self) -> None:
-        for chore in self._chores:
-            chore.cancel()
-        await asyncio.gather(*self._chores, return_exceptions=True)
 
     def _origins(self) -> frozenset[str] | None:
         """Return the origins of all documents, which may have left data; None when they are not all known."""
@@ -490,12 +480,6 @@ class ChromiumWindow:
             return None
         found = frozenset(_origin(each.request.url) for each in exchanges if each.request.kind == "document")
         return found if len(found) <= _MOST_ORIGINS else None
-
-    async def _next(self, *events: asyncio.Event) -> None:
-        """Wait until one of the events happens from now on. Raises EngineLost."""
-        for event in events:
-            event.clear()
-        await first_of(self.lost, *events)
 
     @property
     def page(self) -> DevToolsSession:

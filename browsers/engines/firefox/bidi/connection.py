@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Collection, Mapping
 from typing import Any, Final, Self
 
 from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Message, Ping, Request
 from wsproto.utilities import ProtocolError
 
+from browsers.engines.command_channel import MAX_MESSAGE, BrowserConnection, CommandChannel, EventHandler, ignore_event
 from browsers.engines.interface import EngineError, EngineLost, FrameGone
 
-_MAX_MESSAGE: Final = 512 * 1024 * 1024
-"""A message of the browser with more characters ends the connection."""
 _MAX_ERROR: Final = 500
 _PATH: Final = "/session"
 _GONE_CODES: Final = frozenset(("no such frame", "no such node", "no such handle", "no such history entry"))
@@ -32,65 +30,35 @@ _GONE: Final = (
 )
 """Beginnings of the messages of other errors about a document or a frame that has gone."""
 
-type EventHandler = Callable[[str, Mapping[str, Any]], None]
-"""A function that gets the name and the parameters of each event."""
 
-
-class BidiChannel:
-    """A channel is a part of the conversation, such as that about one window, which can end before the others."""
+class BidiChannel(CommandChannel):
+    """A channel is a part of the connection, such as that about one window, which can end before the others."""
 
     def __init__(self, connection: BidiConnection) -> None:
+        super().__init__()
         self._connection = connection
-        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._reason = ""
 
-    def send(self, method: str, **params: Any) -> asyncio.Future[dict[str, Any]]:
-        """Send a command, and return its answer to come. The answer raises EngineError, FrameGone and EngineLost.
+    def _write(self, method: str, params: Mapping[str, Any]) -> int:
+        return self._connection.write(self, method, params)
 
-        Firefox receives the commands in the order of the calls, and answers them in any order.
-        """
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(_seen)
-        if self._reason:
-            answer.set_exception(EngineLost(self._reason))
-            return answer
-        self._pending[self._connection.write(self, method, params)] = answer
-        return answer
-
-    def answered(self, number: int, message: Mapping[str, Any]) -> None:
-        """Give an answer to the one that waits for it."""
-        answer = self._pending.pop(number, None)
-        if answer is None or answer.done():
-            return
-        if message.get("type") == "error":
-            answer.set_exception(_error(str(message.get("error", "")), str(message.get("message", ""))))
-        else:
-            answer.set_result(message.get("result", {}))
-
-    def end(self, reason: str) -> None:
-        """End the channel: its commands that have no answer raise EngineLost, as will all later ones."""
-        self._reason = self._reason or reason
-        pending, self._pending = self._pending, {}
-        for answer in pending.values():
-            if not answer.done():
-                answer.set_exception(EngineLost(reason))
+    def _error_of(self, message: Mapping[str, Any]) -> EngineError | None:
+        if message.get("type") != "error":
+            return None
+        return _error(str(message.get("error", "")), str(message.get("message", "")))
 
 
-class BidiConnection(asyncio.Protocol):
+class BidiConnection(BrowserConnection[BidiChannel]):
     """The connection gives answers to the channels that asked, and events to one handler, in their order."""
 
     def __init__(self, host: str, port: int) -> None:
-        self.closed = asyncio.Event()
-        """Set when the browser has closed the connection."""
-        self.handler: EventHandler = _ignore
+        super().__init__()
+        self.handler: EventHandler = ignore_event
         self.opened = asyncio.Event()
         """Set when the browser has accepted the WebSocket."""
         self._wire = WSConnection(ConnectionType.CLIENT)
         self._request = Request(host=f"{host}:{port}", target=_PATH)
         self._transport: asyncio.Transport | None = None
         self._channels: set[BidiChannel] = set()
-        self._numbers: dict[int, BidiChannel] = {}
-        self._last = 0
         self._parts: list[str] = []
         self._size = 0
 
@@ -121,15 +89,6 @@ class BidiConnection(asyncio.Protocol):
         self._channels.discard(channel)
         channel.end(reason)
 
-    def write(self, channel: BidiChannel, method: str, params: Mapping[str, Any]) -> int:
-        """Write a command, and return its number."""
-        self._last += 1
-        if self._transport is not None and not self.closed.is_set():
-            self._numbers[self._last] = channel
-            text = json.dumps({"id": self._last, "method": method, "params": params})
-            self._transport.write(self._wire.send(Message(data=text)))
-        return self._last
-
     def close(self) -> None:
         """Close the connection. All commands without an answer raise EngineLost."""
         if self._transport is not None:
@@ -159,14 +118,10 @@ class BidiConnection(asyncio.Protocol):
         except ProtocolError:
             self.close()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End all channels, since the browser has ended. The event loop calls this method."""
-        self._lose()
-
     def _collect(self, text: str, *, is_end: bool) -> None:
         self._parts.append(text)
         self._size += len(text)
-        if self._size > _MAX_MESSAGE:
+        if self._size > MAX_MESSAGE:
             self.close()
         elif is_end:
             whole, self._parts, self._size = "".join(self._parts), [], 0
@@ -176,26 +131,18 @@ class BidiConnection(asyncio.Protocol):
         if message.get("type") == "event":
             self.handler(message["method"], message["params"])
             return
-        channel = self._numbers.pop(message.get("id") or 0, None)
-        if channel is not None:
-            channel.answered(message["id"], message)
+        self._answer(message.get("id") or 0, message)
 
-    def _lose(self) -> None:
-        self.closed.set()
+    def _transmit(self, channel: BidiChannel, number: int, method: str, params: Mapping[str, Any]) -> bool:
+        if self._transport is None:
+            return False
+        text = json.dumps({"id": number, "method": method, "params": params})
+        self._transport.write(self._wire.send(Message(data=text)))
+        return True
+
+    def _release(self) -> Collection[BidiChannel]:
         channels, self._channels = self._channels, set()
-        self._numbers.clear()
-        for channel in channels:
-            channel.end("the browser has ended")
-
-
-def _ignore(method: str, params: Mapping[str, Any]) -> None:
-    """Ignore an event."""
-
-
-def _seen(answer: asyncio.Future[dict[str, Any]]) -> None:
-    """Mark an error as seen, since nobody waits for the answers of some commands."""
-    with suppress(asyncio.CancelledError):
-        answer.exception()
+        return channels
 
 
 def _error(code: str, message: str) -> EngineError:

@@ -14,14 +14,14 @@ from browsers.engines.firefox.bidi.connection import BidiChannel
 from browsers.engines.interface import HttpCredentials
 
 _MOST_ASKED: Final = 1000
-"""So many requests are remembered, so that wrong credentials are sent once for each."""
+"""The number of requests that are remembered, so that wrong credentials are sent once for each."""
 _PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 _UNAUTHORIZED: Final = 401
 _CANCEL: Final[Mapping[str, Any]] = {"action": "cancel"}
 
 
 class BidiHttpLogin:
-    """The object answers the questions for credentials of one window."""
+    """A handler that answers the questions for credentials of one window."""
 
     def __init__(self, login: HttpCredentials | None) -> None:
         self.scheme = ""

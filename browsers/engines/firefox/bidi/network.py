@@ -45,11 +45,11 @@ class _Asked:
     request: BrowserRequest
     frame: str
     may_be_frame: bool = False
-    """Whether an element asks that becomes a frame when its answer is a document."""
+    """True if an element asks that becomes a frame when its answer is a document."""
 
 
 class BidiRequests:
-    """The object follows each request from its sending to its end.
+    """An observer that follows each request from its sending to its end.
 
     Each redirect is a request of the same id, with a redirect count of its own.
     """

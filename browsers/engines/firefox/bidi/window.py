@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from browsers.engines.firefox.bidi import actions
@@ -33,6 +33,7 @@ from browsers.engines.interface import (
 )
 from browsers.engines.pictures import of_size
 from browsers.engines.traffic import Traffic
+from browsers.engines.waits import Chores, next_of
 
 _MAX_MESSAGE: Final = 1000
 _CLOSE_SECONDS: Final = 10.0
@@ -42,7 +43,7 @@ _POPUP_DEPTH: Final = 3
 A deeper window is closed when Firefox tells of it. By then it may have loaded, and opened the next one.
 """
 _LOADING_POPUPS: Final = 10
-"""So many windows that a page opened may load at once; others are closed at once."""
+"""The number of windows opened by a page that may load at the same time. Others are closed at once."""
 _HIDE_CONTROL: Final = """
 () => {
   const get = (() => false).bind();
@@ -74,7 +75,7 @@ class FirefoxHost(Protocol):
 
     is_broken: bool
     hides_control: bool
-    """Whether pages do not see that a program controls the browser."""
+    """True if pages do not see that a program controls the browser."""
 
     @property
     def root(self) -> BidiChannel:
@@ -121,7 +122,7 @@ class FirefoxWindow:
         """Frames in opened windows, with their windows."""
         self._loading_popups = 0
         self._scripts: list[str] = []
-        self._chores: set[asyncio.Task[Any]] = set()
+        self._chores = Chores()
 
     # The browser's side
 
@@ -174,7 +175,7 @@ class FirefoxWindow:
             case "script.message":
                 frame = self._frames.get(params["source"]["context"]) if self._frames is not None else None
                 if frame is not None:
-                    self._begin(self._bindings.call(self.channel, frame, params))
+                    self._chores.begin(self._bindings.call(self.channel, frame, params))
             case _:
                 self._on_navigation(method, context, params)
 
@@ -255,7 +256,7 @@ class FirefoxWindow:
         is_near = depth <= _POPUP_DEPTH and len(self._popup_depths) <= MAX_POPUPS
         if is_near and self._loading_popups < _LOADING_POPUPS:
             self._loading_popups += 1
-            self._begin(self._serve_popup(context, loaded))
+            self._chores.begin(self._serve_popup(context, loaded))
         else:
             self._close_popup(context)
 
@@ -279,11 +280,6 @@ class FirefoxWindow:
         accepts = self._options.dialogs is DialogAnswer.ACCEPT
         text = {"userText": told.get("defaultValue") or ""} if told["type"] == "prompt" and accepts else {}
         self.channel.send("browsingContext.handleUserPrompt", context=context, accept=accepts, **text)
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        chore = asyncio.ensure_future(_quietly(work))
-        self._chores.add(chore)
-        chore.add_done_callback(self._chores.discard)
 
     # The visitor's side
 
@@ -323,12 +319,12 @@ class FirefoxWindow:
         except EngineError as error:
             raise NavigationFailed(reason_of(str(error))) from error
         while self._commits == before:
-            await self._next(self._committed)
+            await next_of(self.lost, self._committed)
 
     async def loaded(self) -> None:
         """Wait for the load event of the main frame, or until its document broke off. Raises EngineLost."""
         while self._loaded_navigation != self._navigation and not self.traffic.main_failed.is_set():
-            await self._next(self._loaded, self.traffic.main_failed)
+            await next_of(self.lost, self._loaded, self.traffic.main_failed)
 
     async def go_back(self) -> bool:
         """Go to the previous entry of the history, and return whether there was one. Raises EngineLost."""
@@ -399,9 +395,7 @@ class FirefoxWindow:
 
         A browser that can't do this in time is not used again.
         """
-        for chore in self._chores:
-            chore.cancel()
-        await asyncio.gather(*self._chores, return_exceptions=True)
+        await self._chores.end()
         self._host.closed(self)
         try:
             async with asyncio.timeout(_CLOSE_SECONDS):
@@ -425,28 +419,7 @@ class FirefoxWindow:
             if not str(error).startswith(_OUTSIDE):
                 raise
 
-    async def _next(self, *events: asyncio.Event) -> None:
-        """Wait until one of the events happens from now on. Raises EngineLost."""
-        for event in events:
-            event.clear()
-        waits = [asyncio.ensure_future(event.wait()) for event in (*events, self.lost)]
-        try:
-            await asyncio.wait(waits, return_when="FIRST_COMPLETED")
-        finally:
-            for wait in waits:
-                wait.cancel()
-        if self.lost.is_set():
-            raise EngineLost("the page's process has ended")
-
 
 def _preload_script(script: InitScript) -> dict[str, Any]:
     sandbox = {"sandbox": SANDBOX} if script.world is World.ISOLATED else {}
     return {"functionDeclaration": f"() => {{\n{script.source}\n}}", **sandbox}
-
-
-async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """Do the work until the target of the work goes away."""
-    try:
-        await work
-    except EngineError:
-        return

@@ -22,7 +22,7 @@ from archive.settings.load import load
 from browsers.engines.choice import ProxyTrust
 from browsers.engines.chromium.browser import OLDEST
 from browsers.engines.interface import BrowserMissing
-from browsers.ghosts.ghost import ChromiumVisitor
+from browsers.ghosts.ghost import Ghost
 from browsers.proxying.control_client import Control, read_token
 from browsers.visit import FleetUnavailable, GhostTrouble, Visit, VisitOrder
 
@@ -39,9 +39,9 @@ os.read(3, 1)
 """
 
 
-def ghost_of(fleet: Fleet, **browsers: Any) -> ChromiumVisitor:
+def ghost_of(fleet: Fleet, **browsers: Any) -> Ghost:
     settings = fleet.settings(sandbox=False, **browsers)
-    return ChromiumVisitor(settings, [fleet.control], fleet.trusted)
+    return Ghost(settings, [fleet.control], fleet.trusted)
 
 
 def folders(pid: int) -> set[Path]:
@@ -138,9 +138,7 @@ def test_a_page_whose_browser_ended_after_the_crash_of_another_page_is_not_the_r
 
 def _visit_for_ever(home: str, address: str, token: str, trusted: ProxyTrust, order: VisitOrder) -> None:
     with Control(address, token) as control:
-        ChromiumVisitor(load({"home": home, "browsers.sandbox": False}, environment={}), [control], trusted).visit(
-            order
-        )
+        Ghost(load({"home": home, "browsers.sandbox": False}, environment={}), [control], trusted).visit(order)
 
 
 def test_a_worker_that_is_killed_leaves_no_browser(fleet: Fleet, origin: RawOrigin) -> None:
