@@ -11,6 +11,10 @@ a rule: `! {"default": "allow", "embargo": {"newer": {"days": 90}}}`.
 | allow_ignore_embargo | The capture is shown. |
 | block | The capture is listed, and its content is answered with 451. |
 | exclude | The capture is as good as absent. |
+
+Two further files have rules that curation writes, and no person edits. `curation.aclj` of a collection has its state,
+embargoes, rejections and exclusions; `licences.aclj` of all collections has the sites without a licence in force. The
+strictest of the three files decides. Rules of these files may hold from a moment or until a moment (`from`, `until`).
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile, zip_longest
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,15 +39,21 @@ from archive.loose_key import loose_key
 from archive.url import UrlError, canonical
 
 FILE_NAME: Final = "access.aclj"
+CURATION_FILE: Final = "curation.aclj"
+LICENCE_FILE: Final = "licences.aclj"
+APPROVED: Final = "approved"
+"""The state of a collection that readers see when they see approved collections alone."""
 MOST_BYTES: Final = 64 << 20
 _LONGEST: Final = 70_000
 _EXACT: Final = "###"
 _DAY: Final = 86_400_000_000
 _UNITS: Final = {"years": 365 * _DAY, "months": 30 * _DAY, "weeks": 7 * _DAY, "days": _DAY, "hours": _DAY // 24}
 _MOST_UNITS: Final = 10_000_000
-"""So many of one unit make an age; the file has ages in hours, and 10,000,000 hours are more than 1,000 years."""
+"""10,000,000 hours are more than 1,000 years; the file has ages in hours."""
 _OF_A_PAGE: Final = re.compile(r"urn:[A-Za-z]+:(?=https?://)")
-_KNOWN: Final = frozenset({"access", "url", "user", "before", "after", "newer", "older", "comment"})
+_MOMENTS: Final = ("before", "after", "at", "from", "until")
+_KNOWN: Final = frozenset({"access", "url", "user", "newer", "older", "comment", *_MOMENTS})
+_SECOND: Final = 1_000_000
 
 
 class Access(StrEnum):
@@ -66,6 +77,12 @@ class Period:
     after: Micros | None = None
     newer: int | None = None
     older: int | None = None
+    at: Micros | None = None
+    """Only captures of this second."""
+    since: Micros | None = None
+    """The rule holds from this moment on, whatever the date of the capture is."""
+    until: Micros | None = None
+    """The rule holds until this moment."""
 
     def has(self, date: Micros, now: Micros) -> bool:
         """Return whether a capture of this date lies in the period; every capture does when it has no bound."""
@@ -74,11 +91,15 @@ class Period:
             and (self.after is None or date > self.after)
             and (self.newer is None or date > now - self.newer)
             and (self.older is None or date < now - self.older)
+            and (self.at is None or date // _SECOND == self.at // _SECOND)
+            and (self.since is None or now >= self.since)
+            and (self.until is None or now < self.until)
         )
 
     def as_json(self) -> dict[str, object]:
         """Return the bounds in pywb's words; ages are in days."""
-        moments = {"before": self.before, "after": self.after}
+        values = (self.before, self.after, self.at, self.since, self.until)
+        moments = dict(zip(_MOMENTS, values, strict=True))
         ages = {"newer": self.newer, "older": self.older}
         return {name: timestamp14(value) for name, value in moments.items() if value is not None} | {
             name: {"hours": value // _UNITS["hours"]} for name, value in ages.items() if value is not None
@@ -92,7 +113,7 @@ class AccessRule:
     key: str
     access: Access
     is_exact: bool = False
-    """Whether the rule is for the URL with this key alone."""
+    """The rule is for the URL with this key alone."""
     period: Period = Period()
     url: str = ""
     """The URL from which the rule was made, for people."""
@@ -103,18 +124,28 @@ class AccessRule:
         """Return the rule as a line of the file, with a line end."""
         said: dict[str, object] = {"access": str(self.access)}
         said |= {name: value for name, value in (("url", self.url), ("user", self.user)) if value}
-        return f"{self.key}{_EXACT if self.is_exact else ''} - {compact_json(said | self.period.as_json())}\n"
+        key = self.key or "*"
+        return f"{key}{_EXACT if self.is_exact else ''} - {compact_json(said | self.period.as_json())}\n"
 
 
 class AccessRules:
-    """The object has the rules of one collection, and does not change."""
+    """Access rules hold for one collection, and do not change."""
 
     def __init__(
-        self, rules: Iterable[AccessRule] = (), default: Access = Access.ALLOW, embargo: Period | None = None
+        self,
+        rules: Iterable[AccessRule] = (),
+        default: Access = Access.ALLOW,
+        embargo: Period | None = None,
+        *,
+        state: str = "",
+        above: Iterable[AccessRules] = (),
     ) -> None:
+        """`state` is that of the collection. `above` are rules of other files: the strictest decision holds."""
         self.rules = tuple(sorted(rules, key=lambda rule: (rule.key, rule.is_exact), reverse=True))
         self.default = default
         self.embargo = embargo
+        self.state = state
+        self.above = tuple(each for each in above if not each.is_open)
         self._exact = defaultdict[str, list[AccessRule]](list)
         self._prefixes = defaultdict[str, list[AccessRule]](list)
         for rule in self.rules:
@@ -125,7 +156,19 @@ class AccessRules:
     @property
     def is_open(self) -> bool:
         """Return whether everything may be seen."""
-        return not self.rules and self.default is Access.ALLOW and self.embargo is None
+        return not self.rules and self.default is Access.ALLOW and self.embargo is None and not self.above
+
+    def hides_everything(self, now: Micros | None = None) -> bool:
+        """Return whether curation hides the whole collection at this moment, so that not even its name is shown."""
+        moment = now_micros() if now is None else now
+        return any(
+            (not each.rules and each.default is Access.EXCLUDE)
+            or any(
+                rule.access is Access.EXCLUDE and rule.period.has(0, moment) and rule.period.has(moment, moment)
+                for rule in takewhile(lambda rule: not rule.key, reversed(each.rules))  # the shortest keys are last
+            )
+            for each in self.above
+        )
 
     def decide(self, url: str, date: Micros, now: Micros | None = None) -> Access:
         """Return what holds for the capture of a URL; records about a page, such as its text, count as the page."""
@@ -133,7 +176,9 @@ class AccessRules:
         rule = self._rule(loose_key(_OF_A_PAGE.sub("", url)), date, moment)
         access = self.default if rule is None else rule.access
         if access is Access.ALLOW and self.embargo is not None and self.embargo.has(date, moment):
-            return Access.EXCLUDE
+            access = Access.EXCLUDE
+        for each in self.above:
+            access = _stricter(access, each.decide(url, date, moment))
         return access
 
     def _rule(self, key: str, date: Micros, now: Micros) -> AccessRule | None:
@@ -151,6 +196,8 @@ class AccessRules:
     def save(self, path: Path) -> None:
         """Write the file, durably and in one step. Raises OSError."""
         said: dict[str, object] = {"default": str(self.default)}
+        if self.state:
+            said["state"] = self.state
         if self.embargo is not None:
             said["embargo"] = self.embargo.as_json()
         with replacement(path) as file:
@@ -160,7 +207,7 @@ class AccessRules:
 
 def load(path: Path) -> AccessRules:
     """Return the rules in a file, ours or pywb's; none without the file. Raises AccessRuleError and OSError."""
-    rules, default, embargo = [], Access.ALLOW, None
+    rules, default, embargo, state = [], Access.ALLOW, None, ""
     try:
         with path.open("rb") as file:
             if os.fstat(file.fileno()).st_size > MOST_BYTES:
@@ -172,13 +219,14 @@ def load(path: Path) -> AccessRules:
                         said = _object(line[1:])
                         default = _access(said.get("default", "allow"))
                         embargo = _period(said["embargo"]) if said.get("embargo") else None
+                        state = str(said.get("state", ""))
                     elif line and not line.startswith("#"):
                         rules.append(parse_rule(line))
                 except ValueError as error:
                     raise AccessRuleError(f"{path}:{number}: {error}") from error
     except FileNotFoundError:
         return AccessRules()
-    return AccessRules(rules, default, embargo)
+    return AccessRules(rules, default, embargo, state=state)
 
 
 def parse_rule(line: str) -> AccessRule:
@@ -198,7 +246,7 @@ def parse_rule(line: str) -> AccessRule:
         key="" if bare == "*" else bare,
         access=_access(said.get("access", "")),
         is_exact=key.strip().endswith(_EXACT),
-        period=_period({name: said[name] for name in ("before", "after", "newer", "older") if name in said}),
+        period=_period({name: said[name] for name in (*_MOMENTS, "newer", "older") if name in said}),
         url=str(said.get("url", ""))[:_LONGEST],
         user=str(said.get("user", ""))[:200],
     )
@@ -230,18 +278,48 @@ def period_of(*, before: str = "", after: str = "", newer_days: float | None = N
     return _period(given)
 
 
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """The policy says which of the rules that curation writes bind readers."""
+
+    only_approved: bool = False
+    """Readers see approved collections alone."""
+    only_licensed: bool = False
+    """The content of sites whose licence is refused or has expired is answered with 451."""
+
+
 class AccessControl:
     """The access control knows the rules of all collections, as their files are at the moment. Threads may share it."""
 
-    def __init__(self, collections: Path) -> None:
+    def __init__(self, collections: Path, policy: AccessPolicy = AccessPolicy()) -> None:
         """Take the folder in which each collection has its folder."""
         self._collections = collections
-        self._known: dict[str, tuple[tuple[int, int, int], AccessRules]] = {}
+        self._policy = policy
+        self._known: dict[Path, tuple[tuple[int, int, int], AccessRules]] = {}
+        self._whole: dict[str, tuple[tuple[AccessRules, ...], AccessRules]] = {}
         self._lock = threading.Lock()
 
     def rules(self, collection: str) -> AccessRules:
         """Return the rules of a collection. Raises AccessRuleError when they can't be read: nobody may see it then."""
-        path = self._collections / collection / FILE_NAME
+        own = self.own_rules(collection)
+        curated = self._of_file(self._collections / collection / CURATION_FILE)
+        licences = self._of_file(self._collections / LICENCE_FILE) if self._policy.only_licensed else _OPEN
+        is_hidden = self._policy.only_approved and curated.state != APPROVED
+        if not is_hidden and curated.is_open and licences.is_open:
+            return own
+        parts = (own, curated, licences, *((_CLOSED,) if is_hidden else ()))
+        with self._lock:
+            known = self._whole.get(collection)
+            if known is None or any(one is not other for one, other in zip_longest(known[0], parts)):
+                known = parts, AccessRules(own.rules, own.default, own.embargo, above=parts[1:])
+                self._whole[collection] = known
+        return known[1]
+
+    def own_rules(self, collection: str) -> AccessRules:
+        """Return the rules that people wrote for a collection, without those of curation. Raises AccessRuleError."""
+        return self._of_file(self._collections / collection / FILE_NAME)
+
+    def _of_file(self, path: Path) -> AccessRules:
         try:
             there = path.stat()
         except FileNotFoundError:
@@ -250,14 +328,14 @@ class AccessControl:
             raise AccessRuleError(f"{path} can't be read: {error.strerror}") from error
         state = (there.st_ino, there.st_mtime_ns, there.st_size)
         with self._lock:
-            if (known := self._known.get(collection)) is not None and known[0] == state:
+            if (known := self._known.get(path)) is not None and known[0] == state:
                 return known[1]
         try:
             rules = load(path)
         except OSError as error:
             raise AccessRuleError(f"{path} can't be read: {error.strerror}") from error
         with self._lock:
-            self._known[collection] = (state, rules)
+            self._known[path] = (state, rules)
         return rules
 
     def decide(self, capture: Capture) -> Access:
@@ -267,6 +345,15 @@ class AccessControl:
 
 
 _OPEN: Final = AccessRules()
+_CLOSED: Final = AccessRules(default=Access.EXCLUDE)
+
+
+def _stricter(first: Access, second: Access) -> Access:
+    """Return the access that shows less; the first one when both show the capture."""
+    for each in (Access.EXCLUDE, Access.BLOCK):
+        if each in (first, second):
+            return each
+    return first
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -294,6 +381,9 @@ def _period(said: object) -> Period:
         after=_moment(said.get("after")),
         newer=_age(said.get("newer")),
         older=_age(said.get("older")),
+        at=_moment(said.get("at")),
+        since=_moment(said.get("from")),
+        until=_moment(said.get("until")),
     )
 
 

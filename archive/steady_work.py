@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class SteadyWork[**P, T]:
-    """The object does one round of work each time it is called. Only the thread that owns it may call it."""
+    """Steady work is done one round at each call. Only the thread that owns it may call it."""
 
     def __init__(self, what: str, work: Callable[P, T], *expected: type[Exception]) -> None:
         """Do nothing yet. `what` names the work in messages, such as "the renewal of leases".

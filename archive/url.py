@@ -10,11 +10,12 @@ order of the query and "www." stay, since replay by proxy must tell such URLs ap
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from functools import lru_cache
 from typing import Final
-from urllib.parse import quote_from_bytes, unquote, unquote_to_bytes
+from urllib.parse import quote_from_bytes, unquote_to_bytes
+
+from ada_url import URL
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21}
 MAX_LENGTH: Final = 65_536
@@ -23,18 +24,23 @@ METHOD_MARK: Final = "__wb_method="
 _UNESCAPED_TIMES: Final = 8
 """How often escapes of escapes are taken off."""
 _IN_METHOD_QUERY: Final = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
-"""What is not escaped there; letters and digits come to it."""
+"""These characters are not escaped there, besides letters and digits."""
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
 _REMOVED: Final = {ord(char): None for char in "\t\r\n"}
-_PARTS: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):[/\\]*([^/\\?#]*)([^?#]*)(\?[^#]*)?", re.DOTALL)
+_PARTS: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):[/\\]*([^/\\?#]*)")
+"""Scheme and authority of a text that can't be fetched."""
 _IN_PATH: Final = re.compile('[\x00-\x20"#<>?^`{}\x7f-\U0010ffff]')
 _IN_QUERY: Final = re.compile("[\x00-\x20\"#<>'\x7f-\U0010ffff]")
 _ESCAPE: Final = re.compile(r"%([0-9a-fA-F]{2})")
 _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
-_DOTS: Final = {".": 1, "%2e": 1, "..": 2, ".%2e": 2, "%2e.": 2, "%2e%2e": 2}
-_LABEL: Final = re.compile(r"[a-z0-9_-]{1,63}")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_IPV4_PARTS: Final = 4
+_NAME: Final = r"(?=[a-z0-9_.-]{1,253}(?![a-z0-9_.-]))[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*"
+"""A name that DNS can answer, or an IPv4 address."""
+_CANONICAL: Final = re.compile(rf"https?://{_NAME}(?::[1-9][0-9]*)?/[^#]*")
+_PARSED: Final = re.compile(r"(https?)://(?:[^/@]*@)?(\[[^\]]*\]|[^/:]*)(?::([0-9]+))?(/[^#]*)")
+"""Scheme, host, port, and path with query, of what the parser gives."""
+_HOST: Final = re.compile(rf"{_NAME}|\[[0-9a-f:]+\]")
+_NUMBER: Final = re.compile(r"[0-9]+|0[xX][0-9a-fA-F]*")
+_NOT_IN_HOST: Final = re.compile(r"[\x00-\x20/\\?#@]")
 _SURROGATE: Final = "%EF%BF%BD"
 
 
@@ -47,19 +53,15 @@ def canonical(url: str) -> str:
 
     Raises UrlError when there is no http or https URL in it.
     """
-    text = url.strip(_TRIMMED).translate(_REMOVED)
-    if len(text) > MAX_LENGTH:
-        raise UrlError(f"the URL has {len(text)} characters, more than {MAX_LENGTH}")
-    found = _PARTS.match(text)
-    if found is None:
-        raise UrlError(f"{text[:200]!r} is not an absolute URL; did you mean http://{text[:200].lstrip('/')}?")
-    scheme = found[1].lower()
-    if scheme not in ("http", "https"):
-        raise UrlError(f"{text[:200]!r} has no http or https scheme")
-    path = _IN_PATH.sub(_escaped, found[3].replace("\\", "/"))
-    query = _IN_QUERY.sub(_escaped, found[4][1:]) if found[4] else ""
-    mark = "?" if found[4] else ""
-    return f"{scheme}://{_authority(scheme, found[2])}{_without_dots(path) or '/'}{mark}{query}"
+    if len(url) > MAX_LENGTH and len(url := _bare(url)) > MAX_LENGTH:
+        raise UrlError(f"the URL has {len(url)} characters, more than {MAX_LENGTH}")
+    try:
+        parsed = URL(url).href
+    except UnicodeEncodeError:  # half of a surrogate pair, for which browsers put U+FFFD
+        return canonical(url.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    except ValueError as error:
+        raise UrlError(_reason(url)) from error
+    return parsed if _CANONICAL.fullmatch(parsed) else _corrected(url, parsed)
 
 
 def key(url: str) -> str:
@@ -90,107 +92,60 @@ def ascii_host(host: str) -> str:
     Every notation of an IPv4 address that browsers know (`0x7f.1`, `2130706433`) comes out with four decimals.
     Raises UrlError for text that can't be a host.
     """
-    if ":" in host:
-        return f"[{_ipv6(host.removeprefix('[').removesuffix(']'))}]"
-    name = unquote(host, errors="replace") if "%" in host else host
-    name = (name.lower() if name.isascii() else _idna(name)).removesuffix(".")
-    if not name:
-        raise UrlError("the URL has no host")
-    labels = name.split(".")
-    if _NUMBER.fullmatch(labels[-1]):
-        return _ipv4(host, labels)
-    if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)):
+    text = f"[{host.removeprefix('[').removesuffix(']')}]" if ":" in host else host
+    if _NOT_IN_HOST.search(text):
         raise UrlError(f"{host[:260]!r} is not a host name")
-    return name
+    return canonical(f"http://{text}/").removeprefix("http://").removesuffix("/")
 
 
-def _authority(scheme: str, text: str) -> str:
-    host, port = _split_port(text.rpartition("@")[2])
-    name = ascii_host(host)
-    if not port:
-        return name
-    if not (port.isascii() and port.isdigit() and 0 < int(port.lstrip("0")[:6] or 0) <= 65535):
-        raise UrlError(f"port {port[:20]!r} of {host!r} is not a number from 1 to 65535")
-    number = int(port.lstrip("0"))
-    return name if number == DEFAULT_PORTS[scheme] else f"{name}:{number}"
+def _bare(url: str) -> str:
+    """Return the text without the characters that browsers ignore."""
+    return url.strip(_TRIMMED).translate(_REMOVED)
 
 
-def _split_port(host: str) -> tuple[str, str]:
-    if host.startswith("["):
-        name, bracket, port = host.partition("]")
-        if not bracket or (port and not port.startswith(":")):
-            raise UrlError(f"{host!r} is not a host")
-        return name + bracket, port[1:]
-    name, _, port = host.partition(":")
-    return name, port
+def _corrected(url: str, parsed: str) -> str:
+    """Return what the parser gives without user, fragment and a dot at the host's end. Raises UrlError.
 
-
-def _idna(name: str) -> str:
-    """Return the name by UTS 46, as browsers do: they look up names that IDNA 2008 refuses, such as emoji."""
-    import idna  # slow to load and seldom needed
-
-    try:
-        mapped = idna.uts46_remap(name, std3_rules=False, transitional=False)
-        return ".".join(
-            label if label.isascii() else "xn--" + label.encode("punycode").decode() for label in mapped.split(".")
-        )
-    except (idna.IDNAError, UnicodeError) as error:
-        raise UrlError(f"{name!r} is not a host name: {error}") from error
-
-
-def _ipv4(host: str, labels: list[str]) -> str:
-    """Return the host parsed as IPv4 in WHATWG URL section 3.5: decimal, octal or hexadecimal numbers.
-
-    The last number fills all bytes that are left.
+    Browsers accept hosts that DNS can't answer, and port 0. An archive has no use for these.
     """
-    try:
-        numbers = [_number(label) for label in labels]
-    except ValueError as error:
-        raise UrlError(f"{host!r} ends in a number but is not an IPv4 address: {error}") from error
-    room = 256 ** (_IPV4_PARTS + 1 - len(numbers)) if len(numbers) <= _IPV4_PARTS else 0
-    if numbers[-1] >= room or any(number > 255 for number in numbers[:-1]):
-        raise UrlError(f"{host!r} ends in a number but is not an IPv4 address")
-    value = numbers[-1] + sum(number << 8 * (3 - place) for place, number in enumerate(numbers[:-1]))
-    return str(ipaddress.IPv4Address(value))
+    found = _PARSED.match(parsed)
+    if found is None:
+        raise UrlError(_reason(url))
+    scheme, host, port, rest = found.groups()
+    host = host.removesuffix(".")
+    if not _HOST.fullmatch(host) or port == "0":
+        raise UrlError(_reason(url))
+    return f"{scheme}://{host}{f':{port}' if port else ''}{rest}"
 
 
-def _number(text: str) -> int:
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{text!r} is not a number")
-    if text.startswith("0x"):
-        return int(text[2:] or "0", 16)
-    return int(text, 8) if len(text) > 1 and text.startswith("0") else int(text)
-
-
-def _ipv6(text: str) -> str:
-    try:
-        address = ipaddress.IPv6Address(text)
-    except ValueError as error:
-        raise UrlError(f"{text!r} is not an IPv6 address") from error
-    if address.scope_id is not None:
-        raise UrlError(f"{text!r} has a zone; remove it, since URLs have none")
-    if address.ipv4_mapped is not None:  # Python 3.13 prints these with dots, browsers don't
-        return f"::ffff:{int(address) >> 16 & 0xFFFF:x}:{int(address) & 0xFFFF:x}"
-    return str(address)
-
-
-def _without_dots(path: str) -> str:
-    """Return the path with `.` and `..` resolved in all their spellings (WHATWG URL section 4.4, path state)."""
-    if "/." not in path and "/%2" not in path:
-        return path
-    kept: list[str] = []
-    *segments, last = path.split("/")[1:]
-    for segment in segments:
-        dots = _DOTS.get(segment.lower(), 0)
-        if dots == 2:
-            del kept[-1:]
-        elif not dots:
-            kept.append(segment)
-    dots = _DOTS.get(last.lower(), 0)
-    if dots == 2:
-        del kept[-1:]
-    kept.append("" if dots else last)
-    return "/" + "/".join(kept)
+def _reason(url: str) -> str:
+    """Return why the text is no URL that can be fetched."""
+    text = _bare(url)
+    found = _PARTS.match(text)
+    if found is None:
+        return f"{text[:200]!r} is not an absolute URL; did you mean http://{text[:200].lstrip('/')}?"
+    if found[1].lower() not in ("http", "https"):
+        return f"{text[:200]!r} has no http or https scheme"
+    authority = found[2].rpartition("@")[2]
+    if authority.startswith("["):
+        host, bracket, port = authority.partition("]")
+        if not bracket or (port and not port.startswith(":")):
+            return f"{authority[:260]!r} is not a host"
+        host, port = host + bracket, port[1:]
+    else:
+        host, _, port = authority.partition(":")
+    if host in ("", "."):
+        return "the URL has no host"
+    if port and not (port.isascii() and port.isdigit() and 0 < int(port.lstrip("0")[:6] or 0) <= 65535):
+        return f"port {port[:20]!r} of {host[:260]!r} is not a number from 1 to 65535"
+    if host.startswith("["):
+        address = host[1:260].removesuffix("]")
+        if "%" in address:
+            return f"{address!r} has a zone; remove it, since URLs have none"
+        return f"{address!r} is not an IPv6 address"
+    if _NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]):
+        return f"{host[:260]!r} ends in a number but is not an IPv4 address"
+    return f"{host[:260]!r} is not a host name"
 
 
 def _escaped(match: re.Match[str]) -> str:

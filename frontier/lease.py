@@ -160,7 +160,7 @@ class JobProgress:
     hosts: int
     """Hosts with queued URLs."""
     hosts_waiting: int
-    """Those of them that may not be visited yet."""
+    """The hosts among them that may not be visited yet."""
     next_due_seconds: float | None
     """Time until something may be visited, at the latest (a visit that goes on may end sooner); None for never."""
     bytes: int

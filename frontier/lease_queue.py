@@ -15,7 +15,7 @@ from typing import Any, Final
 from archive import crawl_log
 from archive.settings import FrontierSettings
 from frontier.lease import Claim, JobFinished, JobStopped, Lease, Pause
-from frontier.packing import finish_arguments, leased, unpack
+from frontier.packing import EndedVisit, leased, unpack
 from frontier.politeness import LeaseEnding, Politeness, Step, VisitOutcome, backoff_ms, next_step
 from frontier.store import Store
 
@@ -133,8 +133,8 @@ class LeaseQueue(ABC):
         if candidate is None:
             logger.error("job %s: the record %r of URL %s is damaged; the URL failed", self.name, record[:200], id)
             host = record.partition(b"\n")[0].decode("utf-8", "replace")
-            step = Step(LeaseEnding.FAILED)
-            self._store.run("finish", *finish_arguments(id, token, worker, host, step, crawl_log.RUNTIME))
+            ended = EndedVisit(id, token, worker, host, LeaseEnding.FAILED, str(crawl_log.RUNTIME))
+            self._store.run("finish", ended.packed())
             return None
         return leased(
             candidate,
@@ -148,23 +148,27 @@ class LeaseQueue(ABC):
         )
 
     def _end(self, lease: Lease, step: Step, outcome: VisitOutcome, *, counts: bool = True) -> LeaseEnding:
-        arguments = finish_arguments(
+        ended = EndedVisit(
             lease.id,
             lease.token,
             lease.worker,
             lease.host,
-            step,
-            outcome.code,
+            step.ending,
+            str(outcome.code),
+            url_wait_ms=step.url_wait_ms,
+            host_wait_ms=step.host_wait_ms,
+            host_failed=step.host_failed,
+            is_try=counts,
+            most_failures=self.politeness.host_failures,
             bytes=outcome.bytes,
             is_document=outcome.is_document,
             urls=outcome.urls,
-            counts=counts,
-            most_failures=self.politeness.host_failures,
-            render=self._of_render(outcome),
             seed=f"{step.ending}\n{outcome.code}\n{outcome.redirect or ''}\n{lease.url}" if lease.is_seed else "",
+            render_ms=outcome.duration_ms,
+            fetched=self._fetched_by_render(outcome),
         )
-        return LeaseEnding(self._store.run("finish", *arguments).decode())
+        return LeaseEnding(self._store.run("finish", ended.packed()).decode())
 
-    def _of_render(self, outcome: VisitOutcome) -> Sequence[str | int]:
-        """Return further arguments of finish.lua, which only renders have."""
+    def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
+        """Return the ids of the URLs that a render fetched."""
         return ()

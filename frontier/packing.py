@@ -1,4 +1,4 @@
-"""This module packs a queued URL for Redis, and the arguments of its scripts.
+"""This module packs a queued URL for Redis, and the end of a visit.
 
 A record has the host and the score on a line each, and then short JSON.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from archive.json_text import compact_json
 from frontier.definition.scope import Candidate, Priority, is_embedded
 from frontier.lease import Lease
-from frontier.politeness import Step
 
 _SEED: Final = 1
 _EMPTY: Final[tuple[Any, ...]] = ("", int(Priority.STANDARD), 0, "", "", "", 0, "")
@@ -88,23 +88,37 @@ def leased(
     )
 
 
-def finish_arguments(
-    id: str,
-    token: str,
-    worker: str,
-    host: str,
-    step: Step,
-    code: int,
-    *,
-    bytes: int = 0,
-    is_document: bool = False,
-    urls: int = 1,
-    counts: bool = True,
-    most_failures: int = 1,
-    seed: str = "",
-    render: Sequence[str | int] = (),
-) -> tuple[str | int, ...]:
-    """Return the arguments of finish.lua in their order."""
-    waits = (step.url_wait_ms, step.host_wait_ms, int(step.host_failed))
-    about = (int(counts), most_failures, seed, host, int(is_document), urls)
-    return (id, token, worker, step.ending, code, bytes, *waits, *about, *render)
+@dataclass(frozen=True, slots=True)
+class EndedVisit:
+    """The visit whose lease ends, as finish.lua reads it: a JSON object with these fields."""
+
+    id: str
+    token: str
+    worker: str
+    host: str
+    ending: str
+    code: str
+    url_wait_ms: int = 0
+    host_wait_ms: int = 0
+    host_failed: bool = False
+    is_try: bool = True
+    """False for a visit that was given back without a fault of the URL."""
+    most_failures: int = 1
+    """The number of failures in a row that sets the host aside."""
+    bytes: int = 0
+    is_document: bool = False
+    urls: int = 1
+    """The number of URLs that the visit fetched."""
+    seed: str = ""
+    """The line of the report of seeds; empty if the URL is no seed."""
+    render_ms: int = 0
+    """The duration of a render."""
+    fetched: Sequence[str] = ()
+    """The ids of the URLs that a render fetched."""
+
+    def packed(self) -> str:
+        """Return the JSON object."""
+        return compact_json({name: getattr(self, name) for name in _FIELDS})
+
+
+_FIELDS: Final = tuple(field.name for field in fields(EndedVisit))

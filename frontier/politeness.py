@@ -67,7 +67,7 @@ class LeaseEnding(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Politeness:
-    """The object has the rules for a job: the settings with the overrides of its profile. Times are milliseconds."""
+    """Politeness is the rules for a job: the settings with the overrides of its profile. Times are milliseconds."""
 
     delay_factor: float
     min_delay_ms: int
@@ -115,11 +115,11 @@ class VisitOutcome:
     redirect: str | None = None
     """The target of a redirect, for the report of seeds."""
     is_document: bool = False
-    """Whether a document was navigated to. Only such visits count for `limits.pages`."""
+    """A document was navigated to. Only such visits count for `limits.pages`."""
     urls: int = 1
     """Number of URLs that the visit fetched, embeds included."""
     is_last: bool = False
-    """Whether the URL is not tried again, with any code."""
+    """The URL is not tried again, with any code."""
     fetched: tuple[str, ...] = ()
     """The other canonical URLs that a render fetched."""
 

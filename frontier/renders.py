@@ -116,5 +116,5 @@ class RenderQueue(LeaseQueue):
         """Return the pattern of an operator that is found in a URL; None when there is none."""
         return self._frontier.rejecting(url, scope_length)
 
-    def _of_render(self, outcome: VisitOutcome) -> Sequence[str | int]:
-        return (outcome.duration_ms, *(fingerprint(url).id for url in outcome.fetched))
+    def _fetched_by_render(self, outcome: VisitOutcome) -> Sequence[str]:
+        return tuple(fingerprint(url).id for url in outcome.fetched)

@@ -70,7 +70,7 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class HostQueue:
-    """The object says how many URLs of a host are queued, when the next one may be visited, and why not now."""
+    """A host queue says how many URLs of a host are queued, when the next one may be visited, and why not now."""
 
     host: str
     queued: int
@@ -81,7 +81,7 @@ class HostQueue:
     wait: Wait | None = None
     """Why the host waits; None when it can be visited now, was set aside, or has only documents beyond the limit."""
     is_beyond: bool = False
-    """Whether the job's limit of pages keeps the rest of the queue back."""
+    """The job's limit of pages keeps the rest of the queue back."""
     visits: int = 0
     """Visits of the host that go on now, of this job or another one."""
     failures: int = 0

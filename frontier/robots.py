@@ -53,7 +53,7 @@ def product_token(user_agent: str) -> str:
 
 @dataclass(frozen=True)
 class Robots:
-    """The object has an answer to /robots.txt: the status (or a negative code) and the first 500 KiB of the body."""
+    """A robots.txt is the answer of an origin: the status (or a negative code) and the first 500 KiB of the body."""
 
     status: int
     body: bytes = b""

@@ -65,9 +65,9 @@ class Addon:
     """An addon may do this; override what is needed. One object serves a whole process."""
 
     name: str = ""
-    """What logs, `/status` and refusals call it; empty is how it was named in `proxy.addons`."""
+    """The name in logs, `/status` and refusals; empty is how the addon was named in `proxy.addons`."""
     when_failing: Literal["block", "allow"] = "block"
-    """What becomes of a request when `before_connect` raises: a rule that can't be asked should not be broken."""
+    """The fate of a request when `before_connect` raises: a rule that can't be asked should not be broken."""
 
     def before_connect(self, asked: Asked) -> Decision:
         """Judge a request before anything of it goes out. Called on the event loop: answer from memory.

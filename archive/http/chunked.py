@@ -60,7 +60,7 @@ class ChunkDecoder:
         """`payload` is called with decoded bytes, at most twice for each piece of the body."""
         self.payload = payload
         self.done = False
-        """Whether the last chunk and the trailers have come."""
+        """The last chunk and the trailers have come."""
         self.error = ""
         """The malformed part, in words; empty while the chunks are well-formed."""
         self.payload_length = 0

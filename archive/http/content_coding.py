@@ -38,7 +38,7 @@ _BOMS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """The object has the decoded bytes. When they are incomplete, `problem` is `bomb`, `capped` or `broken`."""
+    """A decoded body has its bytes. When they are incomplete, `problem` is `bomb`, `capped` or `broken`."""
 
     data: bytes
     problem: str | None = None

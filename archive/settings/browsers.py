@@ -35,10 +35,11 @@ type PageRecordKind = Literal[
     "har",
     "pdf",
     "image-map",
+    "volatile",
 ]
 DEFAULT_PAGE_RECORDS: Final[tuple[PageRecordKind, ...]] = (
     *("view", "view-after-consent", "thumbnail", "full-page", "full-page-final"),
-    *("text", "text-final", "dom", "links"),
+    *("text", "text-final", "dom", "links", "volatile"),
 )
 type ServiceWorkers = Literal["on", "off", "refetched"]
 type BrowserStorage = Literal["nothing", "site-data"]
@@ -171,8 +172,8 @@ class BrowserSettings(Section):
     page_records: tuple[PageRecordKind, ...] = Field(
         DEFAULT_PAGE_RECORDS,
         description="Records that a browser leaves of a page beside urn:pageinfo:, comma separated: view,"
-        " view-after-consent, thumbnail, full-page, full-page-final, text, text-final, dom, links, har, pdf, image-map."
-        " An image map needs full-page or full-page-final.",
+        " view-after-consent, thumbnail, full-page, full-page-final, text, text-final, dom, links, har, pdf, image-map,"
+        " volatile. An image map needs full-page or full-page-final.",
     )
     record_names: tuple[Literal["brozzler", "ukwa"], ...] = Field(
         (),

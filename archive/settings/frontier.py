@@ -46,6 +46,3 @@ class FrontierSettings(Section):
     dns_retry_seconds: float = Field(
         5, ge=0, description="Pause before the first of these tries. It doubles with each further one."
     )
-    render_lag_seconds: float = Field(
-        3600, gt=0, description="A job warns when a page has waited longer than this for its asynchronous render."
-    )

@@ -49,9 +49,6 @@ class GenerationSettings(Section):
         description="most configurations of a job (configChunkSize, fixedDomainCountSnapshot)",
     )
     job_objects: int = Field(8_000_000, ge=1, description="most expected objects of a job (maxTotalSize)")
-    job_seed_bytes: int = Field(
-        50_000_000, ge=1_000, description="most bytes of the seeds of a job; a longer seed list has a job of its own"
-    )
     relative_difference: int = Field(
         100,
         ge=1,

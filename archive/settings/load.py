@@ -22,6 +22,7 @@ from archive.names.name_rules import LONGEST, NAME_PATTERN, NAME_RULE
 from archive.settings.admin import AdminSettings
 from archive.settings.archive import ArchiveSettings
 from archive.settings.browsers import BrowserSettings
+from archive.settings.curation import CurationSettings
 from archive.settings.database import DatabaseSettings
 from archive.settings.dedup import DedupSettings
 from archive.settings.frontier import FrontierSettings
@@ -32,6 +33,7 @@ from archive.settings.logs import LogSettings
 from archive.settings.notifications import NotificationSettings
 from archive.settings.people import PeopleSettings
 from archive.settings.proxy import ProxySettings
+from archive.settings.qa import QaSettings
 from archive.settings.redis import RedisSettings
 from archive.settings.storage import StorageSettings
 from archive.settings.values.base import Section
@@ -81,7 +83,9 @@ class Settings(Section):
     notifications: NotificationSettings = NotificationSettings()
     harvests: HarvestSettings = HarvestSettings()
     generation: GenerationSettings = GenerationSettings()
+    curation: CurationSettings = CurationSettings()
     harvester: HarvesterSettings = HarvesterSettings()
+    qa: QaSettings = QaSettings()
     logs: LogSettings = LogSettings()
 
     @field_validator("home")

@@ -28,13 +28,6 @@ class NotificationSettings(Section):
         False, description="send webhooks to loopback, private and link-local addresses, and without TLS"
     )
     timeout_seconds: float = Field(10, gt=0, le=120, description="longest wait for a mail server or a webhook's server")
-    retry_seconds: int = Field(
-        30, ge=1, le=3600, description="pause before a message is sent again; doubled for each further time"
-    )
-    max_retry_seconds: int = Field(3600, ge=1, le=86_400, description="longest pause before a message is sent again")
-    give_up_seconds: int = Field(
-        259_200, ge=60, le=2_592_000, description="age at which a message that could not be sent is given up"
-    )
     most_per_hour: int = Field(
         20, ge=1, le=10_000, description="most single e-mails to one user in an hour; the others come as one digest"
     )

@@ -160,11 +160,6 @@ class _Addresses(Section):
         description="Addresses of names, which are used instead of DNS: a name and one address, or several separated by"
         " spaces. *.NAME matches all names below NAME.",
     )
-    dns_seconds: int = Field(
-        300,
-        ge=1,
-        description="How long an answer of DNS is used. The system's resolver does not tell the time to live.",
-    )
     egress: dict[str, str] = Field(
         default_factory=dict,
         description="Further proxies through which hosts are reached: a host, and http://USER:PASSWORD@HOST:PORT,"
@@ -205,9 +200,6 @@ class _Origins(Section):
         description="Trust TLS origins without secure renegotiation (RFC 5746). With false they are fetched too, and"
         " their records are marked.",
     )
-    resume_tls: bool = Field(
-        True, description="Resume TLS sessions of origins that are reached directly, which saves time and CPU."
-    )
     via: str = Field("", description="Name for Via headers to origins and clients. By default no Via header is sent.")
     keep_alive_seconds: float = Field(30, gt=0, description="How long an idle connection to an origin is kept.")
     connections_per_host: int = Field(
@@ -225,9 +217,6 @@ class _Deadlines(Section):
     idle_seconds: float = Field(60, gt=0, description="Longest pause within a response.")
     total_seconds: float = Field(
         1800, gt=0, description="Longest exchange. After it the response ends, with WARC-Truncated: time."
-    )
-    limit_seconds: float = Field(
-        20, ge=0, description="Longest wait of a request for others in progress that may use up its limit."
     )
     stall_seconds: float = Field(
         10,
@@ -255,9 +244,6 @@ class _Processes(Section):
     heading: ClassVar[str] = "Processes"
 
     processes: int = Field(1, ge=1, le=64, description="Number of recording processes that share the main port.")
-    one_core: bool = Field(
-        True, description="Keep the two busy threads of a process on one core, which saves CPU (Linux only)."
-    )
     drain_seconds: float = Field(30, ge=0, description="Longest wait at SIGTERM for the end of exchanges in progress.")
     retire_seconds: float = Field(
         1800,

@@ -31,9 +31,6 @@ class StorageSettings(Section):
         " client gets 504.",
     )
     look_seconds: float = Field(10, gt=0, description="Pause between two searches for finished files.")
-    max_retry_seconds: float = Field(
-        600, gt=0, description="Longest pause after a failed upload. The pause begins at look_seconds and doubles."
-    )
     drain_seconds: float = Field(
         60,
         ge=0,

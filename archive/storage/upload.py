@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 STATUS_FILE: Final = "storage.json"
 """File in the home with the state of the uploads, as JSON."""
 LOCK_FILE: Final = "storage.lock"
+_MAX_RETRY_SECONDS: Final = 600.0
+"""Longest pause after a failed upload. The pause begins at `storage.look_seconds` and doubles."""
 _FAILURES_IN_A_ROW: Final = 3
 """Failures in a row that end a search: the storage fails, not a single file."""
 
@@ -265,7 +267,7 @@ class Uploader:
 
     def _longer(self, pause: float) -> float:
         """Return the pause after one more failure."""
-        return min(max(2 * pause, self._settings.look_seconds), self._settings.max_retry_seconds)
+        return min(max(2 * pause, self._settings.look_seconds), _MAX_RETRY_SECONDS)
 
     def _report(self) -> None:
         """Write the status file. A failure is only logged: a full disk is reported elsewhere."""

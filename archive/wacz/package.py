@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
 from archive.dates import iso_second, now_micros
 from archive.version import SOFTWARE
@@ -42,6 +42,8 @@ class PackageTitle:
     description: str = ""
     main_page_url: str = ""
     main_page_date: str = ""
+    further: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of datapackage.json, such as keywords and licenses of Frictionless Data Package v1."""
 
 
 class PackageWriter:
@@ -84,6 +86,7 @@ class PackageWriter:
             "mainPageDate": title.main_page_date,
             "created": iso_second(self._created),
             "software": SOFTWARE,
+            **title.further,
             "resources": [
                 {
                     "name": each.path.rpartition("/")[2].lower(),

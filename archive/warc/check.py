@@ -84,7 +84,7 @@ class _Seen:
 
 @dataclass(slots=True)
 class _FileSet:
-    """The object has the records of all files, by record id and by the URL and date that a revisit may name instead."""
+    """A file set has the records of all files, by record id and by the URL and date that a revisit may name instead."""
 
     by_id: dict[str, _Seen] = field(default_factory=dict)
     by_capture: dict[tuple[str, Micros], _Seen] = field(default_factory=dict)

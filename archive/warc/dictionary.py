@@ -25,7 +25,7 @@ from archive.warc.zstd_frame import ZstdFrameWriter, checked_dictionary
 FILE_NAME: Final = "records.zdict"
 """In the folder of the collection, unless asked otherwise."""
 DEFAULT_SIZE: Final = 112_640
-"""What zstd's own command takes."""
+"""The default is that of zstd's own command."""
 DEFAULT_SAMPLES: Final = 4_000
 FEWEST: Final = 20
 """Records; with less to learn from, zstd refuses or learns them by heart."""

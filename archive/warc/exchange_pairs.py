@@ -33,7 +33,7 @@ _ANSWERS: Final = ("response", "revisit")
 
 @dataclass(frozen=True, slots=True)
 class AskedRequest:
-    """The object is a request record, as far as index lines have it."""
+    """An asked request is a request record, as far as index lines have it."""
 
     record_id: str
     concurrent_to: Sequence[str]
@@ -81,14 +81,14 @@ class _Request:
 
 @dataclass(slots=True)
 class _OfUrl[T]:
-    """The object has the records of one URL that have no partner yet."""
+    """The records of one URL wait here for their partners."""
 
     answers: list[_Answer[T]] = field(default_factory=list)
     requests: list[_Request] = field(default_factory=list)
 
 
 class ExchangePairs[T]:
-    """The object takes the records of one file in their order, and gives each answer back with its request."""
+    """Exchange pairs take the records of one file in their order, and give each answer back with its request."""
 
     def __init__(self, window: int = WINDOW) -> None:
         self._window = window

@@ -27,7 +27,7 @@ _FRAME_HEAD_SIZE: Final = 18
 """Most that the head of a zstd frame takes; enough to tell any member by."""
 _GZIP_WINDOW: Final = 31
 MOST_PASSED: Final = 4_096
-"""So many bytes between two gzip members may belong to no record."""
+"""The most bytes between two gzip members that belong to no record."""
 _RECORD_START: Final = b"WARC/"
 _END_SIZE: Final = 4
 """The length of the two empty lines at the end of a record."""
@@ -56,7 +56,7 @@ class MemberUnpacker(Protocol):
 
 
 class MemberReader:
-    """The object reads a file once. In a compressed file, `read` stops at the end of each member.
+    """A member reader reads a file once. In a compressed file, `read` stops at the end of each member.
 
     `next_member` goes on to the next member. The checksum at the end of a member is verified (RFC 1952 section 2.3.1,
     RFC 8878 section 3.1.1).
@@ -73,7 +73,7 @@ class MemberReader:
         self.path = path
         self.is_strict = is_strict
         self.gap = ""
-        """What was passed over before the present member; empty when the member follows the one before."""
+        """The bytes that were passed over before the present member; empty when the member follows the one before."""
         self._file = file
         self._end = end
         self._raw_end = self._member = offset

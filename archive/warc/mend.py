@@ -31,7 +31,7 @@ _CONTENT_LENGTH: Final = re.compile(rb"(?im)^(Content-Length[ \t]*:)[^\r\n]*")
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The object is a record and the bytes up to the next one."""
+    """A part has a record and the bytes up to the next one."""
 
     offset: int
     end: int

@@ -54,7 +54,7 @@ class StoredRecord:
         self._has_ended = False
         self._damage: WarcError | None = None
         self.end_finding = ""
-        """What was assumed about the end of the record, when it is not as the standard says; known at the end."""
+        """The assumption about the end of the record, when it is not as the standard says; known at the end."""
         self._file: BinaryIO | None = None
         self._http: tuple[bytes, Head] | None = None
         self._next: int | None = None

@@ -19,14 +19,14 @@ LOOKED_AT: Final = 4_096
 HEAD_LOOKED_AT: Final = 65_536
 """Bytes at the beginning of a block among which its HTTP head is looked for."""
 _MOST_WITHOUT_REASON: Final = 4
-"""So many bytes directly behind a block may be left out when nothing tells whose they are."""
+"""The most bytes directly behind a block that are left out when nothing tells whose they are."""
 _NEXT: Final = re.compile(rb"WARC/[0-9]\.[0-9]{1,3}\r?\n")
 _LENGTH: Final = re.compile(r"[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordEnd:
-    """The object says where a block really ends, and where the next record begins, seen from the declared end."""
+    """A record end says where a block really ends, and where the next record begins, seen from the declared end."""
 
     skipped: int
     """Bytes between the declared end of the block and the next record."""
@@ -35,7 +35,7 @@ class RecordEnd:
     added: int = 0
     """Bytes behind the declared end of the block that are part of the block."""
     finding: str = ""
-    """What is wrong and what was assumed; empty for a record that ends as the standard says."""
+    """The problem and the assumption; empty for a record that ends as the standard says."""
 
 
 def record_end(tail: bytes, following: bytes, *, is_end: bool, is_member: bool, more: int | None) -> RecordEnd | None:

@@ -41,7 +41,7 @@ class ZstdFrameWriter:
             level=level, dict_data=known, write_checksum=True, write_content_size=True, write_dict_id=True
         )
         self.start = DICTIONARY_MAGIC + struct.pack("<I", len(dictionary)) + dictionary if dictionary else b""
-        """What a file begins with, before its first frame."""
+        """The bytes with which a file begins, before its first frame."""
 
     def packed(self, data: bytes) -> bytes:
         """Return one whole frame with bytes that are in memory."""
@@ -57,7 +57,7 @@ class ZstdFrameWriter:
 
 
 class Unpacker:
-    """The object unpacks the frames of one file, one after the other."""
+    """An unpacker unpacks the frames of one file, one after the other."""
 
     def __init__(self, dictionary: bytes = b"") -> None:
         known = zstandard.ZstdCompressionDict(dictionary) if dictionary else None

@@ -40,7 +40,7 @@ _BATCH: Final = 1000
 _FEW: Final = 100
 _C: Final = CAPTURES.c
 _PLACE: Final = ("collection", "filename", "offset")
-"""What tells one capture from all others."""
+"""The columns that tell one capture from all others."""
 _WITH_PAYLOAD: Final = ("response", "resource", "conversion")
 _COMPLETE: Final = (_C.kind == "response", _C.truncated.is_(None), _C.status.is_not(None))
 
@@ -58,7 +58,7 @@ class SourcePosition:
 
 
 class Captures:
-    """The object is the index of all collections. Threads may share it; processes share the database by its URL."""
+    """The index has the captures of all collections. Threads may share it; processes share the database by its URL."""
 
     def __init__(self, database_url: str) -> None:
         """Open the database, and make missing tables. Raises CapturesError."""

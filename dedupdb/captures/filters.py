@@ -41,7 +41,7 @@ FIELDS: Final[dict[str, Callable[[Capture], str]]] = {
     "sha256": lambda capture: _text(capture.sha256),
     "truncated": lambda capture: _text(capture.truncated),
 }
-"""What a query may filter by and ask for, by name; each gives text, "-" for nothing."""
+"""The fields by which a query may filter and for which it may ask, by name; each gives text, "-" for nothing."""
 
 ALIASES: Final = {
     "original": "url",
@@ -58,7 +58,7 @@ ALIASES: Final = {
 _TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?i\)|\(\?:|\{\d+\}|\{\d*,\d*\}|.", re.DOTALL)
 _FORBIDDEN: Final = re.compile(r"\\[1-9]|\(\?(?!:|i\))")
 _AMBIGUOUS: Final = re.compile(r"\[\^?\[|--|&&|~~|\|\|")
-"""What Python may read as operations on sets one day, and warns of."""
+"""The signs that Python may read as operations on sets one day, and warns of."""
 
 
 class FilterError(ValueError):

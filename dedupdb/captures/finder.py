@@ -34,7 +34,7 @@ _SECONDS: Final = 5.0
 _NEAR: Final = 20
 _C: Final = CAPTURES.c
 _VISIBLE: Final[tuple[RecordKind, ...]] = ("response", "revisit", "resource", "conversion")
-"""What counts as a capture of a URL; metadata records are notes about one."""
+"""The records that count as captures of a URL; metadata records are notes about one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class CaptureConditions:
     kind: str | None = None
     job: str | None = None
     captures_only: bool = False
-    """Whether metadata records are left out."""
+    """Metadata records are left out."""
 
     def clauses(self, columns: Any, *, has_dates: bool) -> list[ColumnElement[bool]]:
         """Return the conditions for the database; without dates when the walk itself keeps to them."""

@@ -16,7 +16,7 @@ _C: Final = CAPTURES.c
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """The object has the numbers of one collection."""
+    """An indexed collection has these numbers."""
 
     captures: int
     first: Micros

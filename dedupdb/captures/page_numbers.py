@@ -25,7 +25,7 @@ type _Place = tuple[int, PageMark | None]
 
 
 class Pages:
-    """The object remembers where pages begin. Threads may share it."""
+    """An index remembers here where its pages begin. Threads may share it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

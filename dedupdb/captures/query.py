@@ -90,7 +90,7 @@ class Query:
     filters: tuple[Filter, ...] = ()
     page: NumberedPage | None = None
     counts_skips: bool = False
-    """Whether what the filters leave out is to be counted."""
+    """The captures that the filters leave out are counted."""
     after: ResumeMark | None = None
     """The row behind which the search begins."""
 

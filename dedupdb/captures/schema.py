@@ -121,7 +121,7 @@ _SAME_NAMES: Final = (
 )
 _BUSY_SECONDS: Final = 60
 _POSTGRESQL: Final = "postgresql+psycopg://"
-"""What a PostgreSQL address means that names no driver; SQLAlchemy would take an older one."""
+"""The driver of a PostgreSQL address that names none; SQLAlchemy would take an older one."""
 _AGAIN_SECONDS: Final = 0.005
 _CACHE_KIB: Final = 8_000
 _LOG_PAGES: Final = 8_000

@@ -188,7 +188,7 @@ class Intake:
 
 
 class _Requests:
-    """The object finds the requests of captures in one file.
+    """The requests of captures in one file are found by their ids.
 
     The next record is the request in files of most programs. For any other file, all records are read once.
     """

@@ -27,7 +27,7 @@ _MOST_DIGESTS: Final = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The object is a capture with the fields that the query adds."""
+    """A shown capture has the fields that the query adds."""
 
     capture: Capture
     extra: tuple[tuple[str, str], ...] = ()

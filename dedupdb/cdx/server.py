@@ -96,7 +96,7 @@ def blueprint(
 
     @doors.get("/")
     def collections() -> Response:
-        return jsonify([_described(name) for name in captures.collections()])
+        return jsonify([_described(name) for name in captures.collections() if not _is_hidden(access, name)])
 
     @doors.get("/healthz")
     def healthz() -> Response:
@@ -149,6 +149,14 @@ def _misdirected(names: HostNames) -> Response | None:
     """Return the refusal of a request whose Host header has no name of this server, as with DNS rebinding."""
     refusal = names.refusal(request.headers.getlist("Host"))
     return _line(refusal, 421) if refusal else None
+
+
+def _is_hidden(access: AccessControl | None, collection: str) -> bool:
+    """Return whether curation hides the whole collection. A collection whose rules can't be read keeps its name."""
+    try:
+        return access is not None and access.rules(collection).hides_everything()
+    except AccessRuleError:
+        return False
 
 
 def _allowed(access: AccessControl | None, collection: str) -> tuple[Filter, ...]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import batched, chain
 from typing import Any, Final, Protocol
@@ -130,19 +130,27 @@ class ClaimVerdict(Enum):
     """Another claim is alive: wait and ask again, or keep the payload whole without committing."""
 
 
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A settlement tells the dedup store what became of payloads that a writer claimed, and what it recorded."""
+
+    kept: Sequence[tuple[PayloadKey, Original]] = ()
+    """Claimed payloads whose records are durable, with these records as originals."""
+    released: Sequence[PayloadKey] = ()
+    """Claimed payloads that were not kept: another writer may claim them."""
+    captures: Sequence[Capture] = ()
+    """New captures, which the indexer has to hear of."""
+    tallies: Increments = field(default_factory=dict[tuple[str, str], Mapping[str, int]])
+    """Increments of the counters of jobs."""
+
+
 class DedupStore(Protocol):
     """A dedup store answers the writer: `Claims`, or a class that wraps it."""
 
     def claim(self, payloads: Sequence[PayloadKey]) -> list[Original | ClaimVerdict]:
         """Return one answer for each payload."""
 
-    def settle(
-        self,
-        kept: Sequence[tuple[PayloadKey, Original]],
-        released: Sequence[PayloadKey],
-        captures: Sequence[Capture],
-        tallies: Increments,
-    ) -> None:
+    def settle(self, settlement: Settlement) -> None:
         """Commit, release, announce and count."""
 
 
@@ -174,26 +182,20 @@ class Claims:
                 answers[place] = _answer(said, names)
         return answers
 
-    def settle(
-        self,
-        kept: Sequence[tuple[PayloadKey, Original]],
-        released: Sequence[PayloadKey],
-        captures: Sequence[Capture],
-        tallies: Increments,
-    ) -> None:
+    def settle(self, settlement: Settlement) -> None:
         """Make durable originals known, release the other claims, announce captures and count.
 
         Raises DedupUnavailable. The caller repeats nothing after it: claims expire, the indexer finds the captures in
         the sidecars, and the next `settle` sends these tallies too.
         """
         commands = [
-            *self._announced_files(kept),
-            *self._commits(kept),
-            *self._releases(released),
-            *(_announce(entry) for entry in to_entries(captures)),
+            *self._announced_files(settlement.kept),
+            *self._commits(settlement.kept),
+            *self._releases(settlement.released),
+            *(_announce(entry) for entry in to_entries(settlement.captures)),
         ]
         with self._counters.lock:
-            self._counters.add(tallies)
+            self._counters.add(settlement.tallies)
             self.link.run([*commands, *self._counters.due()])
             self._counters.settled()
             # After an outage, increments that were added meanwhile are still to be sent.

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from archive.capture import Capture, Original
+from archive.capture import Original
 from archive.storage.presence import Presence, WarcFiles
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.claims.forgetting import forget
 from dedupdb.claims.homes import Homes
-from dedupdb.claims.pending_counters import Increments
 
 logger = logging.getLogger(__name__)
 
@@ -54,19 +53,13 @@ class ExistingOriginals:
             answers[place] = ClaimVerdict.GRANTED
         return answers
 
-    def settle(
-        self,
-        kept: Sequence[tuple[PayloadKey, Original]],
-        released: Sequence[PayloadKey],
-        captures: Sequence[Capture],
-        tallies: Increments,
-    ) -> None:
+    def settle(self, settlement: Settlement) -> None:
         """Settle as `Claims.settle` does. Where homes share the store, also note that the captures' files are in this
         home.
         """
-        self._claims.settle(kept, released, captures, tallies)
+        self._claims.settle(settlement)
         if self._homes is not None:
-            self._homes.add(captures)
+            self._homes.add(settlement.captures)
 
     def is_there(self, collection: str, original: Original) -> bool:
         """Return whether the file of this original is known to exist. Raises DedupUnavailable."""

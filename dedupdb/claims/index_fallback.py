@@ -12,16 +12,15 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from archive.capture import Capture, Original
+from archive.capture import Original
 from archive.settings import DedupSettings
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.claims.completeness import Completeness
 from dedupdb.claims.dedup_rules import DedupRules
 from dedupdb.claims.existing_originals import ExistingOriginals
 from dedupdb.claims.originals import Originals
-from dedupdb.claims.pending_counters import Increments
 
 logger = logging.getLogger(__name__)
 
@@ -65,22 +64,16 @@ class IndexFallback:
             return answers
         if found:
             # Into the buckets that the original fills, which may be others than those that are claimed.
-            self._claims.settle(list(found.values()), list(found), (), {})
+            self._claims.settle(Settlement(kept=list(found.values()), released=list(found)))
             self.recalled += len(found)
             for place in lost:
                 if payloads[place] in found:
                     answers[place] = found[payloads[place]][1]
         return answers
 
-    def settle(
-        self,
-        kept: Sequence[tuple[PayloadKey, Original]],
-        released: Sequence[PayloadKey],
-        captures: Sequence[Capture],
-        tallies: Increments,
-    ) -> None:
+    def settle(self, settlement: Settlement) -> None:
         """Settle as `Claims.settle` does."""
-        self._claims.settle(kept, released, captures, tallies)
+        self._claims.settle(settlement)
 
     def _doubts(self, collection: str) -> bool:
         return self._mode == "always" or not self._completeness.is_whole(collection)

@@ -22,7 +22,15 @@ from archive.dates import Micros, now_micros
 from archive.names.name_rules import NAME_PATTERN
 from archive.settings.browsers import SECOND_DEVICE_PATTERN, BehaviorName, BrowserCache, BrowserStorage, ServiceWorkers
 from archive.url import UrlError, canonical
-from frontier.definition.sheets import MAX_SHEETS, PageRules, RenderingMode, Sheets, VisitorKind, parse_sheet
+from frontier.definition.sheets import (
+    MAX_SHEETS,
+    PageRules,
+    RenderingMode,
+    Sheets,
+    VisitorKind,
+    parse_sheet,
+    present_visitor,
+)
 
 type ScopeKind = Literal["page", "prefix", "host", "domain", "any"]
 """The scope holds the seed pages alone, all URLs below their folders, their hosts, their domains, or any URL."""
@@ -235,7 +243,7 @@ class Profile(_Frozen):
     visitor: VisitorKind = Field(
         "plain",
         title="Crawler or browser",
-        description="plain runs no JavaScript, chromium opens each page in a browser, mixed does both",
+        description="plain runs no JavaScript, browser opens each page in a browser, mixed does both",
     )
     rendered_fraction: float = Field(
         0.1,
@@ -247,7 +255,7 @@ class Profile(_Frozen):
     engine: Literal["chromium", "firefox", "playwright:chromium"] | None = Field(
         None,
         title="Browser",
-        description="browser of the visitors `chromium` and `mixed`; none follows the setting browsers.engine",
+        description="browser of the visitors `browser` and `mixed`; none follows the setting browsers.engine",
     )
     rendering: RenderingMode = Field(
         "synchronous",
@@ -260,7 +268,7 @@ class Profile(_Frozen):
         max_length=MAX_SHEETS,
         title="Settings of single sites (sheets)",
         description="other values of visitor, rendered_fraction and rendering for some sites: a SURT prefix, a host or"
-        " a URL, and then KEY=VALUE, such as `org,example)/shop visitor=chromium rendering=asynchronous`; the longest"
+        " a URL, and then KEY=VALUE, such as `org,example)/shop visitor=browser rendering=asynchronous`; the longest"
         " prefix counts",
     )
     scope: ScopeKind = Field(
@@ -411,6 +419,11 @@ class Profile(_Frozen):
         if isinstance(values, dict) and values.get("behaviours") in ((), []):
             return {name: value for name, value in values.items() if name != "behaviours"}
         return values
+
+    @field_validator("visitor", mode="before")
+    @classmethod
+    def _has_present_name(cls, value: Any) -> Any:
+        return present_visitor(value)
 
     @field_validator("browser_cache")
     @classmethod

@@ -65,10 +65,10 @@ class Candidate:
     depth: int = 0
     """Number of links from the seed, without embeds and redirects."""
     is_seed: bool = False
-    """Whether the URL is a seed or the redirect of a seed. It is in scope in any case, and widens the scope."""
+    """The URL is a seed or the redirect of a seed. It is in scope in any case, and widens the scope."""
     priority: Priority = Priority.STANDARD
     force: bool = False
-    """Whether the URL is visited again after it was seen. It must still be in scope."""
+    """The URL is visited again after it was seen. It must still be in scope."""
     cookies: str = ""
     """Cookies that a chain of redirects has set so far, as `browsers.plain.chain_cookies` writes them."""
 

@@ -1,7 +1,7 @@
 """A sheet gives some sites of a job other values of the keys that decide who visits a page. Pure.
 
 A sheet is one line of the profile's list `sheets`: a SURT prefix, a host name or a URL, and then values, such as
-`org,example)/shop visitor=chromium rendering=asynchronous`. A host name or URL stands for its SURT. The prefix matches
+`org,example)/shop visitor=browser rendering=asynchronous`. A host name or URL stands for its SURT. The prefix matches
 a URL when the URL's SURT (`coerced`: without scheme and leading `www.`) begins with it, and the prefix ends at
 the border of a label or path: `org,example` matches `org,example,shop)/`, and does not match `org,examples)/`. Of
 several sheets that match and set a key, the one with the longest prefix counts, and of equals the last one.
@@ -16,7 +16,9 @@ from typing import Final, Literal, get_args
 
 from archive.url import UrlError, canonical, key
 
-type VisitorKind = Literal["plain", "chromium", "mixed"]
+type VisitorKind = Literal["plain", "browser", "mixed"]
+FORMER_VISITORS: Final[Mapping[str, VisitorKind]] = {"chromium": "browser"}
+"""Names that visitors had in earlier releases, and their present names. Profiles and commands may have both."""
 type RenderingMode = Literal["synchronous", "asynchronous"]
 
 MAX_SHEETS: Final = 10_000
@@ -99,9 +101,14 @@ def coerced(url: str) -> str:
     return _WWW.sub(r"\1", key(url))
 
 
+def present_visitor[T](value: T) -> T | VisitorKind:
+    """Return the present name of a visitor. Anything else comes back as it is."""
+    return FORMER_VISITORS.get(value, value) if isinstance(value, str) else value
+
+
 def parse_sheet(line: str) -> Sheet:
     """Return the sheet of a line. Raises ValueError, whose message has the remedy."""
-    example = "write for example `org,example)/ visitor=chromium rendering=asynchronous`"
+    example = "write for example `org,example)/ visitor=browser rendering=asynchronous`"
     if len(line) > _LONGEST_LINE:
         raise ValueError(f"a sheet has {len(line):,} characters; use at most {_LONGEST_LINE:,}")
     words = line.split()
@@ -115,6 +122,7 @@ def parse_sheet(line: str) -> Sheet:
             raise ValueError(f"{word[:100]!r} sets no key that a sheet may have ({known}); {example}")
         if name in values:
             raise ValueError(f"the sheet of {words[0][:100]!r} has {name} twice; write it once")
+        value = present_visitor(value) if name == "visitor" else value
         if name in _CHOICES and value not in _CHOICES[name]:
             raise ValueError(f"{word[:100]!r} is no value of {name}; use {', '.join(_CHOICES[name])}")
         values[name] = value

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 SEARCH_SECONDS: Final = 0.1
 MOST_TIMEOUTS: Final = 3
-"""So many URLs in which a pattern took too long; then it is switched off."""
+"""The number of URLs in which a pattern took too long before it is switched off."""
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
 _EDGE: Final = re.compile(r"(?:\.\*\??(?![*+?{]))+")
 _TAIL: Final = re.compile(r"(?<!\\)(?:\.\*)+$")

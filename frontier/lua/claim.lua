@@ -182,11 +182,11 @@ local function lease_from(host)
     if leased > NOW then return nil, NOW + BUSY_MS end
     -- The last lease of the host has expired, so that its worker is gone. The whole job of this worker may be gone, too.
     -- Then no other claim would take back its leases.
-    local own, holder = ROOT, SHARD .. (call('HGET', HOSTS .. host, 'j') or '')
-    if holder ~= own then
-      ROOT, COUNT = holder, holder .. ':count'
-      if known() then sweep(NOW, BATCH, max_retries) end
-      ROOT, COUNT = own, own .. ':count'
+    local holder = SHARD .. (call('HGET', HOSTS .. host, 'j') or '')
+    if holder ~= ROOT then
+      in_job(holder, function()
+        if known() then sweep(NOW, BATCH, max_retries) end
+      end)
     end
     call('HSET', HOSTS .. host, 'n', 0)
     return nil, NOW

@@ -30,6 +30,14 @@ local function known() return call('EXISTS', job_root()) == 1 end
 
 local COUNT = ROOT .. ':count'
 
+-- Do `work` with the keys of another job of the shard.
+local function in_job(root, work)
+  local own = ROOT
+  ROOT, COUNT = root, root .. ':count'
+  work()
+  ROOT, COUNT = own, own .. ':count'
+end
+
 local function count(name, by) call('HINCRBY', COUNT, name, by) end
 
 local function is_aside(host) return call('HEXISTS', key('aside'), host) == 1 end
@@ -113,19 +121,17 @@ local function end_render(id, ending, fetched)
   local held = call('HGET', key('held'), id)
   if not held then return end
   call('HDEL', key('held'), id)
-  local own, own_count = ROOT, COUNT
-  ROOT = job_root()
-  COUNT = ROOT .. ':count'
-  for _, embed in ipairs(cmsgpack.unpack(held)) do
-    local url, host = embed[1], embed[2]
-    if not fetched[url] and call('HEXISTS', key('u'), url) == 0 then
-      local sequence = call('HINCRBY', COUNT, 'sequence', 1)
-      local score = string.format('%.0f', tonumber(embed[3]) * 2 ^ 40 + sequence)
-      call('HSET', key('u'), url, host .. '\n' .. score .. '\n' .. embed[4])
-      enqueue(url, host, score)
+  in_job(job_root(), function()
+    for _, embed in ipairs(cmsgpack.unpack(held)) do
+      local url, host = embed[1], embed[2]
+      if not fetched[url] and call('HEXISTS', key('u'), url) == 0 then
+        local sequence = call('HINCRBY', COUNT, 'sequence', 1)
+        local score = string.format('%.0f', tonumber(embed[3]) * 2 ^ 40 + sequence)
+        call('HSET', key('u'), url, host .. '\n' .. score .. '\n' .. embed[4])
+        enqueue(url, host, score)
+      end
     end
-  end
-  ROOT, COUNT = own, own_count
+  end)
 end
 
 -- End a URL: count it, and store its ending unless it is done. `fetched` is for renders.

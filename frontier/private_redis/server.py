@@ -60,7 +60,7 @@ class RedisProblem(Exception):
 
 
 class EmbeddedRedis:
-    """The object is the home's Redis while a process uses it. `url` has the form of `redis.url`."""
+    """An embedded Redis is the home's Redis while a process uses it. `url` has the form of `redis.url`."""
 
     def __init__(self, home: Path, executable: str | None = None) -> None:
         self.folder = home.absolute() / "redis"

@@ -56,9 +56,9 @@ class Stream:
     def __init__(self, connection: OutputConnection) -> None:
         self.exchange: ClientExchange | None = None
         self.has_begun = False
-        """Whether the client has got any of the response."""
+        """The client has got a part of the response."""
         self.has_switched = False
-        """Whether client and origin speak another protocol now."""
+        """Client and origin speak another protocol now."""
         self._connection = connection
 
     @property

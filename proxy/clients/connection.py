@@ -66,7 +66,7 @@ class ClientConnection(asyncio.Protocol):
         """The exchange under way."""
         self.is_full = False
         self.is_at_end = False
-        """Whether the client has closed its sending side."""
+        """The client has closed its sending side."""
         self.last_heard = owner.loop.time()
         self.asking_since = 0.0
         """When it began a request's head, or a TLS handshake, that is not whole yet; 0 when there is none."""
@@ -75,8 +75,8 @@ class ClientConnection(asyncio.Protocol):
         self._client: mitm.Client | None = None
         self._events: deque[events.Event] = deque()
         self.relay: layer.Layer | None = None
-        """What reads the connection's requests, once it is known. Then it is asked at once: the layers around it would
-        only pass everything on."""
+        """The reader of the connection's requests, once it is known. Then it is asked at once: the layers around it
+        would only pass everything on."""
         self._is_running = False
         self._is_paused = False
         self._is_deaf = False

@@ -60,7 +60,7 @@ class ClientLayer(layer.Layer):
         self._wire = Http2Wire(max_head_bytes=max_head)
         self._streams: dict[int, ClientStream] = {}
         self._waiting: set[ClientStream] = set()
-        """Those whose origin was paused because their client reads too slowly."""
+        """The streams whose origin was paused because their client reads too slowly."""
         self._talk = Stream(connection)
         self._talk.exchange = ConnectionExchange(self._streams)
         self._is_closing = False

@@ -50,7 +50,7 @@ class ClientStream:
         self.exchange: ClientExchange | None = None
         self.answer = AnswerReader("GET")
         self.in_chunks = False
-        """Whether the request's body has no length that is known."""
+        """The request's body has no length that is known."""
         self.left: int | None = None
         """Bytes of the request's body to come, when its length is known."""
         self.held = 0

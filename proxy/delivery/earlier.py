@@ -27,6 +27,6 @@ class Earlier:
     framing: tuple[Field, ...] = ()
     """The fields of the original's head that tell how its block ends."""
     has_head: bool = True
-    """Whether a revisit is to have the page's head rather than the 304."""
+    """The revisit record has the page's head rather than the 304."""
     is_answer: bool = False
-    """Whether the origin has said that this is what the client is to get."""
+    """The origin has said that this is what the client is to get."""

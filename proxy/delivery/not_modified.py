@@ -16,7 +16,7 @@ from proxy.delivery.earlier import Earlier
 from proxy.protocol.http1 import Framing, RequestHead, ResponseHead
 
 _OF_THE_STORED: Final = frozenset((b"content-encoding", b"content-type"))
-"""What a 304 can't change: it describes the bytes that the archive has."""
+"""The fields that a 304 can't change: they describe the bytes that the archive has."""
 _DROPPED: Final = frozenset(
     (
         *(b"content-length", b"transfer-encoding", b"trailer", b"content-range"),
@@ -25,7 +25,7 @@ _DROPPED: Final = frozenset(
 )
 _CONDITIONS: Final = frozenset((b"if-none-match", b"if-modified-since"))
 _OF_THE_MOMENT: Final = frozenset((b"set-cookie", b"age", b"warning", b"clear-site-data", b"alt-svc"))
-"""What the earlier response said of its own time only."""
+"""The fields in which the earlier response spoke of its own time only."""
 
 
 class _Substitute(Delivery):

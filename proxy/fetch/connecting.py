@@ -13,6 +13,7 @@ from proxy.fetch.progress import ExchangeProgress, FetchStage
 from proxy.fetch.services import Services
 from proxy.origins.upstream import Upstream
 from proxy.refusal import Refused
+from proxy.sessions.admission import PATIENCE_SECONDS
 from proxy.sessions.reservation import Reservation
 
 _BACK_PRESSURE_SECONDS: Final = 0.05
@@ -118,7 +119,7 @@ class Connecting:
         if not self._order.policy.limits:
             return None
         self._reservation = Reservation(self._services.admission, self._order.policy)
-        self._progress.deadlines.wait_longer(self._services.settings.limit_seconds)
+        self._progress.deadlines.wait_longer(PATIENCE_SECONDS)
         return await self._reservation.reserve()
 
     async def _waited(self) -> Refused | None:

@@ -28,7 +28,7 @@ def _nothing() -> None:
 
 
 class ExchangeEnding:
-    """The object ends one exchange. Only the first call has an effect.
+    """An exchange ending brings one exchange to its end. Only the first call has an effect.
 
     `over` is called when nothing more will happen.
     """

@@ -22,7 +22,7 @@ class Failure:
     status: int
     detail: str = ""
     was_known: bool = False
-    """Whether the host was found dead before, and nothing was sent now."""
+    """The host was found dead before, and nothing was sent now."""
 
     @property
     def logged(self) -> int:

@@ -21,7 +21,7 @@ class IncomingRequest:
     target: Target
     session: Session
     meta: Meta
-    """What the request's Warcprox-Meta and Ghostfleet-Accept headers ask for."""
+    """The wishes in the request's headers Warcprox-Meta and Ghostfleet-Accept."""
     client: Client
     """The client's side, which takes the response."""
     address: str = ""

@@ -30,7 +30,7 @@ class Order:
     length: int
     policy: Policy
     part: ByteRange | None = None
-    """What the client gets of the whole; None for all of it."""
+    """The part of the whole that the client gets; None for all of it."""
     earlier: Earlier | None = None
     """The capture that the origin is asked about; None when it is not asked."""
 

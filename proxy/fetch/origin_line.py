@@ -34,7 +34,7 @@ class OriginLine:
         """Whom we spoke to last."""
         self.facts: ConnectionFacts | None = None
         self.is_kept_one = False
-        """Whether the connection had been used before, and so may turn out to be dead."""
+        """The connection had been used before, and so may turn out to be dead."""
 
     @property
     def is_open(self) -> bool:

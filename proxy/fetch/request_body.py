@@ -10,7 +10,7 @@ from proxy.recording.spool import Spool
 
 
 class RequestBody:
-    """The object forwards one request's body. Its head has already been spooled."""
+    """A request body is forwarded to the origin while it comes. Its head has already been spooled."""
 
     __slots__ = ("_in_memory", "_line", "_reader", "_spool")
 

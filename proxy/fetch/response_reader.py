@@ -58,7 +58,7 @@ class ResponseReader:
     ) -> None:
         self.head: ResponseHead | None = None
         self.doubt = ""
-        """What made the message's borders uncertain: such a connection is not used again."""
+        """The reason for which the message's borders are uncertain: such a connection is not used again."""
         self._may_be_simple = may_be_simple
         self._method = method
         self._spool = spool
@@ -77,7 +77,7 @@ class ResponseReader:
         self._lines = 0
         self._most = 0
         self.is_cut = False
-        """Whether nothing more of the body is to be read, although it goes on: a limit is reached."""
+        """Nothing more of the body is to be read, although it goes on: a limit is reached."""
 
     @property
     def is_whole(self) -> bool:

@@ -60,7 +60,7 @@ class Services:
     digest: Algorithm
     active: set[Ongoing]
     orphans: set[Ongoing]
-    """Those that go on without their client."""
+    """The exchanges that go on without their client."""
     tasks: set[asyncio.Task[None]]
     admission: Admission
     pacing: Pacing

@@ -41,7 +41,7 @@ class Transcript:
         self.started = now_micros()
         self.began = clock()
         self.keeps = order.session.keeps
-        """Whether what passes goes into a WARC; a session that changes its mode meanwhile changes that for others."""
+        """The passing bytes go into a WARC; a session that changes its mode meanwhile changes that for others."""
         self.request = Spool(settings.spool_bytes, folder, digest, needs_sha256=False)
         self.request.start(order.origin_head)
         self.response = (Spool if self.keeps else DiscardingSpool)(settings.spool_bytes, folder, digest)

@@ -29,7 +29,9 @@ _SOCKET_MICROS: Final = 300_000_000
 
 
 class UpgradedConnection:
-    """The object is one conversation after a 101. `end` ends its exchange, for a reason of ours or for none."""
+    """An upgraded connection is one conversation after a 101. `end` ends its exchange, for a reason of ours or for
+    none.
+    """
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class UpgradedConnection:
         self._socket: SocketLog | None = None
         self._held = b""
         self._may_close = services.settings.deliver == "at_once"
-        """Whether the client may have the origin's close frame."""
+        """The client may have the origin's close frame."""
         self._hangs_up = False
         self._has_ended = False
 

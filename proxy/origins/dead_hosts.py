@@ -27,7 +27,7 @@ class DeadHost(OSError):
 
 
 class DeadHosts:
-    """The object knows the dead hosts of one process; `seconds` is the longest time for which one is believed dead, 0
+    """Dead hosts are those of one process; `seconds` is the longest time for which one is believed dead, 0 never.
     never.
 
     A host is believed dead for one second at first, because a server may only have been started anew, or for as long as

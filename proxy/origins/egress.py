@@ -61,7 +61,7 @@ class Egress:
     user: str = ""
     password: str = field(default="", repr=False)
     tunnels: bool = False
-    """Whether plain http goes through CONNECT as well: for WebSockets, which no proxy forwards otherwise."""
+    """Plain http goes through CONNECT as well: for WebSockets, which no proxy forwards otherwise."""
 
     @property
     def name(self) -> str:

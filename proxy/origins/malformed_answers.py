@@ -21,7 +21,7 @@ _REMEMBERED_SECONDS: Final = 60.0
 
 
 class MalformedAnswers:
-    """The object counts the malformed answers of each origin. An origin without one for a minute is forgotten."""
+    """Malformed answers are counted for each origin. An origin without one for a minute is forgotten."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -20,6 +20,8 @@ from proxy.origins.tls import OriginContext, TlsContexts, chain_of, forget_sessi
 from proxy.origins.upstream import ConnectionFacts, Destination, SecureUpstream, Upstream
 from proxy.ttl_cache import TtlCache
 
+_DNS_SECONDS: Final = 300
+"""How long an answer of DNS is used. The system's resolver does not tell the time to live."""
 _UNVERIFIED_SECONDS: Final = 600.0
 _UNVERIFIED_ENTRIES: Final = 4096
 
@@ -29,7 +31,7 @@ def resolver_of(settings: ProxySettings, own: OwnPorts | None = None) -> Resolve
     return Resolver(
         settings.resolve,
         allow_private=settings.allow_private,
-        seconds=settings.dns_seconds,
+        seconds=_DNS_SECONDS,
         record_table=settings.record_resolve,
         is_own=own.covers if own is not None else nothing_is_own,
     )

@@ -23,7 +23,7 @@ _ELSEWHERE: Final = (("192.0.2.1", socket.AF_INET), ("2001:db8::1", socket.AF_IN
 
 
 class OwnPorts:
-    """The object knows the addresses and ports that are never a target."""
+    """Own ports are the addresses and ports of the fleet, which are never a target."""
 
     def __init__(self, listeners: Listeners, servers: Iterable[str] = ()) -> None:
         """`servers` are the URLs of Redis and of the database."""

@@ -50,7 +50,7 @@ class OriginContext(ssl.SSLContext):
 
 
 class TlsContexts:
-    """The object has the TLS contexts of one process. Raises SettingsError for a certificate file that can't be
+    """TLS contexts are made once for one process. Raises SettingsError for a certificate file that can't be
     used.
     """
 
@@ -73,7 +73,7 @@ class TlsContexts:
     def _context(self, certificate: str | None, verify: bool, resume: bool) -> OriginContext:
         context = OriginContext(ssl.PROTOCOL_TLS_CLIENT)
         context.set_alpn_protocols(["http/1.1"])
-        if resume and self._settings.resume_tls:
+        if resume:
             context.sessions = TtlCache(_RESUME_SECONDS, _RESUME_ENTRIES)
         if verify:
             context.load_default_certs()

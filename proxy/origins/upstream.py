@@ -74,7 +74,7 @@ class UpstreamUser(Protocol):
 
 
 class Upstream(asyncio.BaseProtocol):
-    """The object is one connection to an origin."""
+    """An upstream is one connection to an origin."""
 
     def __init__(self) -> None:
         self.user: UpstreamUser | None = None

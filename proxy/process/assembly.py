@@ -32,7 +32,7 @@ from proxy.replay.history import History
 from proxy.replay.memento import Archive
 from proxy.replay.replayer import Replayer
 from proxy.scripting.user_addons import UserAddons, user_addons_of
-from proxy.sessions.admission import Admission
+from proxy.sessions.admission import PATIENCE_SECONDS, Admission
 from proxy.sessions.gate import Gate
 from proxy.sessions.meta_trust import MetaTrust
 from proxy.sessions.pacing import Pacing
@@ -74,7 +74,7 @@ class Assembly:
         home = "" if is_alone(settings) else home_name(settings)
         existing = ExistingOriginals(claims, captures, WarcFiles(settings), home)
         recall = IndexFallback(existing, captures, settings.dedup)
-        core = SharedCore(wanted=settings.proxy.one_core)
+        core = SharedCore()
         keeper = Keeper(
             _for_keeping(settings), recall, process=str(index), run_heavy=core.run_unpinned, is_there=existing.is_there
         )
@@ -97,7 +97,7 @@ class Assembly:
             active=active,
             orphans=set(),
             tasks=set(),
-            admission=Admission(quotas, loop, patience_seconds=settings.proxy.limit_seconds),
+            admission=Admission(quotas, loop, patience_seconds=PATIENCE_SECONDS),
             pacing=Pacing(settings.proxy.host_delay, turns, loop, longest_seconds=longest),
             malformed=MalformedAnswers(),
             via=via_line(settings.proxy.via),

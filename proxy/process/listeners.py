@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 _HERE: Final = "127.0.0.1"
 MOST_KEPT_PORTS: Final = 256
-"""So many ports of closed sessions are kept at once. Each has a descriptor."""
+"""The most ports of closed sessions that are kept at once. Each has a descriptor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ _LEAST_PROGRESS_BYTES: Final = 65_536
 
 
 class Stalls:
-    """The object watches the clients of one process. It remembers nothing while no request waits for a connection."""
+    """Stalls of clients are looked for while a request waits for a connection. Nothing is remembered while no
+    request waits for a connection.
+    """
 
     def __init__(self, services: Services) -> None:
         self._services = services

@@ -251,7 +251,7 @@ class WarcproxStatus:
 
 
 class ProcessMetrics:
-    """The object makes Prometheus metrics from the status."""
+    """Process metrics are Prometheus metrics that are made from the status."""
 
     def __init__(self, status: Callable[[], ProcessStatus]) -> None:
         self._status = status

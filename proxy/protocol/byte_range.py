@@ -15,7 +15,7 @@ MOST_RANGES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class ByteRange:
-    """The object is one range of a Range header: `first` None means the last `last` bytes; `last` None means to the
+    """A byte range is one range of a Range header: `first` None means the last `last` bytes; `last` None means to the
     end.
     """
 
@@ -38,7 +38,7 @@ class ByteRange:
 
 @dataclass(frozen=True, slots=True)
 class ContentRange:
-    """The object says what part of a representation a 206 holds."""
+    """A content range says what part of a representation a 206 holds."""
 
     first: int
     last: int

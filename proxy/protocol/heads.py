@@ -27,7 +27,8 @@ _CODING: Final = frozenset((b"transfer-encoding",))
 """Beside a length that counts it is `identity`, for which some clients wait until the connection ends."""
 _NOTHING: Final[frozenset[bytes]] = frozenset()
 _NEVER_DROPPED: Final = _FRAMING | {b"host", b"cookie", b"authorization", b"content-type", b"content-encoding"}
-"""What `Connection` can't make hop-by-hop: without it the origin would see another request, or where another ends."""
+"""The fields that `Connection` can't make hop-by-hop: without them the origin would see another request, or its end
+elsewhere."""
 _NOT_FOR_CLIENTS: Final = frozenset(
     (
         b"connection",

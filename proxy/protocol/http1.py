@@ -69,7 +69,7 @@ class _Head:
 
 @fast_frozen(frozen=True, slots=True)
 class RequestHead(_Head):
-    """The object is a request's head as the client sent it."""
+    """A request head has the start line and the fields of a request as the client sent them."""
 
     method: str
     target: str
@@ -85,8 +85,8 @@ class RequestHead(_Head):
 
 @fast_frozen(frozen=True, slots=True)
 class ResponseHead(_Head):
-    """The object is a response's head as the origin sent it. `doubtful` says what made it odd, empty when nothing
-    did.
+    """A response head has the status line and the fields as the origin sent them. `doubtful` says what made it odd,
+    empty when nothing did.
     """
 
     status: int
@@ -110,7 +110,7 @@ class ResponseHead(_Head):
 
 
 NO_HEAD: Final = ResponseHead(200, 0, b"OK", (), b"")
-"""What stands for the head of an HTTP/0.9 response, which has none."""
+"""The stand-in for the head of an HTTP/0.9 response, which has none."""
 
 
 def find_head_end(buffer: bytes | bytearray, searched: int = 0, start: int = 0) -> int:
@@ -243,7 +243,7 @@ def announces_body(head: ResponseHead) -> bool:
 
 
 class _Remembered[T](dict[bytes, T]):
-    """The object remembers what `read` makes of a text. Short ones are remembered: most of a crawl's have come
+    """A remembered reading is what `read` makes of a text. Short ones are remembered: most of a crawl's have come
     before.
     """
 

@@ -54,7 +54,7 @@ class GoAway(Event):
 
 
 class Http2Wire(BufferedH2Connection):
-    """The object holds one connection's state: bytes in, events out; output waits in `data_to_send`."""
+    """An HTTP/2 wire holds one connection's state: bytes in, events out; output waits in `data_to_send`."""
 
     def __init__(self, *, max_head_bytes: int) -> None:
         super().__init__(

@@ -18,7 +18,7 @@ from time import perf_counter, thread_time
 from typing import Final
 
 SMALL: Final = 2048
-"""So few bytes are taken at once: even the most expensive ones cost little more than a turn."""
+"""The most bytes of a small portion: even the most expensive ones cost little more than a turn."""
 _TURN_SECONDS: Final = 0.002
 _FIRST: Final = 32_768
 _LEAST: Final = 1024
@@ -45,7 +45,7 @@ _ration: Final = Ration()
 
 
 class Portions:
-    """The object gives one connection's bytes in portions. `take` gets the bytes; `stop` is called when no more should
+    """Portions give one connection's bytes in turns. `take` gets the bytes; `stop` is called when no more should
     come, `go_on` when it may again.
 
     The size of a portion follows from the time that the portions before it have cost.
@@ -88,13 +88,13 @@ class Portions:
         self._clock = clock
         self._cpu = cpu
         self._is_suspect = False
-        """Whether its last turn was a long one, so that the next one is measured exactly."""
+        """The last turn was a long one, so that the next one is measured exactly."""
         self._is_slowed = False
         self._size = _FIRST
         self._data = b""
         self._at = 0
         self.is_waiting = False
-        """Whether the connection's next turn is still to come; until then it should not be read from."""
+        """The connection's next turn is still to come; until then it should not be read from."""
 
     @property
     def has_more(self) -> bool:

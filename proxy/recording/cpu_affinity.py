@@ -40,7 +40,7 @@ class Times(NamedTuple):
 
 
 class CoreStay:
-    """The object decides once a second whether to stay on a core. Pure."""
+    """A core stay decides once a second whether to stay on a core. Pure."""
 
     def __init__(self) -> None:
         self._before: Times | None = None
@@ -64,12 +64,12 @@ class CoreStay:
 
 
 class SharedCore:
-    """The object binds two threads of this process, by their native ids. It does nothing where there is one core, or no
-    way to bind threads.
+    """A shared core is the core to which two threads of this process are bound, by their native ids. It does nothing
+    where there is one core, or no way to bind threads.
     """
 
-    def __init__(self, *, wanted: bool = True) -> None:
-        self._cores = _allowed() if wanted else frozenset[int]()
+    def __init__(self) -> None:
+        self._cores = _allowed()
         self._stay = CoreStay()
         self.core: int | None = None
         """The core that the threads are bound to; None when they are not bound."""

@@ -18,7 +18,7 @@ from archive.capture import Capture, Exchange, Original
 from archive.fast_frozen import fast_frozen
 from archive.settings.load import Settings
 from archive.warc.dictionary import frame_writer
-from dedupdb.claims.claims import ClaimVerdict, DedupStore, PayloadKey
+from dedupdb.claims.claims import ClaimVerdict, DedupStore, PayloadKey, Settlement
 from dedupdb.claims.dedup_rules import DedupRules
 from dedupdb.claims.originals import IsThere
 from dedupdb.redis_io.link import DedupUnavailable
@@ -200,7 +200,7 @@ class Keeper:
         released = [want for want, original in granted if not original]
         captures = [plan.capture for plan in plans if plan.capture]
         try:
-            self._dedup.settle(kept, released, captures, tallies_of(plans))
+            self._dedup.settle(Settlement(kept=kept, released=released, captures=captures, tallies=tallies_of(plans)))
         except DedupUnavailable as error:
             self.dedup_trouble = str(error)
             # The sidecars hold these captures; the claims expire, and their bytes will be written once more.

@@ -37,7 +37,7 @@ class DerivedRecord:
     origin: Origin | None = None
     """Where it came from, for what was not made here."""
     is_ours: bool = False
-    """Whether the recorder made the record itself; no client asked for such a URL, so it is not counted."""
+    """The recorder made the record itself; no client asked for such a URL, so it is not counted."""
     fields: tuple[tuple[str, str], ...] = ()
     truncated: Truncation | None = None
     method: str = ""
@@ -58,7 +58,7 @@ class Plan:
     capture: Capture | None = None
     failure: str = ""
     in_blackout: bool = False
-    """Whether the item comes so soon after its original that nothing is written."""
+    """The item comes so soon after its original that nothing is written."""
 
     def refer_to(self, original: Original, *, in_blackout: Callable[[str, Micros, Original], bool]) -> None:
         """Make the item a revisit of that original, unless its trailers are too long for a revisit's header."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from archive.access_rules import Access, AccessControl, AccessRuleError
+from archive.access_rules import Access, AccessControl, AccessPolicy, AccessRuleError
 from archive.capture import Capture, RecordKind
 from archive.dates import Micros
 from dedupdb.captures.schema import CapturesError
@@ -34,15 +34,15 @@ class NearestIndex(PrefixIndex, Protocol):
 
 
 class ReadableCaptures:
-    """The object answers as the index does, without captures that readers may not know of.
+    """Readable captures answer as the index does, without captures that readers may not know of.
 
     Every call raises CapturesError while the rules of the collection can't be read.
     """
 
-    def __init__(self, index: NearestIndex, collections: Path) -> None:
+    def __init__(self, index: NearestIndex, collections: Path, policy: AccessPolicy) -> None:
         """Take the folder in which each collection has its folder with its rules."""
         self._index = index
-        self._access = AccessControl(collections)
+        self._access = AccessControl(collections, policy)
 
     def nearest(
         self,

@@ -70,14 +70,14 @@ class Memento:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The object says which part of the payload is sent, and with which status."""
+    """A part of the payload is sent, with its status."""
 
     status: int
     spans: tuple[tuple[int, int], ...]
     """Start and stop in the stored payload, in ascending order."""
     line: bytes = b""
     frames: tuple[bytes, ...] = ()
-    """What stands before each span and behind the last one, for several ranges."""
+    """The text before each span and behind the last one, for several ranges."""
 
     @property
     def length(self) -> int:

@@ -68,7 +68,7 @@ class Conditions:
 
 
 class Conditional(NeverUpgraded):
-    """The object is one request without a body: a look, a fetch, and sometimes the earlier payload.
+    """A conditional request is one request without a body: a look, a fetch, and sometimes the earlier payload.
 
     It stands between the connection and the fetch: to the one it is the exchange, to the other the client.
     """

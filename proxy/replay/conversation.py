@@ -24,7 +24,7 @@ _KNOWN: Final = (1, 2, 8)
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The object is one message, or a close frame, of one side."""
+    """A said message is one message, or a close frame, of one side."""
 
     by_client: bool
     opcode: int
@@ -33,7 +33,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class SocketScript:
-    """The object has the protocol that the origin chose, and the messages in the order in which they were said."""
+    """A socket script has the protocol that the origin chose, and the messages in the order in which they were said."""
 
     subprotocol: bytes | None
     messages: tuple[Said, ...]

@@ -82,7 +82,7 @@ class Archive:
         self._holdings = RecordStore(settings)
         self._index = index
         self._originals = RevisitOriginals(index)
-        self._readable = ReadableCaptures(index, settings.home / "collections")
+        self._readable = ReadableCaptures(index, settings.home / "collections", settings.curation.access_policy())
         self._similar = Similar(self._readable)
         self._exchanges = RecordedExchanges(self._holdings)
         self._variants = Variants(self._exchanges)

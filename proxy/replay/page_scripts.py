@@ -47,7 +47,7 @@ _BANNER: Final = """\
 
 
 class PageScripts:
-    """The object knows which scripts documents get."""
+    """Page scripts are the scripts that documents get."""
 
     def __init__(self, *, clock: bool, banner: bool) -> None:
         self._clock = clock

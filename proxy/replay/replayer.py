@@ -141,7 +141,7 @@ class Replayer:
 
 
 class Replay(NeverUpgraded):
-    """The object is one request that is answered from the archive."""
+    """A replay answers one request from the archive."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ _PROTOCOL_ERROR: Final = (1002).to_bytes(2)
 
 
 class SocketReplay:
-    """The object is one WebSocket that is answered from the archive."""
+    """A socket replay answers one WebSocket from the archive."""
 
     def __init__(
         self,

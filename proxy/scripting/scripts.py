@@ -34,7 +34,7 @@ _OPTIONS: Final = (
 
 
 class Scripts:
-    """The object holds the scripts of one session, in their order."""
+    """Scripts of one session run in their order."""
 
     def __init__(self, master: Master, counts: Counter[str], live: set[Scripts]) -> None:
         """`live` holds the scripts of all sessions; the object is in this set until it is closed."""

@@ -37,7 +37,7 @@ _STOP_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class LoadedAddon:
-    """The object is an addon with its name. A hook that it does not override is None."""
+    """A loaded addon is an addon with its name. A hook that it does not override is None."""
 
     name: str
     blocks_when_failing: bool
@@ -104,7 +104,9 @@ def _hook(addon: Any, name: str) -> Any:
 
 
 class UserAddons:
-    """The object runs the addons of one process. Call `judge` on the event loop; `kept` may be called on any thread."""
+    """User addons take part in the exchanges of one process. Call `judge` on the event loop; `kept` may be called on
+    any thread.
+    """
 
     def __init__(self, addons: Sequence[LoadedAddon]) -> None:
         self._addons = addons

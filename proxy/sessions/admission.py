@@ -17,6 +17,8 @@ from proxy.sessions.rules import Rule, Subject, first_match
 
 log = logging.getLogger(__name__)
 
+PATIENCE_SECONDS: Final = 20.0
+"""Longest wait of a request for others in progress that may use up its limit."""
 _THREADS: Final = 4
 _FIRST_PAUSE: Final = 0.01
 _LONGEST_PAUSE: Final = 0.25

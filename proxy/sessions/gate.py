@@ -33,7 +33,7 @@ class Gate:
         self.closed_because = ""
         """Why new work is refused, for instance a full disk; empty when it is accepted."""
         self.is_draining = False
-        """Whether this process is about to end: responses then close their connections."""
+        """This process is about to end: responses then close their connections."""
 
     def open(self, spec: SessionSpec) -> Session:
         """Return a new session."""

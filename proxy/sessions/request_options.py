@@ -37,7 +37,7 @@ class RequestOptions:
     buckets: tuple[tuple[str, str], ...] = ()
     """Dedup buckets: name, and `rw` or `ro`."""
     conditional: bool | None = None
-    """Whether the origin is asked if the page has changed; None is what the settings say."""
+    """The origin is asked whether the page has changed; None stands for what the settings say."""
     blocks: tuple[Rule, ...] = ()
     filters: tuple[MimeFilter, ...] = ()
     stats: tuple[Bucket, ...] = ()
@@ -69,7 +69,7 @@ NOTHING: Final = RequestOptions()
 
 @dataclass(frozen=True, slots=True)
 class Meta:
-    """The object has the content of a trusted client's `Warcprox-Meta` header."""
+    """A trusted client's `Warcprox-Meta` header has this content."""
 
     options: RequestOptions = NOTHING
     facts: Mapping[str, str] = field(default_factory=dict)

@@ -24,8 +24,8 @@ COUNTS: Final = (
     *("urls", "novel", "revisits", "unkept", "failed", "bytes"),
     *("websockets", "messages", "patched", "relayed"),
 )
-"""What is counted of a session. `unkept` is by the client's wish; `messages` are those of its WebSockets; `patched`
-came from the archive in patch mode; `relayed` were not kept in live mode."""
+"""The counts of a session. `unkept` is by the client's wish; `messages` are those of its WebSockets; `patched` came
+from the archive in patch mode; `relayed` were not kept in live mode."""
 
 
 class SessionScripts(Protocol):

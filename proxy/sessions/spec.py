@@ -68,7 +68,7 @@ class SessionSpec:
     scripts: tuple[str, ...] = ()
     """mitmproxy scripts in its path, by their names in the operator's folder."""
     unconditional: bool = False
-    """Whether the client's conditions are left out of its requests, so that each answer is whole."""
+    """The client's conditions are left out of its requests, so that each answer is whole."""
     log_ending: str = ""
     """How the names of warcprox's logs end, one for each prefix; empty for a session's `crawl.log`."""
 

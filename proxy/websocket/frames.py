@@ -32,9 +32,9 @@ class SocketMessage:
     masked: bool = False
     fragments: int = 1
     is_cut: bool = False
-    """Whether the payload was longer than MAX_PAYLOAD."""
+    """The payload was longer than MAX_PAYLOAD."""
     is_packed: bool = False
-    """Whether the payload is still compressed, because it can't be unpacked."""
+    """The payload is still compressed, because it can't be unpacked."""
 
 
 @dataclass(frozen=True, slots=True)

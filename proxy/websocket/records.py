@@ -45,7 +45,7 @@ class SocketRecords:
         self._is_given_up = False
         self._callbacks: deque[Callable[[], None]] = deque()
         self.has_lost = False
-        """Whether one of the records could not be kept."""
+        """One of the records could not be kept."""
 
     @property
     def takes_more(self) -> bool:

@@ -13,7 +13,7 @@ def test_one_worker_asks_and_all_know_the_answer(bench: Bench) -> None:
     second = bench.again(first)
     assert first.missing_pages.get("plain", "http://example.org/") is None
     assert second.missing_pages.get("plain", "http://example.org/") == ""
-    assert second.missing_pages.get("chromium", "http://example.org/") is None
+    assert second.missing_pages.get("browser", "http://example.org/") is None
     first.missing_pages.put("plain", "http://example.org/", "ab 3 Gone ä")
     assert second.missing_pages.get("plain", "http://example.org/") == "ab 3 Gone ä"
 

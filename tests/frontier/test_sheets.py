@@ -9,7 +9,7 @@ from frontier.definition.job import Profile
 from frontier.definition.sheets import PageRules, Sheets, parse_sheet
 
 PLAIN = PageRules("plain", 0.1, "synchronous")
-CHROMIUM = PageRules("chromium", 0.1, "synchronous")
+BROWSER = PageRules("browser", 0.1, "synchronous")
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ CHROMIUM = PageRules("chromium", 0.1, "synchronous")
     ],
 )
 def test_a_prefix_ends_at_a_border(prefix: str, url: str, matches: bool) -> None:
-    sheets = Sheets(PLAIN, [f"{prefix} visitor=chromium"])
+    sheets = Sheets(PLAIN, [f"{prefix} visitor=browser"])
 
-    assert sheets.rules_for(url) == (CHROMIUM if matches else PLAIN)
+    assert sheets.rules_for(url) == (BROWSER if matches else PLAIN)
 
 
 def test_each_key_has_the_value_of_the_longest_prefix_that_sets_it() -> None:
@@ -44,13 +44,13 @@ def test_each_key_has_the_value_of_the_longest_prefix_that_sets_it() -> None:
         [
             "org,example)/shop rendered_fraction=1",
             "org,example) visitor=mixed rendered_fraction=0.5",
-            "org, rendering=asynchronous visitor=chromium",
+            "org, rendering=asynchronous visitor=browser",
         ],
     )
 
     assert sheets.rules_for("http://example.org/shop/1") == PageRules("mixed", 1.0, "asynchronous")
     assert sheets.rules_for("http://example.org/") == PageRules("mixed", 0.5, "asynchronous")
-    assert sheets.rules_for("http://elsewhere.org/") == PageRules("chromium", 0.1, "asynchronous")
+    assert sheets.rules_for("http://elsewhere.org/") == PageRules("browser", 0.1, "asynchronous")
     assert sheets.rules_for("http://example.net/") == PLAIN
 
 
@@ -59,7 +59,7 @@ def test_each_key_has_the_value_of_the_longest_prefix_that_sets_it() -> None:
     [
         ("org,example)", "is no sheet"),
         ("org,example) hops=2", "sets no key that a sheet may have"),
-        ("org,example) visitor=firefly", "is no value of visitor; use plain, chromium, mixed"),
+        ("org,example) visitor=firefly", "is no value of visitor; use plain, browser, mixed"),
         ("org,example) rendered_fraction=2", "is no number from 0 to 1"),
         ("org,example) rendered_fraction=nan", "is no number from 0 to 1"),
         ("org,example) visitor=plain visitor=plain", "has visitor twice"),
@@ -73,7 +73,7 @@ def test_a_line_that_is_no_sheet_is_refused_with_the_remedy(line: str, words: st
 
 
 def test_a_hostile_url_costs_one_step_for_each_length_of_a_prefix() -> None:
-    sheets = Sheets(PLAIN, [f"org,example)/{'a' * number} visitor=chromium" for number in range(1, 100)])
+    sheets = Sheets(PLAIN, [f"org,example)/{'a' * number} visitor=browser" for number in range(1, 100)])
 
     assert sheets.rules_for(f"http://example.org/{'/?' * 2000}") == PLAIN
     assert len({parse_sheet(f"org,{number}) visitor=plain").prefix for number in range(10)}) == 10

@@ -24,9 +24,9 @@ class Predecessor:
 
     def __init__(self, stream: socket.socket) -> None:
         self.is_there = True
-        """Whether the old process still has exchanges in progress."""
+        """The old process still has exchanges in progress."""
         self.final_reports: Mapping[str, SessionReport] = {}
-        """What the old process had counted when it ended, by session id."""
+        """The counts of the old process when it ended, by session id."""
         self._stream = stream
         self._writer: asyncio.StreamWriter | None = None
         self._answers: dict[int, asyncio.Future[SessionReport | None]] = {}

@@ -40,8 +40,8 @@ class RetiringProcess(Protocol):
 
 
 class Succession:
-    """The object links a process to the one that it replaces and to the one that will replace it. Without a supervisor
-    there are none, and every method does nothing.
+    """A succession links a process to the one that it replaces and to the one that will replace it. Without a
+    supervisor there are none, and every method does nothing.
     """
 
     def __init__(

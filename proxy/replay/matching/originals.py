@@ -49,7 +49,7 @@ class OriginalIndex(Protocol):
 
 
 class RevisitOriginals:
-    """The object follows revisits through the index. Threads may share it; every call blocks."""
+    """This reader follows revisits through the index. Threads may share it; every call blocks."""
 
     def __init__(self, index: OriginalIndex) -> None:
         self._index = index

@@ -28,7 +28,7 @@ MARK: Final = "+"
 
 @dataclass(frozen=True, slots=True)
 class SizedPath:
-    """The object is a path without its sizes, and the first of them; 0 without any."""
+    """A sized path is a path without its sizes, and the first of them; 0 without any."""
 
     text: str
     size: int

@@ -22,7 +22,7 @@ _LARGE: Final = 1 << 20
 
 
 class RecordedExchanges:
-    """The object reads records of exchanges. Threads may share it; every call blocks."""
+    """This reader reads the records of exchanges. Threads may share it; every call blocks."""
 
     def __init__(self, holdings: RecordStore) -> None:
         self._holdings = holdings

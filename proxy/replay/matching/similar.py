@@ -80,7 +80,7 @@ _DEFEATS_CACHES: Final = re.compile(
 )
 """A part of a path that says that it only keeps caches from answering."""
 _RANDOM: Final = re.compile(r"(?=(?:[^0-9]{0,12}[0-9]){2})(?=(?:[^a-z]{0,12}[a-z]){2})[0-9a-z]{9,13}")
-"""What `Math.random` gives in base 36."""
+"""The form of a number that `Math.random` gives in base 36."""
 _FRACTION: Final = re.compile(r"[0-9]{1,8}\.[0-9]{1,20}")
 _WITHIN: Final = re.compile(
     r"(?<![0-9a-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])"
@@ -111,7 +111,7 @@ class PrefixIndex(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StarredText:
-    """The object is a text with marks, and how many days each of its dates is from the time of the visit."""
+    """A starred text is a text with marks, and how many days each of its dates is from the time of the visit."""
 
     text: str
     days: tuple[int, ...]

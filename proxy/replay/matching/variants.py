@@ -41,16 +41,16 @@ class RecordedRequests(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The object is what a capture says about its choice."""
+    """A known choice is what a capture says about it."""
 
     vary: tuple[str, ...]
     request: Fields | None
     has_request: bool
-    """Whether the request was looked for."""
+    """The request was looked for."""
 
 
 class Variants:
-    """The object chooses among captures of one URL. Threads may share it; every call blocks."""
+    """This chooser picks among captures of one URL. Threads may share it; every call blocks."""
 
     def __init__(self, records: RecordedRequests) -> None:
         self._records = records

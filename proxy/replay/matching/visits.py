@@ -27,12 +27,12 @@ _MOST_URLS: Final = 5_000
 _FRAMES: Final = frozenset((b"iframe", b"frame", b"embed", b"object", b"fencedframe"))
 
 type Asked = tuple[str, ...]
-"""What tells the requests of a visit apart: the method, the URL, the body and the headers that choose."""
+"""The key tells the requests of a visit apart: the method, the URL, the body and the headers that choose."""
 
 
 @dataclass(slots=True, eq=False)
 class PageLoad:
-    """The object is one load of a document by one client. Threads may share it."""
+    """A page load is one load of a document by one client. Threads may share it."""
 
     url: str
     within: PageLoad | None = None
@@ -81,7 +81,7 @@ class PageLoad:
 
 
 class PageLoads:
-    """The object remembers the visits of all clients. It is used on the event loop's thread."""
+    """This memory keeps the visits of all clients. It is used on the event loop's thread."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], PageLoad] = OrderedDict()

@@ -21,7 +21,7 @@ class WantedCapture:
     ranges: tuple[ByteRange, ...]
     is_conditional: bool
     exchange: str = ""
-    """Its id in log lines."""
+    """The id of the exchange in log lines."""
     body: str | None = None
     """The request's body as `archive.warc.request_query` writes it; None without a body."""
     body_sha256: str | None = None
@@ -33,10 +33,10 @@ class WantedCapture:
     page: PageLoad | None = None
     """The page visit that the request begins; None for everything but documents."""
     takes_similar: bool = False
-    """Whether the capture of a URL that differs only in volatile parts is an answer."""
+    """The capture of a URL that differs only in volatile parts is an answer."""
     date_is_fixed: bool = False
-    """Whether the request itself names the date. The date of the visited page does not replace it then."""
+    """The request itself names the date. The date of the visited page does not replace it then."""
     is_unchanged: bool = False
-    """Whether documents come as they were recorded, without scripts of replay, and the nearest in time first."""
+    """Documents come as they were recorded, without scripts of replay, and the nearest in time first."""
     untold: frozenset[str] = frozenset()
     """Header fields, in lower case, that the client can't send. They choose no representation."""

@@ -16,6 +16,7 @@ from support.archive.exchanges import exchange, keep
 from support.processes.waiting import until
 
 from archive.settings.load import Settings, load
+from archive.storage import upload
 from archive.storage.storage import CopyStopped, Storage, StorageConflict, StorageError
 from archive.storage.upload import LOCK_FILE, STATUS_FILE, Uploader
 from archive.warc.check import check
@@ -235,9 +236,10 @@ def test_in_an_object_store_no_bucket_is_made(home: Path, faulty: type[FaultySto
 
 
 def test_a_running_uploader_gets_over_failures_and_takes_what_comes_later(
-    home: Path, faulty: type[FaultyStore]
+    home: Path, faulty: type[FaultyStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = settings_for(home, "faulty://bucket", look_seconds=0.01, max_retry_seconds=0.05)
+    settings = settings_for(home, "faulty://bucket", look_seconds=0.01)
+    monkeypatch.setattr(upload, "_MAX_RETRY_SECONDS", 0.05)
     faulty.is_down = True
     uploader, stop = Uploader(settings), threading.Event()
     written(settings)

@@ -15,7 +15,7 @@ from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
 from dedupdb.captures.stream import STREAM, from_entry
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.redis_io.link import DedupUnavailable
 
 GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
@@ -44,14 +44,14 @@ def test_the_second_of_two_equal_wants_is_held(writers: tuple[Claims, Claims]) -
 def test_a_committed_original_is_everybodys_answer(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     one.claim([want(b"a")])
-    one.settle([(want(b"a"), ORIGINAL)], [], [], {})
+    one.settle(Settlement(kept=[(want(b"a"), ORIGINAL)]))
     assert one.claim([want(b"a")]) == two.claim([want(b"a")]) == [ORIGINAL]
 
 
 def test_where_an_original_lies_is_known_to_all_by_its_files_name(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     placed = [replace(ORIGINAL, filename="2026/a-b.warc.gz", offset=offset) for offset in (0, 2**47)]
-    one.settle([(want(b"a"), placed[0])], [], [], {})
+    one.settle(Settlement(kept=[(want(b"a"), placed[0])]))
     one.restore([(want(b"b"), placed[1]), (want(b"c"), ORIGINAL)])
     for writer_ in (one, two, two):
         found = writer_.claim([want(b"a"), want(b"b"), want(b"c")])
@@ -62,12 +62,12 @@ def test_an_original_whose_files_name_was_lost_is_an_original_still(
     server: RedisServer, writers: tuple[Claims, Claims]
 ) -> None:
     one, two = writers
-    one.settle([(want(b"a"), replace(ORIGINAL, filename="a.warc.gz", offset=5))], [], [], {})
+    one.settle(Settlement(kept=[(want(b"a"), replace(ORIGINAL, filename="a.warc.gz", offset=5))]))
     with server.client() as redis:
         redis.delete("gf:{news}:files")
     (found,) = two.claim([want(b"a")])
     assert (found, place_of(found)) == (ORIGINAL, ("", 0))
-    two.settle([(want(b"b"), replace(OTHER, filename="a.warc.gz", offset=9))], [], [], {})
+    two.settle(Settlement(kept=[(want(b"b"), replace(OTHER, filename="a.warc.gz", offset=9))]))
     assert place_of(two.claim([want(b"a")])[0]) == ("a.warc.gz", 5)
 
 
@@ -79,30 +79,30 @@ def place_of(answer: Original | ClaimVerdict) -> tuple[str, int]:
 def test_a_released_claim_is_free_again(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     one.claim([want(b"a")])
-    one.settle([], [want(b"a")], [], {})
+    one.settle(Settlement(released=[want(b"a")]))
     assert two.claim([want(b"a")]) == [GRANTED]
 
 
 def test_nobody_releases_anothers_claim(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     one.claim([want(b"a")])
-    two.settle([], [want(b"a")], [], {})
+    two.settle(Settlement(released=[want(b"a")]))
     assert two.claim([want(b"a")]) == [HELD]
 
 
 def test_a_commit_without_any_claim_makes_the_original_known(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
-    one.settle([(want(b"a"), ORIGINAL)], [], [], {})
+    one.settle(Settlement(kept=[(want(b"a"), ORIGINAL)]))
     assert two.claim([want(b"a")]) == [ORIGINAL]
 
 
 def test_a_commit_replaces_neither_a_known_original_nor_anothers_live_claim(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
-    one.settle([(want(b"known"), ORIGINAL)], [], [], {})
+    one.settle(Settlement(kept=[(want(b"known"), ORIGINAL)]))
     one.claim([want(b"claimed")])
-    two.settle([(want(b"known"), OTHER), (want(b"claimed"), OTHER)], [], [], {})
+    two.settle(Settlement(kept=[(want(b"known"), OTHER), (want(b"claimed"), OTHER)]))
     assert one.claim([want(b"known"), want(b"claimed")]) == [ORIGINAL, HELD]
-    one.settle([(want(b"claimed"), ORIGINAL)], [], [], {})
+    one.settle(Settlement(kept=[(want(b"claimed"), ORIGINAL)]))
     assert two.claim([want(b"claimed")]) == [ORIGINAL]
 
 
@@ -120,7 +120,7 @@ def test_a_commit_replaces_neither_a_known_original_nor_anothers_live_claim(writ
     ids=["collection", "bucket", "border", "length", "digest", "algorithm", "another algorithm"],
 )
 def test_bytes_differ_by_collection_bucket_length_and_digest(writers: tuple[Claims, Claims], twin: PayloadKey) -> None:
-    writers[0].settle([(want(b"a"), ORIGINAL)], [], [], {})
+    writers[0].settle(Settlement(kept=[(want(b"a"), ORIGINAL)]))
     assert writers[1].claim([want(b"a"), twin]) == [ORIGINAL, GRANTED]
 
 
@@ -131,9 +131,9 @@ def test_the_claim_of_a_writer_that_died_expires(server: RedisServer) -> None:
         with writer(server) as heir:
             assert heir.claim([want(b"a")]) == [HELD]
             until(lambda: heir.claim([want(b"a")]) == [GRANTED], what="the claim to expire")
-            dead.settle([(want(b"a"), OTHER)], [], [], {})
+            dead.settle(Settlement(kept=[(want(b"a"), OTHER)]))
             assert heir.claim([want(b"a")]) == [HELD], "the late writer took over a claim that is not its own"
-            heir.settle([(want(b"a"), ORIGINAL)], [], [], {})
+            heir.settle(Settlement(kept=[(want(b"a"), ORIGINAL)]))
             assert dead.claim([want(b"a")]) == [ORIGINAL]
 
 
@@ -167,15 +167,17 @@ def test_of_two_racing_processes_exactly_one_is_granted_each_digest(server: Redi
 
 def test_captures_are_announced_as_they_are(server: RedisServer, writers: tuple[Claims, Claims]) -> None:
     announced = [capture(offset=0), capture(offset=900, kind="revisit", refers_to=ORIGINAL, job="daily", status=None)]
-    writers[0].settle([], [], announced, {})
+    writers[0].settle(Settlement(captures=announced))
     with server.client() as client:
         assert [each for _, entry in client.xrange(STREAM) for each in from_entry(entry)] == announced
 
 
 def test_tallies_add_up_over_writers(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
-    one.settle([], [], [], {("news", "daily"): {"novel_urls": 2, "novel_bytes": 10}, ("news", ""): {"novel_urls": 1}})
-    two.settle([], [], [], {("news", "daily"): {"novel_urls": 3}})
+    one.settle(
+        Settlement(tallies={("news", "daily"): {"novel_urls": 2, "novel_bytes": 10}, ("news", ""): {"novel_urls": 1}})
+    )
+    two.settle(Settlement(tallies={("news", "daily"): {"novel_urls": 3}}))
     assert one.tally("news", "daily") == {"novel_urls": 5, "novel_bytes": 10}
     assert one.tally("news", "") == {"novel_urls": 1}
     assert one.tally("news", "unheard of") == {}
@@ -188,7 +190,14 @@ def test_scripts_that_redis_forgot_are_sent_again(server: RedisServer, writers: 
         client.script_flush()
         assert one.claim([want(b"b")]) == [GRANTED]
         client.script_flush()
-        one.settle([(want(b"a"), ORIGINAL)], [want(b"b")], [capture()], {("news", "daily"): {"novel_urls": 1}})
+        one.settle(
+            Settlement(
+                kept=[(want(b"a"), ORIGINAL)],
+                released=[want(b"b")],
+                captures=[capture()],
+                tallies={("news", "daily"): {"novel_urls": 1}},
+            )
+        )
         assert client.xlen(STREAM) == 1
     assert one.claim([want(b"a"), want(b"b")]) == [ORIGINAL, GRANTED]
     assert one.tally("news", "daily") == {"novel_urls": 1}
@@ -196,7 +205,7 @@ def test_scripts_that_redis_forgot_are_sent_again(server: RedisServer, writers: 
 
 def test_a_dead_redis_is_named_in_one_line_and_comes_back_by_itself(server: RedisServer) -> None:
     with writer(server) as claims:
-        claims.settle([(want(b"a"), ORIGINAL)], [], [], {})
+        claims.settle(Settlement(kept=[(want(b"a"), ORIGINAL)]))
         server.kill()
         for _ in range(50):
             with pytest.raises(DedupUnavailable, match=r"^Redis at \S+.*$") as caught:
@@ -232,9 +241,11 @@ def test_tallies_of_an_outage_are_counted_once_when_redis_is_back(server: RedisS
         server.pause()
         # Sent, and perhaps carried out later: the writer can't know.
         with pytest.raises(DedupUnavailable):
-            claims.settle([], [], [], {("news", "daily"): {"novel_urls": 10}})
+            claims.settle(Settlement(tallies={("news", "daily"): {"novel_urls": 10}}))
         with pytest.raises(DedupUnavailable):
-            claims.settle([], [], [], {("news", "daily"): {"novel_urls": 100}, ("news", "weekly"): {"novel_urls": 1}})
+            claims.settle(
+                Settlement(tallies={("news", "daily"): {"novel_urls": 100}, ("news", "weekly"): {"novel_urls": 1}})
+            )
         server.resume()
         until(lambda: settled(claims, 0), what="the link to recover")
         assert claims.tally("news", "daily") == {"novel_urls": 111}
@@ -266,11 +277,11 @@ def test_wrong_type_of_one_key_fails_the_call_and_not_the_process(server: RedisS
 def test_any_batch_is_one_round_trip(server: RedisServer) -> None:
     with server.client() as client, writer(server) as claims:
         claims.claim([want(b"makes the scripts known")])
-        claims.settle([(want(b"these"), ORIGINAL)], [want(b"too")], [], {})
+        claims.settle(Settlement(kept=[(want(b"these"), ORIGINAL)], released=[want(b"too")]))
         before = calls(client)
         wants = [want(b"%d" % number, collection=f"c{number % 3}") for number in range(30)]
         claims.claim(wants)
-        claims.settle([(one, ORIGINAL) for one in wants[:15]], wants[15:], [], {})
+        claims.settle(Settlement(kept=[(one, ORIGINAL) for one in wants[:15]], released=wants[15:]))
         after = calls(client)
     assert after["evalsha"] - before["evalsha"] == 3 + 3 + 3
     assert after["read"] - before["read"] <= 4, "requests were not sent together"
@@ -279,7 +290,7 @@ def test_any_batch_is_one_round_trip(server: RedisServer) -> None:
 def test_forgetting_a_collection_leaves_the_others(writers: tuple[Claims, Claims]) -> None:
     one, _ = writers
     mine, others = want(b"a"), want(b"a", collection="newspaper")
-    one.settle([(mine, ORIGINAL), (others, OTHER)], [], [], {("news", "daily"): {"novel_urls": 1}})
+    one.settle(Settlement(kept=[(mine, ORIGINAL), (others, OTHER)], tallies={("news", "daily"): {"novel_urls": 1}}))
     assert one.forget("news") == 1
     assert one.claim([mine, others]) == [GRANTED, OTHER]
     assert one.tally("news", "daily") == {"novel_urls": 1}
@@ -294,7 +305,7 @@ def test_restoring_keeps_the_first_of_equal_originals(writers: tuple[Claims, Cla
 def test_nothing_asked_is_nothing_sent() -> None:
     with Claims("unix:///nowhere/at/all", claim_seconds=1, timeout_seconds=1) as claims:
         assert claims.claim([]) == []
-        claims.settle([], [], [], {})
+        claims.settle(Settlement())
 
 
 def answered(claims: Claims, asked: PayloadKey) -> list[Original | ClaimVerdict] | None:
@@ -306,7 +317,7 @@ def answered(claims: Claims, asked: PayloadKey) -> list[Original | ClaimVerdict]
 
 def settled(claims: Claims, novel_urls: int) -> bool:
     try:
-        claims.settle([], [], [], {("news", "daily"): {"novel_urls": novel_urls}} if novel_urls else {})
+        claims.settle(Settlement(tallies={("news", "daily"): {"novel_urls": novel_urls}} if novel_urls else {}))
     except DedupUnavailable:
         return False
     return True

@@ -8,7 +8,7 @@ import threading
 from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 
 GRANTED, HELD = ClaimVerdict.GRANTED, ClaimVerdict.HELD
 ORIGINAL = Original("11112222-3333-4444-5555-666677778888", "http://example.org/", 1_700_000_000_123_456)
@@ -29,7 +29,7 @@ OWN = PayloadKey("news", hashlib.sha256(b"a").digest(), 1)
 def test_an_original_is_known_in_every_bucket_that_it_fills(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     assert one.claim([want("x y")]) == [GRANTED]
-    one.settle([(want("x y"), ORIGINAL)], [], [], {})
+    one.settle(Settlement(kept=[(want("x y"), ORIGINAL)]))
     assert two.claim([want("x"), want("y"), want("z y"), want("", "x")]) == [ORIGINAL] * 4
     assert two.claim([OWN, want("z")]) == [GRANTED, GRANTED]
 
@@ -37,14 +37,14 @@ def test_an_original_is_known_in_every_bucket_that_it_fills(writers: tuple[Claim
 def test_a_bucket_that_is_only_searched_is_never_filled(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     assert one.claim([want("x", "seeds"), want("", "seeds")]) == [GRANTED, GRANTED]
-    one.settle([(want("x", "seeds"), ORIGINAL), (want("", "seeds"), OTHER)], [], [], {})
+    one.settle(Settlement(kept=[(want("x", "seeds"), ORIGINAL), (want("", "seeds"), OTHER)]))
     assert two.claim([want("seeds")]) == [GRANTED]
     assert two.claim([want("x")]) == [ORIGINAL]
 
 
 def test_a_copy_found_in_a_searched_bucket_does_not_fill_the_others(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
-    one.settle([(want("seeds"), ORIGINAL)], [], [], {})
+    one.settle(Settlement(kept=[(want("seeds"), ORIGINAL)]))
     assert one.claim([want("x", "seeds")]) == [ORIGINAL]
     assert two.claim([want("x")]) == [GRANTED]
 
@@ -59,13 +59,13 @@ def test_one_live_claim_in_any_bucket_to_fill_holds_them_all(writers: tuple[Clai
 def test_releasing_gives_all_of_them_back(writers: tuple[Claims, Claims]) -> None:
     one, two = writers
     assert one.claim([want("x y")]) == [GRANTED]
-    one.settle([], [want("x y"), want("", "seeds")], [], {})
+    one.settle(Settlement(released=[want("x y"), want("", "seeds")]))
     assert two.claim([want("y"), want("x")]) == [GRANTED, GRANTED]
 
 
 def test_plain_and_other_wants_of_one_batch_get_their_own_answers(writers: tuple[Claims, Claims]) -> None:
     one, _ = writers
-    one.settle([(want("x", body=b"known"), ORIGINAL)], [], [], {})
+    one.settle(Settlement(kept=[(want("x", body=b"known"), ORIGINAL)]))
     asked = [OWN, want("x y", body=b"known"), want("x y"), OWN, want("y", "x"), want("", "", b"b")]
     assert one.claim(asked) == [GRANTED, ORIGINAL, GRANTED, HELD, HELD, GRANTED]
 

@@ -12,7 +12,7 @@ from support.stores.redis_cluster import RedisCluster
 from support.stores.redis_server import RedisServer
 
 from archive.capture import Original
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.claims.collection_keys import drop_collection, move_collection
 from dedupdb.claims.forgetting import forget, forget_files
 
@@ -42,7 +42,7 @@ def want(body: bytes, collection: str = "news", **further: Any) -> PayloadKey:
 
 
 def know(claims: Claims, *known: tuple[PayloadKey, Original]) -> None:
-    claims.settle(known, [], [], {(one.collection, "job"): {"new": 1} for one, _ in known})
+    claims.settle(Settlement(kept=known, tallies={(one.collection, "job"): {"new": 1} for one, _ in known}))
 
 
 def test_all_of_one_collection_is_dropped_and_nothing_of_another(claims: Claims) -> None:

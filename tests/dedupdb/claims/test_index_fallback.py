@@ -17,7 +17,7 @@ from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.schema import CapturesError
 from dedupdb.claims import completeness
 from dedupdb.claims import index_fallback as recalls
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.claims.dedup_rules import DedupRules
 from dedupdb.claims.index_fallback import IndexFallback
 from dedupdb.index.indexer import Indexer
@@ -58,7 +58,7 @@ def test_what_redis_has_lost_altogether_is_found_and_told_to_it_again(
 ) -> None:
     remembering = recall(claims, captures)
     assert remembering.claim([want(1)]) == [GRANTED]
-    remembering.settle([(want(1), original(kept(1)))], [], [], {})
+    remembering.settle(Settlement(kept=[(want(1), original(kept(1)))]))
     captures.add([kept(1)])
     with server.client() as client:
         client.flushall()
@@ -72,7 +72,7 @@ def test_what_redis_evicted_is_found(server: RedisServer, claims: Claims, captur
     remembering = recall(claims, captures)
     remembering.claim([want(0)])
     for number in range(1, 50):
-        remembering.settle([(want(number), original(kept(number)))], [], [], {})
+        remembering.settle(Settlement(kept=[(want(number), original(kept(number)))]))
         captures.add([kept(number)])
     assert remembering.in_doubt == 0
     with server.client() as client:
@@ -136,7 +136,7 @@ def test_a_loss_is_remembered_when_redis_is_started_again(
     with server.client() as client:
         client.set("gf:{news}:whole", "an-earlier-run 0")
         assert recall(claims, captures).claim([want(1)]) == [GRANTED], "the mark of an earlier run is not believed"
-        claims.settle([], [want(1)], [], {})
+        claims.settle(Settlement(released=[want(1)]))
         run = client.info("server")["run_id"]
         client.set("gf:{news}:whole", f"{run} 5")  # five keys evicted since: the counts differ
         assert recall(claims, captures).claim([want(1)]) == [original(kept(1))]

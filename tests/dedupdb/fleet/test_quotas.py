@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from dedupdb.claims.claims import Claims
+from dedupdb.claims.claims import Claims, Settlement
 from dedupdb.fleet.quotas import Limit, Quotas, Reached, tally_name
 from dedupdb.redis_io.link import DedupUnavailable
 
@@ -30,7 +30,7 @@ def claims(redis_url: str) -> Iterator[Claims]:
 def count(claims: Claims, bucket: str = "b", **counts: int) -> None:
     """Counts as a writer does; `total_urls=1` is `total/urls`."""
     named = {name.replace("_", "/", 1): number for name, number in counts.items()}
-    claims.settle([], [], [], {("news", tally_name(bucket)): named})
+    claims.settle(Settlement(tallies={("news", tally_name(bucket)): named}))
 
 
 def test_what_writers_count_is_what_limits_are_held_against(quotas: Quotas, claims: Claims) -> None:

@@ -27,7 +27,7 @@ from archive.warc.writer import WarcWriter
 from dedupdb.captures import query as queries
 from dedupdb.captures.capture_index import Captures
 from dedupdb.captures.stream import FIELD, STREAM
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.claims.dedup_rules import DedupRules
 from dedupdb.index.indexer import Indexer
 from dedupdb.redis_io.link import DedupUnavailable
@@ -46,7 +46,7 @@ def indexer(server: RedisServer, captures: Captures, home: Path) -> Iterator[Ind
 
 
 def announce(claims: Claims, *captures: Capture) -> None:
-    claims.settle([], [], captures, {})
+    claims.settle(Settlement(captures=captures))
 
 
 def everything(captures: Captures, collection: str = "news") -> list[Capture]:
@@ -259,7 +259,7 @@ def test_the_dedup_store_rebuilt_from_disk_gives_the_same_answers(
 ) -> None:
     crawl = a_crawl(settings)
     responses = [each for each in crawl if each.kind == "response"]
-    claims.settle([(want(each), as_original(each)) for each in responses], [], [], {})
+    claims.settle(Settlement(kept=[(want(each), as_original(each)) for each in responses]))
     live = claims.claim([want(each) for each in responses])
     with server.client() as client:
         client.flushall()
@@ -286,7 +286,7 @@ def test_a_rebuilt_dedup_store_forgets_what_is_not_in_the_index(
     captures.add([capture(), capture("http://example.org/cut", offset=1, truncated="length")])
     gone = PayloadKey("news", hashlib.sha256(b"gone").digest(), 4)
     other = PayloadKey("sports", hashlib.sha256(b"gone").digest(), 4)
-    claims.settle([(one, as_original(capture())) for one in (gone, other)], [], [], {})
+    claims.settle(Settlement(kept=[(one, as_original(capture())) for one in (gone, other)]))
     assert indexer.rebuild_dedup("news", claims, DedupRules(DedupSettings())) == 1
     cut = PayloadKey("news", hashlib.sha256(b"http://example.org/cut").digest(), 5)
     assert claims.claim([gone, cut, other]) == [ClaimVerdict.GRANTED, ClaimVerdict.GRANTED, as_original(capture())]

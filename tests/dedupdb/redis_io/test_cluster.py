@@ -14,7 +14,7 @@ from support.stores.redis_cluster import RedisCluster
 from archive.capture import Original
 from archive.settings.load import load
 from dedupdb.captures.capture_index import Captures
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from dedupdb.claims.completeness import Completeness, declare_whole
 from dedupdb.claims.usage import measure
 from dedupdb.fleet.host_turns import HostTurns
@@ -55,7 +55,7 @@ def test_one_batch_has_collections_of_all_servers(cluster: RedisCluster) -> None
         assert one.claim(wants) == [GRANTED] * 12
         assert two.claim(wants) == [HELD] * 12
         tallies = {(name, "j"): {"new": 2} for name in COLLECTIONS}
-        one.settle([(each, ORIGINAL) for each in wants[1:]], wants[:1], [], tallies)
+        one.settle(Settlement(kept=[(each, ORIGINAL) for each in wants[1:]], released=wants[:1], tallies=tallies))
         assert two.claim(wants) == [GRANTED, *[ORIGINAL] * 11]
         assert [two.tally(name, "j") for name in COLLECTIONS] == [{"new": 2}] * 12
 
@@ -63,7 +63,7 @@ def test_one_batch_has_collections_of_all_servers(cluster: RedisCluster) -> None
 def test_what_was_announced_is_in_the_index(cluster: RedisCluster, tmp_path: Path) -> None:
     announced = [capture(collection=name, offset=number) for number, name in enumerate(COLLECTIONS)]
     with writer(cluster) as claims:
-        claims.settle([], [], announced, {})
+        claims.settle(Settlement(captures=announced))
     with Captures(database(tmp_path)) as captures:
         with Indexer(cluster.url, captures, tmp_path, timeout_seconds=10) as indexer:
             assert indexer.take(wait=True) == 12
@@ -118,7 +118,7 @@ def test_a_slot_that_moves_takes_its_originals_along(cluster: RedisCluster) -> N
     target = (cluster.owner(key) + 1) % 3
     with writer(cluster) as early, writer(cluster) as other:
         early.claim([body])
-        early.settle([(body, ORIGINAL)], [], [], {("moving", "j"): {"new": 1}})
+        early.settle(Settlement(kept=[(body, ORIGINAL)], tallies={("moving", "j"): {"new": 1}}))
         cluster.begin_move(key, target)
         assert other.tally("moving", "j") == {"new": 1}
         with pytest.raises(DedupUnavailable, match="TryAgainError: Multiple keys request during rehashing of slot"):
@@ -142,7 +142,7 @@ def test_a_dead_server_is_one_line_and_the_link_goes_on_when_it_is_back(tmp_path
     with RedisCluster(tmp_path) as cluster, writer(cluster, timeout_seconds=2) as claims:
         wants = wanted(b"dead")
         claims.claim(wants)
-        claims.settle([(each, ORIGINAL) for each in wants], [], [], {})
+        claims.settle(Settlement(kept=[(each, ORIGINAL) for each in wants]))
         cluster.servers[2].kill()
         with pytest.raises(DedupUnavailable, match=rf"^Redis at cluster://127.0.0.1:{cluster.servers[0].port}: "):
             claims.claim(wants)
@@ -154,7 +154,7 @@ def test_a_replica_takes_the_place_of_the_server_that_the_setting_names(tmp_path
     with RedisCluster(tmp_path, replicas=1) as cluster, writer(cluster, timeout_seconds=2) as claims:
         wants = wanted(b"fails over")
         claims.claim(wants)
-        claims.settle([(each, ORIGINAL) for each in wants], [], [], {})
+        claims.settle(Settlement(kept=[(each, ORIGINAL) for each in wants]))
         first, replica = cluster.servers[0].client, cluster.servers[3].client
         until(
             lambda: replica.info()["slave_repl_offset"] == first.info()["master_repl_offset"],

@@ -85,13 +85,10 @@ def test_sessions_are_resumed_and_keep_their_chain(
     assert chain[0] == first.getpeercert(binary_form=True)
 
 
-@pytest.mark.parametrize(("setting", "resume"), [(False, True), (True, False)])
-def test_sessions_are_not_resumed_through_an_egress_or_when_switched_off(
-    authority: trustme.CA, origin_ca: Path, setting: bool, resume: bool
-) -> None:
+def test_sessions_are_not_resumed_through_an_egress(authority: trustme.CA, origin_ca: Path) -> None:
     server = server_tls(authority, ADDRESS)
-    trust = TlsContexts(ProxySettings(upstream_ca=str(origin_ca), resume_tls=setting))
-    context = trust.context(ADDRESS, 443, verify=True, resume=resume)
+    trust = TlsContexts(ProxySettings(upstream_ca=str(origin_ca)))
+    context = trust.context(ADDRESS, 443, verify=True, resume=False)
 
     keep_session(exchange(context, server))
 

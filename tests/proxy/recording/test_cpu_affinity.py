@@ -139,16 +139,6 @@ def _broken() -> None:
 
 
 @linux
-def test_when_it_is_not_wanted_nothing_is_bound() -> None:
-    everywhere = os.sched_getaffinity(0)
-    with thread() as loop, thread() as writer:
-        core = SharedCore(wanted=False)
-        core.tick(loop, writer, 0)
-        assert core.core is None
-        assert os.sched_getaffinity(loop) == everywhere
-
-
-@linux
 def test_where_there_is_one_core_nothing_is_done() -> None:
     found: list[int | None] = []
 

@@ -15,7 +15,7 @@ from archive.capture import Body, Context, Original
 from archive.settings.load import Settings, load
 from archive.warc.reader import read_record
 from archive.warc.writer import KeepError
-from dedupdb.claims.claims import Claims, ClaimVerdict
+from dedupdb.claims.claims import Claims, ClaimVerdict, Settlement
 from proxy.recording.keep import LATER, Keeper, Kept
 from proxy.recording.plan import DerivedRecord
 
@@ -142,7 +142,7 @@ class TestDedup:
         assert keeper.keep([item], patient=patient) == [LATER]
 
         theirs = Original("0f1e2d3c-0000-4000-8000-000000000000", url("theirs"), 1_700_000_000_000_000)
-        others.settle([(want(item), theirs)], [], [], {})
+        others.settle(Settlement(kept=[(want(item), theirs)]))
         (outcome,) = keeper.keep([item], patient=patient)
 
         assert isinstance(outcome, Kept)
@@ -163,7 +163,7 @@ class TestDedup:
     def test_a_claim_that_was_given_up_is_ours(self, keeper: Keeper, others: Claims) -> None:
         item = exchange(url("a"))
         others.claim([want(item)])
-        others.settle([], [want(item)], [], {})
+        others.settle(Settlement(released=[want(item)]))
 
         (outcome,) = keeper.keep([item], patient=patient)
 

@@ -17,10 +17,9 @@ from support.archive.warc_reader import Archive
 from support.stores.redis_server import RedisServer
 
 from archive import crawl_log
-from archive.capture import Body, Capture, Context, Exchange, Message, Original
+from archive.capture import Body, Context, Exchange, Message, Original
 from archive.settings.load import Settings
-from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey
-from dedupdb.claims.pending_counters import Increments
+from dedupdb.claims.claims import Claims, ClaimVerdict, PayloadKey, Settlement
 from proxy.recording.keep import Keeper, Kept, Lost
 
 
@@ -34,15 +33,9 @@ class Watched:
     def claim(self, wants: Sequence[PayloadKey]) -> list[Original | ClaimVerdict]:
         return self._claims.claim(wants)
 
-    def settle(
-        self,
-        kept: Sequence[tuple[PayloadKey, Original]],
-        released: Sequence[PayloadKey],
-        captures: Sequence[Capture],
-        tallies: Increments,
-    ) -> None:
-        self._before(kept)
-        self._claims.settle(kept, released, captures, tallies)
+    def settle(self, settlement: Settlement) -> None:
+        self._before(settlement.kept)
+        self._claims.settle(settlement)
 
 
 class TestWithoutRedis:
@@ -140,7 +133,7 @@ class TestFailing:
         assert items[place] in lost
         assert isinstance(outcomes[3], Kept)
         assert all(verdict is ClaimVerdict.GRANTED for verdict in others.claim([want(item) for item in lost]))
-        others.settle([], [want(item) for item in lost], [], {})
+        others.settle(Settlement(released=[want(item) for item in lost]))
         after = captures(keeper.keep([exchange(url("after"), b"after")], patient=impatient))
         keeper.close()
         kept = [before, *after, *(outcome.capture for outcome in outcomes[:3] if isinstance(outcome, Kept))]
@@ -160,7 +153,7 @@ class TestFailing:
             outcomes = keeper.keep(items, patient=impatient)
         assert all(isinstance(outcome, Lost) for outcome in outcomes)
         assert others.claim([want(item) for item in items]) == [ClaimVerdict.GRANTED] * 3
-        others.settle([], [want(item) for item in items], [], {})
+        others.settle(Settlement(released=[want(item) for item in items]))
 
         assert len(captures(keeper.keep(items, patient=impatient))) == 3
         keeper.close()
